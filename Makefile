@@ -1,0 +1,78 @@
+# A thin front for Meson and Ninja: every target works on a fresh checkout.
+#
+#   make            build/emberbox and libemberbox
+#   make run        the same, then a demonstration
+#   make test       every test, also in a build with sanitizers and fault injection
+#   make bench      start-up times against the bare interpreter and bubblewrap
+#   make install    into $(DESTDIR)$(PREFIX)
+#   make fuzz       each fuzz target for TIME seconds
+#   make soak       many runs, then nothing may be left behind
+#   make lint       clang-format and clang-tidy
+#   make clean
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+TIME ?= 60
+RUNS ?=
+BUILD = build
+ASAN = build-asan
+FUZZ = build-fuzz
+
+# Sanitizers are never in the static release; the flags are those of both builds of `make test`.
+ASAN_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfaults=true
+FUZZ_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+
+.PHONY: all run test bench install fuzz soak lint clean asan
+.DEFAULT_GOAL = all
+# The targets share build directories; Ninja does what can be done in parallel.
+.NOTPARALLEL:
+
+all:
+	@tools/setup build
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
+	@ninja -C $(BUILD)
+
+asan:
+	@tools/setup build
+	@test -f $(ASAN)/build.ninja || meson setup $(ASAN) $(ASAN_OPTIONS_MESON)
+	@ninja -C $(ASAN)
+
+run:
+	@tools/setup build run
+	@$(MAKE) --no-print-directory all
+	@tools/demo $(BUILD)/emberbox
+
+test:
+	@tools/setup build test
+	@$(MAKE) --no-print-directory all asan
+	@tests/run --build $(BUILD) --asan $(ASAN)
+
+bench:
+	@tools/setup build bench
+	@$(MAKE) --no-print-directory all
+	@bench/run $(if $(RUNS),--runs $(RUNS))
+
+# The prefix is set each time, because it is written into the pkg-config file.
+install: all
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@ninja -C $(BUILD)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+fuzz:
+	@tools/setup build fuzz
+	@test -f $(FUZZ)/build.ninja || CC=clang meson setup $(FUZZ) $(FUZZ_OPTIONS_MESON)
+	@ninja -C $(FUZZ)
+	@tools/fuzz $(FUZZ) $(TIME)
+
+soak:
+	@tools/setup build run
+	@$(MAKE) --no-print-directory all
+	@tests/soak $(if $(RUNS),--runs $(RUNS))
+
+lint:
+	@tools/setup build lint
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
+	@tools/lint $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(ASAN) $(FUZZ)

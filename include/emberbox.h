@@ -1,0 +1,104 @@
+/*
+ * libemberbox: run code that you do not trust, and get an answer.
+ *
+ *	eb_error err;
+ *	eb_request *req = eb_request_new();
+ *	eb_result *res = NULL;
+ *
+ *	eb_request_set(req, "language", "python", &err);
+ *	eb_request_set_code(req, "print(6 * 7)", 12, &err);
+ *	if (eb_execute(req, NULL, &res, &err) < 0)
+ *		fprintf(stderr, "%s\n", err.message);
+ *	else
+ *		puts(eb_result_json(res));
+ *	eb_result_free(res);
+ *	eb_request_free(req);
+ *
+ * Handles are opaque; each belongs to who made it and is freed by its _free
+ * function, which takes NULL. A call that fails returns -1 and fills *err: that
+ * is what *emberbox* failed at. What the program did is in the result. The
+ * library neither prints nor exits, keeps no global state, and is safe to use
+ * from several threads as long as they do not share a handle.
+ */
+#ifndef EMBERBOX_H
+#define EMBERBOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EB_PUBLIC __attribute__((visibility("default")))
+
+typedef struct eb_request eb_request; /* what is asked */
+typedef struct eb_result eb_result;   /* what the program did */
+
+/* What a failed call means to a caller; the values are the exit codes of `emberbox run`. */
+typedef enum eb_errc {
+	EB_OK = 0,
+	EB_BAD_REQUEST = 2,   /* the request cannot be meant; the message names the field and the fix */
+	EB_FAILED = 125,      /* emberbox or the host failed, or a layer of isolation is missing */
+	EB_NO_LANGUAGE = 127, /* the language is unknown, or not installed here */
+} eb_errc;
+
+typedef struct eb_error {
+	eb_errc code;       /* which kind */
+	int errnum;         /* the errno behind it, or 0 */
+	char message[1024]; /* one sentence */
+} eb_error;
+
+enum { EB_STDOUT = 1, EB_STDERR = 2 };
+
+typedef struct eb_options {
+	/* Called with output as it comes, from the thread that called eb_execute(). */
+	void (*on_output)(int stream, const void *data, size_t size, void *userdata);
+	void *userdata; /* for on_output */
+	int cancel_fd;  /* the run ends when this becomes readable; 0 or -1: never */
+	int stdin_fd;   /* read while the program runs; 0 or -1: what eb_request_set_stdin() gave, or nothing */
+} eb_options;
+
+/*
+ * A new request with every default. Keys of eb_request_set(), all values text
+ * as on the command line: language, timeout, cpu-time, memory, cpus, pids,
+ * disk, max-output, net, project, output (a directory to copy
+ * /sandbox/output to), and, each call adding one: env (K=V), arg, file
+ * (HOST[:BOX]), allow-weaker (a layer), name (the code file's name in the box).
+ */
+EB_PUBLIC eb_request *eb_request_new(void);
+EB_PUBLIC void eb_request_free(eb_request *request);
+EB_PUBLIC int eb_request_set(eb_request *request, const char *key, const char *value, eb_error *err);
+EB_PUBLIC int eb_request_set_code(eb_request *request, const void *code, size_t size, eb_error *err);
+EB_PUBLIC int eb_request_set_stdin(eb_request *request, const void *data, size_t size, eb_error *err);
+/* A file's content under a name below /sandbox, without a file on the host. */
+EB_PUBLIC int eb_request_add_content(eb_request *request, const char *box_path, const void *data, size_t size, eb_error *err);
+
+/* Runs it to its end. *result is set whenever a program was to be run, also for status "error"; -1 only when there is no result. */
+EB_PUBLIC int eb_execute(const eb_request *request, const eb_options *options, eb_result **result, eb_error *err);
+
+/* The plan as text, one operation a line; nothing is run. The caller frees *text. */
+EB_PUBLIC int eb_explain(const eb_request *request, char **text, eb_error *err);
+
+EB_PUBLIC void eb_result_free(eb_result *result);
+EB_PUBLIC const char *eb_result_status(const eb_result *result);   /* "ok", "failed", "timeout"… */
+EB_PUBLIC const char *eb_result_message(const eb_result *result);  /* one sentence, or NULL */
+EB_PUBLIC int eb_result_exit_code(const eb_result *result);        /* as `emberbox run` exits */
+EB_PUBLIC const char *eb_result_json(const eb_result *result);     /* the whole, as one line of JSON */
+/* The whole output of a stream, up to 16 MiB: reads like pread(2). */
+EB_PUBLIC long eb_result_read(const eb_result *result, int stream, void *data, size_t size, uint64_t offset);
+
+/* Which language a file is, by its name or its #! line; NULL when nothing tells. The string is static. */
+EB_PUBLIC const char *eb_detect_language(const char *name, const void *head, size_t size);
+/* What can run here; JSON, or a table for people. The caller frees *text. */
+EB_PUBLIC int eb_languages(int json, char **text, eb_error *err);
+/* What this host can enforce, and how to get the rest; returns 0 also when something is missing, *healthy tells. The caller frees *text. */
+EB_PUBLIC int eb_doctor(int json, int *healthy, char **text, eb_error *err);
+/* Attacks a box on this very host; a table of what was tried and what held, *all_hold tells whether all did. The caller frees *text. */
+EB_PUBLIC int eb_prove(char **text, int *all_hold, eb_error *err);
+EB_PUBLIC const char *eb_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

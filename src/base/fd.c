@@ -1,0 +1,150 @@
+#include "base/fd.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+void close_fd(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+int fd_write(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size > 0) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		at += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+ssize_t fd_read(int fd, void *data, size_t size)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		ssize_t n = read(fd, (char *)data + used, size - used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		used += (size_t)n;
+	}
+	return (ssize_t)used;
+}
+
+int fd_copy(int from, int to, uint64_t limit)
+{
+	char block[16384];
+	uint64_t done = 0;
+
+	for (;;) {
+		ssize_t n = read(from, block, sizeof(block));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			return 0;
+		done += (uint64_t)n;
+		if (done > limit) {
+			errno = EFBIG;
+			return -1;
+		}
+		if (fd_write(to, block, (size_t)n) < 0)
+			return -1;
+	}
+}
+
+union control {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(sizeof(int) * FD_MESSAGE_MAX)];
+};
+
+int fd_send(int socket, const void *data, size_t size, const int *fds, size_t count)
+{
+	union control control = { 0 };
+	struct iovec part = { .iov_base = (void *)data, .iov_len = size };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (count > 0) {
+		struct cmsghdr *header;
+
+		message.msg_control = control.space;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(header), fds, sizeof(int) * count);
+	}
+	do
+		n = sendmsg(socket, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -1 : 0;
+}
+
+ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count)
+{
+	union control control = { 0 };
+	struct iovec part = { .iov_base = data, .iov_len = size };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space),
+	};
+	ssize_t n;
+
+	*count = 0;
+	do
+		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -1;
+	for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		*count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(header), sizeof(int) * *count);
+	}
+	return n;
+}
+
+ssize_t fd_slurp(int dir, const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = fd_read(fd, text, size - 1);
+	if (n < 0)
+		return -1;
+	text[n] = '\0';
+	return n;
+}

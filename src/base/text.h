@@ -1,0 +1,20 @@
+/* Sizes, times and names as people write them. All pure. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "64k", "256m", "1g", "1.5g" or bytes. False for anything else, also for what does not fit. */
+bool text_size(const char *text, uint64_t *bytes);
+
+/* A plain decimal number, no sign, no inf or nan. */
+bool text_number(const char *text, double *number);
+bool text_count(const char *text, uint64_t *count);
+
+/* The shortest exact form: "64m", "20k", "1000". `out` has TEXT_SIZE_MAX bytes. */
+#define TEXT_SIZE_MAX 24
+const char *text_size_format(uint64_t bytes, char *out);
+
+/* A path below a directory: relative, no empty, "." or ".." part, no NUL, parts at most 255 bytes, the whole below 4096. NULL when it is, or what is wrong with it. */
+const char *text_path_fault(const char *path, size_t size);

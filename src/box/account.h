@@ -1,0 +1,67 @@
+/*
+ * What a box without a control group uses, summed from its own /proc.
+ *
+ * The descriptor on the box's /proc is the boundary: its numeric entries are
+ * the box's processes, all of them and no others, whatever they do. Memory is
+ * what the kernel would charge a group for: resident and swapped pages, page
+ * tables (which a program can grow without any resident page, by reading a
+ * huge empty mapping) and the files on the box's tmpfs.
+ *
+ * Adding up resident pages counts shared ones several times, so the cheap sum
+ * is an upper bound. It decides nothing by itself: above the limit, the
+ * proportional shares are read, and mapped files of the box's tmpfs are counted
+ * once.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define ACCOUNT_TRACKED 512 /* processes whose CPU time is kept when they vanish; more than a box may usually have */
+
+/* A process as the last sample saw it. */
+struct account_process {
+	uint64_t pid;    /* in the box */
+	uint64_t start;  /* since boot, in ticks: tells two users of one pid apart */
+	uint64_t ticks;  /* of CPU, its own and of its children waited for */
+	uint64_t waited; /* the second part of that */
+};
+
+struct account {
+	int proc_fd;    /* the box's /proc, opened for reading */
+	int work_fd;    /* the box's work tmpfs, or -1 */
+	dev_t work_dev; /* its device, to know mappings of its files */
+	uint64_t
+		limit; /* bytes: the exact pass is made above it. UINT64_MAX after account_open(); the caller sets it */
+	uint64_t peak; /* bytes, over all samples */
+	uint64_t cpu_usec;    /* the most seen: a sample may miss a process between its end and its parent's wait */
+	uint64_t tick_usec;   /* one clock tick */
+	uint64_t lost_ticks;  /* of processes that were seen, are gone, and that nobody waited for */
+	uint64_t doubt_ticks; /* what the last sample added to that */
+	size_t tracked;       /* in seen[turn] */
+	int turn;             /* which of the two lists the last sample wrote */
+	struct account_process seen[2][ACCOUNT_TRACKED]; /* by ascending pid */
+	char entries[16384];                             /* of the directory; samples allocate nothing */
+	char text[8192];                                 /* of one file */
+};
+
+struct account_usage {
+	uint64_t memory_now;  /* bytes; an upper bound while it is below the limit, exact above */
+	uint64_t memory_peak; /* bytes, over all samples */
+	uint64_t cpu_usec;  /* user and system, of the living, of the dead that were waited for, and of those seen alive
+			     */
+	uint64_t processes; /* zombies included */
+	uint64_t threads;   /* of all processes */
+};
+
+/* Takes no ownership: duplicates both. proc_fd may be O_PATH; work_fd may be -1. */
+int account_open(int proc_fd, int work_fd, struct account *out, struct error *err);
+
+/* Returns 0, or -1 with errno when the box's /proc is gone or cannot be read. */
+int account_sample(struct account *account, struct account_usage *usage);
+
+/* Closes; an account that was never opened must have both descriptors -1. */
+void account_close(struct account *account);

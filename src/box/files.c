@@ -1,0 +1,219 @@
+#include "box/files.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Below `dir` and through no link of any kind; ENOSYS before 5.6 is an error like any other: there is no safe second best. */
+static int open_beneath(int dir, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+struct walk {
+	struct file_list *list; /* being made */
+	size_t walked;          /* entries looked at */
+	struct error *err;      /* memory running out is the only error */
+};
+
+static int add_entry(struct walk *walk, const char *path, const struct stat *st)
+{
+	struct file_list *list = walk->list;
+	char *copy = arena_string(&list->arena, path);
+
+	if (!list->entries)
+		list->entries = calloc(FILES_LISTED_MAX, sizeof(*list->entries));
+	if (!list->entries || !copy)
+		return error_set(walk->err, ERROR_FAILED, ENOMEM, "cannot list the files of the box");
+	list->entries[list->count++] = (struct file_entry){
+		.path = copy,
+		.size = (uint64_t)st->st_size,
+		.blocks = (uint64_t)st->st_blocks * 512,
+	};
+	return 0;
+}
+
+static int walk_directory(struct walk *walk, int fd, const char *prefix, int depth);
+
+static int walk_entry(struct walk *walk, int dir, const char *name, const char *prefix, int depth)
+{
+	char path[4096];
+	struct stat st;
+	int sub;
+
+	if (snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "/" : "", name) >= (int)sizeof(path) || depth > FILES_DEPTH_MAX ||
+	    ++walk->walked > FILES_WALKED_MAX || walk->list->count >= FILES_LISTED_MAX) {
+		walk->list->cut = true;
+		return 0;
+	}
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode))
+		return add_entry(walk, path, &st);
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	sub = open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
+	return sub < 0 ? 0 : walk_directory(walk, sub, path, depth + 1);
+}
+
+/* Takes the descriptor. */
+static int walk_directory(struct walk *walk, int fd, const char *prefix, int depth)
+{
+	_cleanup_closedir_ DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!dir) {
+		close_fd(&fd);
+		return 0;
+	}
+	while (!walk->list->cut && (entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (walk_entry(walk, dirfd(dir), entry->d_name, prefix, depth) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(((const struct file_entry *)a)->path, ((const struct file_entry *)b)->path);
+}
+
+int files_list(int dir, struct file_list *list, struct error *err)
+{
+	struct walk walk = { .list = list, .err = err };
+	int fd;
+
+	*list = (struct file_list){ 0 };
+	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* The program may have made its own directory unreadable: then there is nothing to list. */
+	if (fd < 0)
+		return 0;
+	if (walk_directory(&walk, fd, "", 0) < 0)
+		return -1;
+	if (list->count > 0)
+		qsort(list->entries, list->count, sizeof(*list->entries), compare);
+	return 0;
+}
+
+void files_free(struct file_list *list)
+{
+	free(list->entries);
+	arena_free(&list->arena);
+	*list = (struct file_list){ 0 };
+}
+
+/* The directory that holds `path` below `to`, made if need be; an existing link in the way is refused. */
+static int open_parent(int to, const char *path, const char **name)
+{
+	_cleanup_close_ int dir = fcntl(to, F_DUPFD_CLOEXEC, 3);
+	const char *slash;
+
+	while (dir >= 0 && (slash = strchr(path, '/')) != NULL) {
+		char part[256];
+		int sub;
+
+		if ((size_t)(slash - path) >= sizeof(part)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(part, path, (size_t)(slash - path));
+		part[slash - path] = '\0';
+		if (mkdirat(dir, part, 0755) < 0 && errno != EEXIST)
+			return -1;
+		sub = openat(dir, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close_fd(&dir);
+		dir = sub;
+		path = slash + 1;
+	}
+	*name = path;
+	return take_fd(&dir);
+}
+
+/* Data where there is data, holes where there are holes: a petabyte of nothing takes no time. */
+static int copy_data(int from, int to, off_t size, uint64_t *left)
+{
+	off_t at = 0;
+
+	while (at < size) {
+		off_t data = lseek(from, at, SEEK_DATA), end;
+
+		if (data < 0)
+			break;
+		end = lseek(from, data, SEEK_HOLE);
+		if (end < 0 || lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0)
+			return -1;
+		if ((uint64_t)(end - data) > *left) {
+			errno = EFBIG;
+			return -1;
+		}
+		*left -= (uint64_t)(end - data);
+		for (at = data; at < end;) {
+			char block[65536];
+			size_t want = end - at < (off_t)sizeof(block) ? (size_t)(end - at) : sizeof(block);
+			ssize_t n = fd_read(from, block, want);
+
+			if (n <= 0 || fd_write(to, block, (size_t)n) < 0)
+				return -1;
+			at += n;
+		}
+	}
+	return ftruncate(to, size);
+}
+
+static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
+{
+	_cleanup_close_ int from = open_beneath(dir, path, O_RDONLY);
+	_cleanup_close_ int parent = -1, to = -1;
+	const char *name;
+	struct stat st;
+
+	if (from < 0 || fstat(from, &st) < 0)
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	parent = open_parent(to_dir, path, &name);
+	if (parent < 0)
+		return -1;
+	/* A link or a file of the same name is replaced, not written through. */
+	if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
+		return -1;
+	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, st.st_mode & 0111 ? 0755 : 0644);
+	if (to < 0)
+		return -1;
+	return copy_data(from, to, st.st_size, left);
+}
+
+int files_copy(int dir, const struct file_list *list, const char *to, uint64_t limit, struct error *err)
+{
+	_cleanup_close_ int to_dir = -1;
+	uint64_t left = limit;
+
+	if (mkdir(to, 0755) < 0 && errno != EEXIST)
+		return error_set(err, ERROR_USAGE, errno, "output: cannot make the directory \"%s\"", to);
+	to_dir = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (to_dir < 0)
+		return error_set(err, ERROR_USAGE, errno, "output: cannot open the directory \"%s\"", to);
+	for (size_t i = 0; i < list->count; i++)
+		if (copy_file(dir, list->entries[i].path, to_dir, &left) < 0)
+			return error_errno(err, "cannot copy \"%.200s\" from /sandbox/output to \"%.200s\"", list->entries[i].path, to);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/*
+ * What a box left under /sandbox/output, read from outside.
+ *
+ * Everything goes through a descriptor of that directory, by openat2() below it
+ * and never through a link: what lies there was made by the program, and it may
+ * be anything. Only plain files count; what is listed, walked and copied is bounded.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	FILES_LISTED_MAX = 1000,   /* files in a result */
+	FILES_WALKED_MAX = 20000,  /* directory entries looked at */
+	FILES_DEPTH_MAX = 64,      /* directories in directories */
+};
+
+struct file_entry {
+	const char *path; /* below /sandbox/output; the bytes of the name, whatever they are */
+	uint64_t size;    /* as stat(2) says */
+	uint64_t blocks;  /* bytes that are really there: a sparse giant has few */
+};
+
+struct file_list {
+	struct arena arena;        /* owns the paths */
+	struct file_entry *entries; /* sorted by path */
+	size_t count;               /* how many */
+	bool cut;                   /* there was more than the bounds allow */
+};
+
+int files_list(int dir, struct file_list *list, struct error *err);
+void files_free(struct file_list *list);
+
+/* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay holes. */
+int files_copy(int dir, const struct file_list *list, const char *to, uint64_t limit, struct error *err);

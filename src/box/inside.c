@@ -1,0 +1,393 @@
+#include "box/inside.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "box/prove_inside.h"
+#include "kern/caps.h"
+#include "kern/cgroup.h"
+#include "kern/fdset.h"
+#include "kern/mount.h"
+#include "kern/netns.h"
+#include "kern/rootfs.h"
+#include "kern/seccomp.h"
+#include "kern/userns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Where the root is built: every host has it, and what a plan binds is never below it (a project is taken before). */
+#define STAGE "/tmp"
+
+/* Scaffolding in the new root, gone before the program starts. */
+#define WORK    ".work"
+#define PROJECT ".project"
+
+static void report(const struct inside *in, struct report report)
+{
+	fd_send(in->control, &report, sizeof(report), NULL, 0);
+}
+
+/* A field of /proc/self/stat by its number in proc(5); the name in field 2 may hold anything, but ends at the last parenthesis. */
+static unsigned long stat_field(const char *text, int field)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int i = 2; at && i < field; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoul(at + 1, NULL, 10) : 0;
+}
+
+/*
+ * pid 1's command line and environment are the caller's: /proc/1/cmdline would
+ * tell the program how emberbox was called. They are cleared in this copy.
+ */
+static int veil(void)
+{
+	char text[1024];
+	unsigned long from, to;
+
+	if (fd_slurp(AT_FDCWD, "/proc/self/stat", text, sizeof(text)) < 0)
+		return -1;
+	for (int field = 48; field <= 50; field += 2) {
+		from = stat_field(text, field);
+		to = stat_field(text, field + 1);
+		if (from && to > from)
+			memset((void *)from, 0, to - from); /* NOLINT(performance-no-int-to-ptr) */
+	}
+	if (prctl(PR_SET_NAME, "init") < 0)
+		return -1;
+	/* Same uid as the program: without this it could read our memory. */
+	return prctl(PR_SET_DUMPABLE, 0);
+}
+
+static int await_maps(const struct inside *in)
+{
+	char go;
+	ssize_t n = fd_read(in->control, &go, 1);
+
+	if (n == 1)
+		return 0;
+	if (n == 0)
+		errno = ECANCELED;
+	return -1;
+}
+
+/* After the change of uid, which clears the death signal; a supervisor that died before is seen as a hang-up. */
+static int leash(const struct inside *in)
+{
+	struct pollfd socket = { .fd = in->control };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -1;
+	if (poll(&socket, 1, 0) < 0 || (socket.revents & POLLHUP)) {
+		errno = ECANCELED;
+		return -1;
+	}
+	return veil();
+}
+
+static int make_root(void)
+{
+	if (mount_tmpfs(STAGE, 16 << 20, 0, 0755, MOUNT_NODEV) < 0)
+		return -1;
+	return chdir(STAGE);
+}
+
+/* A detached tree with its flags set, attached once the root is there: the stage may hide where it came from. */
+static int take_project(const struct inside *in, const struct op *op, int *tree)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+
+	if (in->project_tree >= 0) {
+		*tree = in->project_tree;
+		return 0;
+	}
+	*tree = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (*tree < 0)
+		return -1;
+	return mount_setattr(*tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr));
+}
+
+static int make_work(const struct op *op)
+{
+	if (mkdir(WORK, 0700) < 0)
+		return -1;
+	return mount_tmpfs(WORK, op->size, op->inodes, 0755, MOUNT_NODEV);
+}
+
+/* `dev/shm` is .work/shm: the last part names it. */
+static int place(const struct op *op)
+{
+	const char *slash = strrchr(op->path, '/');
+	char part[64] = WORK "/";
+
+	strncat(part, slash ? slash + 1 : op->path, sizeof(part) - sizeof(WORK) - 1);
+	if (mkdir(part, 0755) < 0 || chmod(part, op->mode) < 0 || rootfs_dir(op->path, 0755) < 0)
+		return -1;
+	return mount_bind(part, op->path, MOUNT_NODEV);
+}
+
+static int overlay(const struct op *op, int tree)
+{
+	if (mkdir(PROJECT, 0700) < 0 || mount_attach(tree, PROJECT) < 0)
+		return -1;
+	if (mkdir(WORK "/overlay", 0700) < 0)
+		return -1;
+	return mount_overlay(PROJECT, WORK "/sandbox/code", WORK "/overlay", op->path);
+}
+
+static int drop(const char *path)
+{
+	if (umount2(path, MNT_DETACH) < 0)
+		return errno == EINVAL || errno == ENOENT ? 0 : -1;
+	return rmdir(path);
+}
+
+static int pivot(void)
+{
+	if (drop(WORK) < 0 || drop(PROJECT) < 0)
+		return -1;
+	return rootfs_pivot();
+}
+
+static int copy_in(const struct inside *in, const struct op *op)
+{
+	int from = in->file_fds[op->inodes];
+	_cleanup_close_ int to = -1;
+	struct stat st;
+
+	if (fstat(from, &st) < 0)
+		return -1;
+	to = rootfs_create(op->path, st.st_mode & 0111 ? 0755 : 0644);
+	if (to < 0)
+		return -1;
+	return fd_copy(from, to, in->plan->limits->disk);
+}
+
+/* The supervisor reads the output directory, and where nothing else counts, the box's own /proc and the work tmpfs. */
+static int hand_over(const struct inside *in)
+{
+	static const char *const paths[REPORT_FDS] = {
+		[REPORT_FD_OUTPUT] = "/sandbox/output",
+		[REPORT_FD_PROC] = "/proc",
+		[REPORT_FD_WORK] = "/sandbox",
+	};
+	const struct report ready = { .kind = REPORT_READY };
+	const int keep[] = { in->control, in->lock_fd, in->stdio[0], in->stdio[1], in->stdio[2] };
+	int fds[REPORT_FDS];
+
+	for (int i = 0; i < REPORT_FDS; i++) {
+		fds[i] = open(paths[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fds[i] < 0)
+			return -1;
+	}
+	if (fd_send(in->control, &ready, sizeof(ready), fds, REPORT_FDS) < 0)
+		return -1;
+	return fdset_keep(keep, ARRAY_SIZE(keep));
+}
+
+/* In the vforked child: only system calls, and the parent's memory is shared. */
+static void become_program(const struct inside *in, volatile int *errnum)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	setsid();
+	umask(022);
+	for (int i = 0; i < 3; i++) {
+		if (dup2(in->stdio[i], i) < 0) {
+			*errnum = errno;
+			_exit(1);
+		}
+	}
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (chdir(in->plan->cwd) == 0)
+		execve(in->plan->argv[0], (char *const *)in->plan->argv, (char *const *)in->plan->envp);
+	*errnum = errno;
+	_exit(1);
+}
+
+static int start(const struct inside *in, pid_t *program)
+{
+	volatile int errnum = 0;
+
+	*program = vfork();
+	if (*program == 0)
+		become_program(in, &errnum);
+	if (*program < 0)
+		return -1;
+	if (errnum) {
+		errno = errnum;
+		return -1;
+	}
+	/* The output pipes end when the program's last process does, not when we do. */
+	for (int i = 0; i < 3; i++)
+		close(in->stdio[i]);
+	return 0;
+}
+
+struct progress {
+	int project_tree; /* between OP_PROJECT and OP_OVERLAY */
+	pid_t program;    /* after OP_EXEC */
+};
+
+static int perform(const struct inside *in, const struct op *op, struct progress *progress)
+{
+	const struct rlimit_entry entry = { .name = op->path, .resource = (int)op->mode, .value = op->size };
+
+	switch (op->kind) {
+	case OP_JOIN:
+		return cgroup_join(in->join_fds, in->join_count);
+	case OP_NETNS:
+		return netns_make();
+	case OP_MAPPED:
+		return await_maps(in);
+	case OP_BECOME:
+		return userns_become(op->size != 0);
+	case OP_LEASH:
+		return leash(in);
+	case OP_CGROUPNS:
+		return unshare(CLONE_NEWCGROUP);
+	case OP_HOSTNAME:
+		return sethostname(op->path, strlen(op->path));
+	case OP_LOOPBACK:
+		return netns_loopback();
+	case OP_ISOLATE:
+		return mount_isolate();
+	case OP_PROJECT:
+		return take_project(in, op, &progress->project_tree);
+	case OP_ROOT:
+		return make_root();
+	case OP_DIR:
+		return rootfs_dir(op->path, op->mode);
+	case OP_LINK:
+		return symlink(op->from, op->path);
+	case OP_TEXT:
+		return rootfs_file(op->path, op->mode, op->data, op->size);
+	case OP_BIND:
+		if (rootfs_target(op->from, op->path) < 0)
+			return -1;
+		return mount_bind(op->from, op->path, MOUNT_READONLY | MOUNT_NODEV);
+	case OP_DEVICE:
+		if (rootfs_target(op->from, op->path) < 0)
+			return -1;
+		return mount_bind(op->from, op->path, MOUNT_NOEXEC);
+	case OP_PROC:
+		return mount_proc(op->path);
+	case OP_MASK:
+		return mount_mask(op->path, "dev/null", "var/empty");
+	case OP_WORK:
+		return make_work(op);
+	case OP_PLACE:
+		return place(op);
+	case OP_OVERLAY:
+		return overlay(op, progress->project_tree);
+	case OP_COPY:
+		return copy_in(in, op);
+	case OP_PIVOT:
+		return pivot();
+	case OP_SEAL:
+		return mount_seal(op->path);
+	case OP_RLIMIT:
+		return rlimit_apply(&entry);
+	case OP_HANDLES:
+		return hand_over(in);
+	case OP_NO_NEW_PRIVS:
+		return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	case OP_LANDLOCK:
+		return landlock_restrict(in->plan->rules, in->plan->rule_count, in->plan->landlock);
+	case OP_CAPS:
+		return caps_drop();
+	case OP_SECCOMP:
+		return seccomp_install((enum seccomp_profile)op->size);
+	case OP_PROVE:
+		return prove_inside(op->path);
+	case OP_EXEC:
+		return start(in, &progress->program);
+	case OP_KINDS:
+		break;
+	}
+	errno = ENOSYS;
+	return -1;
+}
+
+/* A supervisor that is stuck (its own output is not read) must not keep the program alive past its time. */
+static void on_alarm(int signal)
+{
+	(void)signal;
+	_exit(1);
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void reap(const struct inside *in, pid_t program)
+{
+	struct report ended = { .kind = REPORT_ENDED };
+	struct rusage usage;
+	int status;
+
+	for (;;) {
+		pid_t pid = waitpid(-1, &status, 0);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid == program || pid < 0)
+			break;
+	}
+	getrusage(RUSAGE_CHILDREN, &usage);
+	ended.status = status;
+	ended.cpu_usec = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+			 (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+	report(in, ended);
+	/* The kernel kills the rest of the namespace now. */
+	_exit(0);
+}
+
+_Noreturn void inside_run(const struct inside *in)
+{
+	struct progress progress = { .project_tree = -1 };
+	int seen[OP_KINDS] = { 0 };
+
+	reset_signals();
+	setsid();
+	umask(0);
+	for (size_t i = 0; i < in->plan->op_count; i++) {
+		const struct op *op = &in->plan->ops[i];
+		int nth = seen[op->kind]++;
+		int result;
+
+		if ((int)op->kind == in->fault_kind && nth == in->fault_index) {
+			errno = EIO;
+			result = -1;
+		} else {
+			result = perform(in, op, &progress);
+		}
+		if (result < 0) {
+			report(in, (struct report){ .kind = REPORT_FAILED, .index = (uint32_t)i, .errnum = errno });
+			_exit(1);
+		}
+	}
+	signal(SIGALRM, on_alarm);
+	alarm((unsigned)in->plan->limits->timeout + 2);
+	report(in, (struct report){ .kind = REPORT_STARTED });
+	reap(in, progress.program);
+}

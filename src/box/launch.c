@@ -1,0 +1,280 @@
+#include "box/launch.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "kern/clone.h"
+#include "kern/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How long the kernel gets to end a killed box before that is an error. */
+enum { END_MSEC = 10000 };
+
+/* The supervisor's side of what a box needs, until it runs. */
+struct staging {
+	struct inside inside; /* for the child */
+	int *file_fds;        /* host files, by index in the spec */
+	size_t file_count;    /* how many */
+	int child_ends[4];    /* stdin, stdout, stderr and the control socket of the child */
+};
+
+static void staging_free(struct staging *staging)
+{
+	for (size_t i = 0; i < staging->file_count; i++)
+		close_fd(&staging->file_fds[i]);
+	free(staging->file_fds);
+	for (size_t i = 0; i < ARRAY_SIZE(staging->child_ends); i++)
+		close_fd(&staging->child_ends[i]);
+	close_fd(&staging->inside.project_tree);
+}
+
+/* Out of the way of 0, 1 and 2, which the program's own will be, also when the caller has some of those closed. */
+static int raise_fd(int *fd)
+{
+	int raised;
+
+	if (*fd > 2)
+		return 0;
+	raised = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+	if (raised < 0)
+		return -1;
+	close_fd(fd);
+	*fd = raised;
+	return 0;
+}
+
+static int make_pair(int *ours, int *theirs, bool ours_reads)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	*ours = ends[ours_reads ? 0 : 1];
+	*theirs = ends[ours_reads ? 1 : 0];
+	if (raise_fd(ours) < 0 || raise_fd(theirs) < 0)
+		return -1;
+	return fcntl(*ours, F_SETFL, O_NONBLOCK | (ours_reads ? O_RDONLY : O_WRONLY));
+}
+
+static int make_channels(struct box *box, struct staging *staging, struct error *err)
+{
+	int ends[2];
+
+	if (make_pair(&box->input, &staging->child_ends[0], false) < 0 ||
+	    make_pair(&box->output[0], &staging->child_ends[1], true) < 0 ||
+	    make_pair(&box->output[1], &staging->child_ends[2], true) < 0)
+		return error_errno(err, "cannot make the box's pipes");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, "cannot make the box's control socket");
+	box->control = ends[0];
+	staging->child_ends[3] = ends[1];
+	if (raise_fd(&box->control) < 0 || raise_fd(&staging->child_ends[3]) < 0)
+		return error_errno(err, "cannot make the box's control socket");
+	return 0;
+}
+
+/* Host files are opened by the caller's own rights; only plain files are taken, so that no fifo or device can block us. */
+static int open_files(const struct spec *spec, struct staging *staging, struct error *err)
+{
+	staging->file_fds = calloc(spec->file_count + 1, sizeof(int));
+	if (!staging->file_fds)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot open the files");
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const char *host = spec->files[i].host;
+		int *fd = &staging->file_fds[staging->file_count++];
+		struct stat st;
+
+		*fd = -1;
+		if (!host)
+			continue;
+		*fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (*fd < 0)
+			return error_set(err, ERROR_USAGE, errno, "file: cannot open \"%s\"", host);
+		if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode))
+			return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project", host);
+		if ((uint64_t)st.st_size > spec->limits.disk)
+			return error_usage(err, "file: \"%s\" is larger than the box's disk; raise --disk", host);
+	}
+	staging->inside.file_fds = staging->file_fds;
+	return 0;
+}
+
+/*
+ * Root's boxes have a uid of their own, which cannot read what belongs to the
+ * project's owner alone; an ID-mapped mount (5.12; 5.19 below an overlay) shows
+ * the files as the box's. Where the file system cannot, the plain tree is used,
+ * and private files stay private.
+ */
+static int open_project(const struct spec *spec, const struct box *box, struct staging *staging, struct error *err)
+{
+	_cleanup_close_ int dir = -1;
+	_cleanup_close_ int userns = -1;
+	struct stat st;
+
+	if (!spec->project)
+		return 0;
+	dir = open(spec->project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"", spec->project);
+	if (!box->ids.own)
+		return 0;
+	userns = userns_translate(st.st_uid, st.st_gid, box->ids.uid, box->ids.gid, err);
+	if (userns < 0)
+		return -1;
+	staging->inside.project_tree = mount_translated(dir, userns);
+	return 0;
+}
+
+static int make_group(const struct plan *plan, const struct probe *probe, struct box *box, struct staging *staging,
+		      struct error *err)
+{
+	static atomic_uint serial;
+	const struct cgroup_limits limits = {
+		.memory = plan->limits->memory,
+		.pids = plan->limits->pids + 1, /* init */
+		.cpus = plan->limits->cpus,
+	};
+	char name[64];
+
+	if (!plan->group)
+		return 0;
+	snprintf(name, sizeof(name), "box-%d-%u", (int)getpid(), atomic_fetch_add(&serial, 1));
+	if (cgroup_make(&probe->cgroup, name, &limits, &box->group, err) < 0)
+		return -1;
+	staging->inside.join_count = cgroup_join_fds(box->group, staging->inside.join_fds);
+	return 0;
+}
+
+/* Only in builds for the fault tests: EMBERBOX_FAULT=pivot, or bind:2 for the third of its kind. */
+static void read_fault(struct inside *inside)
+{
+	inside->fault_kind = -1;
+#ifdef EMBERBOX_FAULTS
+	const char *fault = getenv("EMBERBOX_FAULT");
+
+	for (int kind = 0; fault && kind < OP_KINDS; kind++) {
+		size_t length = strlen(op_name(kind));
+
+		if (strncmp(fault, op_name(kind), length) != 0 || (fault[length] != '\0' && fault[length] != ':'))
+			continue;
+		inside->fault_kind = kind;
+		inside->fault_index = fault[length] == ':' ? atoi(fault + length + 1) : 0;
+	}
+#endif
+}
+
+static int clone_box(struct box *box, struct staging *staging, struct error *err)
+{
+	const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
+	pid_t pid;
+
+	for (int i = 0; i < 3; i++)
+		staging->inside.stdio[i] = staging->child_ends[i];
+	staging->inside.control = staging->child_ends[3];
+	staging->inside.lock_fd = box->ids.lock_fd;
+	pid = clone_into(namespaces, box->group ? cgroup_clone_fd(box->group) : -1, &box->pidfd);
+	if (pid == 0)
+		inside_run(&staging->inside);
+	if (pid < 0)
+		return error_set(err, ERROR_LAYER, errno,
+				 "the kernel refuses the namespaces of a box (emberbox doctor tells what to change)");
+	box->pid = pid;
+	return 0;
+}
+
+static int set_up(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
+		  struct staging *staging, struct error *err)
+{
+	if (make_channels(box, staging, err) < 0 || open_files(spec, staging, err) < 0)
+		return -1;
+	if (userns_take(plan->range, &box->ids, err) < 0 || open_project(spec, box, staging, err) < 0)
+		return -1;
+	if (make_group(plan, probe, box, staging, err) < 0 || clone_box(box, staging, err) < 0)
+		return -1;
+	if (userns_map(box->pid, &box->ids, err) < 0)
+		return -1;
+	/* It may be gone already: then its report, or its silence, tells. */
+	(void)!write(box->control, "g", 1);
+	return 0;
+}
+
+int launch_box(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box, struct error *err)
+{
+	struct staging staging = { .child_ends = { -1, -1, -1, -1 }, .inside = { .plan = plan, .project_tree = -1 } };
+	int result;
+
+	*box = (struct box){
+		.plan = plan,
+		.pidfd = -1,
+		.control = -1,
+		.input = -1,
+		.output = { -1, -1 },
+		.handles = { -1, -1, -1 },
+		.ids = { .lock_fd = -1 },
+	};
+	read_fault(&staging.inside);
+	result = set_up(spec, plan, probe, box, &staging, err);
+	staging_free(&staging);
+	if (result < 0)
+		launch_end(box, NULL);
+	return result;
+}
+
+void launch_kill(struct box *box)
+{
+	if (box->group)
+		cgroup_kill(box->group);
+	if (box->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
+}
+
+static int reap(struct box *box, struct error *err)
+{
+	struct pollfd end = { .fd = box->pidfd, .events = POLLIN };
+	int n;
+
+	do
+		n = poll(&end, 1, END_MSEC);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return error_set(err, ERROR_FAILED, 0, "the box did not end within %d s of being killed", END_MSEC / 1000);
+	while (waitpid(box->pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	box->pid = 0;
+	return 0;
+}
+
+int launch_end(struct box *box, struct error *err)
+{
+	int result = 0;
+
+	launch_kill(box);
+	if (box->pid > 0)
+		result = reap(box, err);
+	if (box->group && result == 0)
+		result = cgroup_remove(box->group, err);
+	cgroup_free(box->group);
+	box->group = NULL;
+	userns_release(&box->ids);
+	close_fd(&box->pidfd);
+	close_fd(&box->control);
+	close_fd(&box->input);
+	close_fd(&box->output[0]);
+	close_fd(&box->output[1]);
+	for (int i = 0; i < REPORT_FDS; i++)
+		close_fd(&box->handles[i]);
+	return result;
+}

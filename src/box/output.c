@@ -1,0 +1,109 @@
+#include "box/output.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void output_init(struct output *output)
+{
+	*output = (struct output){ .spool = -1 };
+}
+
+void output_free(struct output *output)
+{
+	close_fd(&output->spool);
+}
+
+static uint64_t kept(const struct output *output)
+{
+	return output->bytes < OUTPUT_SPOOL_MAX ? output->bytes : OUTPUT_SPOOL_MAX;
+}
+
+long output_add(struct output *output, const void *data, size_t size)
+{
+	uint64_t room = OUTPUT_SPOOL_MAX - kept(output);
+	size_t fits = size < room ? size : (size_t)room;
+
+	if (output->spool < 0)
+		output->spool = memfd_create("output", MFD_CLOEXEC);
+	if (output->spool < 0 || fd_write(output->spool, data, fits) < 0)
+		return -1;
+	output->bytes += size;
+	output->over |= fits < size;
+	return (long)fits;
+}
+
+long output_read(const struct output *output, void *data, size_t size, uint64_t offset)
+{
+	return output->spool < 0 ? 0 : pread(output->spool, data, size, (off_t)offset);
+}
+
+static void show_range(const struct output *output, uint64_t from, uint64_t size, struct buf *out)
+{
+	_cleanup_free_ char *data = malloc(size + 1);
+	uint64_t used = 0;
+
+	while (data && used < size) {
+		long n = output_read(output, data + used, size - used, from + used);
+
+		if (n <= 0)
+			break;
+		used += (uint64_t)n;
+	}
+	if (data)
+		buf_utf8(out, data, used);
+	out->failed |= !data;
+}
+
+/* Where a character begins, at or before `at`: a cut inside one would show as rubbish. */
+static uint64_t character_start(const struct output *output, uint64_t at, int step)
+{
+	unsigned char byte;
+
+	for (int i = 0; i < 3 && at > 0 && output_read(output, &byte, 1, at) == 1 && (byte & 0xC0) == 0x80; i++)
+		at += (uint64_t)(int64_t)step;
+	return at;
+}
+
+bool output_show(const struct output *output, uint64_t shown, struct buf *out)
+{
+	uint64_t all = kept(output), head, tail;
+
+	if (all <= shown && !output->over) {
+		show_range(output, 0, all, out);
+		return false;
+	}
+	shown = shown < all ? shown : all;
+	head = character_start(output, shown - shown / 2, -1);
+	tail = character_start(output, all - shown / 2, 1);
+	show_range(output, 0, head, out);
+	buf_printf(out, "\n... %" PRIu64 " bytes left out ...\n", output->bytes - head - (all - tail));
+	show_range(output, tail, all - tail, out);
+	return true;
+}
+
+void output_last_line(const struct output *output, char *line, size_t size)
+{
+	char block[4096];
+	uint64_t all = kept(output), from = all > sizeof(block) ? all - sizeof(block) : 0;
+	long n = output_read(output, block, sizeof(block), from);
+	long end, start;
+
+	line[0] = '\0';
+	for (end = n; end > 0 && memchr(" \t\r\n", block[end - 1], 4); end--)
+		;
+	for (start = end; start > 0 && block[start - 1] != '\n'; start--)
+		;
+	if (end > start) {
+		size_t length = (size_t)(end - start) < size - 1 ? (size_t)(end - start) : size - 1;
+
+		memcpy(line, block + start, length);
+		line[length] = '\0';
+	}
+}

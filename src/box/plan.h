@@ -1,0 +1,94 @@
+/*
+ * A plan: the spec turned into an ordered list of kernel operations.
+ *
+ * Pure data. It is made and checked whole before anything is done, printed by
+ * `emberbox run --explain`, and interpreted by the box's first process
+ * (inside.c), which reports the operation, its index and the errno when one
+ * fails. Paths are relative to the new root unless they name something of the
+ * host's.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "box/spec.h"
+#include "kern/landlock.h"
+#include "kern/probe.h"
+#include "kern/rlimit.h"
+
+enum op_kind {
+	OP_JOIN,         /* enter the v1 control groups */
+	OP_NETNS,        /* a network namespace, while the parent writes the maps */
+	OP_MAPPED,       /* wait for the parent's maps */
+	OP_BECOME,       /* uid and gid 1000 */
+	OP_LEASH,        /* die with the supervisor */
+	OP_CGROUPNS,     /* a cgroup namespace, whose root is the box's group */
+	OP_HOSTNAME,     /* path: the name */
+	OP_LOOPBACK,     /* bring lo up */
+	OP_ISOLATE,      /* no mount goes out or comes in */
+	OP_PROJECT,      /* from: a host directory, taken before the root hides it */
+	OP_ROOT,         /* the tmpfs that becomes / */
+	OP_DIR,          /* path, mode */
+	OP_LINK,         /* path is a link to from */
+	OP_TEXT,         /* path has this content, mode */
+	OP_BIND,         /* from (host) at path, read-only */
+	OP_DEVICE,       /* from (host) at path */
+	OP_PROC,         /* a fresh read-only /proc */
+	OP_MASK,         /* path is hidden */
+	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
+	OP_PLACE,        /* path is a directory of the work tmpfs */
+	OP_OVERLAY,      /* path shows the project, changes go to the work tmpfs */
+	OP_COPY,         /* path gets what the host file behind index fd holds */
+	OP_PIVOT,        /* the scaffolding goes, the new root becomes / */
+	OP_SEAL,         /* / is read-only */
+	OP_RLIMIT,       /* one limit */
+	OP_HANDLES,      /* hand directories to the supervisor, then keep only what is needed */
+	OP_NO_NEW_PRIVS, /* no exec gives privileges */
+	OP_LANDLOCK,     /* the rules */
+	OP_CAPS,         /* drop them all */
+	OP_SECCOMP,      /* size: enum seccomp_profile */
+	OP_PROVE,        /* path: which property; try the forbidden thing once */
+	OP_EXEC,         /* start the program */
+	OP_KINDS,
+};
+
+struct op {
+	enum op_kind kind;        /* what to do */
+	const char *path;         /* target */
+	const char *from;         /* source */
+	const void *data;         /* content */
+	uint64_t size;            /* of the content, or the operation's number */
+	uint64_t inodes;          /* OP_WORK: how many; OP_COPY: the file's index in the spec */
+	unsigned mode;            /* of a file or directory */
+};
+
+enum { PLAN_OPS_MAX = 128 + 2 * SPEC_WORDS_MAX, PLAN_RULES_MAX = 24, PLAN_LAYERS_MAX = 20 };
+
+struct plan {
+	struct arena arena;                           /* owns what the spec does not */
+	struct op *ops;                               /* in order */
+	size_t op_count;                              /* how many */
+	const char **argv;                            /* of the program */
+	const char **envp;                            /* its whole environment */
+	const char *cwd;                              /* its working directory */
+	struct landlock_rule rules[PLAN_RULES_MAX];   /* for OP_LANDLOCK */
+	size_t rule_count;                            /* how many */
+	int landlock;                                 /* ABI to use, 0: not at all */
+	bool range;                                   /* a host uid of its own */
+	bool accounted;                               /* no control group: the supervisor counts */
+	bool group;                                   /* a control group is made */
+	const char *layers[PLAN_LAYERS_MAX];          /* what meta.isolation says, but for the uid */
+	size_t layer_count;                           /* how many */
+	const struct limits *limits;                  /* the spec's */
+};
+
+/* Refuses with ERROR_LAYER when the host lacks a layer that the spec does not give up. The plan borrows from the spec. */
+int plan_make(const struct spec *spec, const struct probe *probe, struct plan *plan, struct error *err);
+void plan_free(struct plan *plan);
+
+/* The operation's name, as --explain prints it and errors name it: "pivot". */
+const char *op_name(enum op_kind kind);
+
+/* One line an operation. */
+void plan_explain(const struct plan *plan, struct buf *out);
+/* The same line for one, without a newline; for errors. */
+void op_explain(const struct plan *plan, const struct op *op, struct buf *out);

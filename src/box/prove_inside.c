@@ -1,0 +1,83 @@
+#include "box/prove_inside.h"
+
+#include "base/own.h"
+#include "kern/caps.h"
+#include "kern/fdset.h"
+#include "kern/netns.h"
+#include "kern/seccomp.h"
+#include "kern/userns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static bool ids_hold(void)
+{
+	uid_t r, e, s;
+	gid_t gr, ge, gs;
+
+	return getresuid(&r, &e, &s) == 0 && getresgid(&gr, &ge, &gs) == 0 && r == USERNS_INSIDE && e == USERNS_INSIDE &&
+	       s == USERNS_INSIDE && gr == USERNS_INSIDE && ge == USERNS_INSIDE && gs == USERNS_INSIDE && getpid() == 1;
+}
+
+static bool caps_hold(void)
+{
+	return caps_prove() == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+}
+
+/* Making the file fails with exactly this errno: another layer in front would hide that this one is missing. */
+static bool create_fails(const char *path, int errnum)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 && errno == errnum;
+}
+
+static bool root_holds(void)
+{
+	return create_fails("/proof", EROFS) && create_fails("/usr/proof", EROFS);
+}
+
+/* /sandbox is writable but for Landlock's rules, which name only the directories below it. */
+static bool landlock_holds(void)
+{
+	return create_fails("/sandbox/proof", EACCES);
+}
+
+/* Without the filter, making a user namespace needs no privilege. */
+static bool seccomp_holds(void)
+{
+	return seccomp_mode() == 2 && unshare(CLONE_NEWUSER) < 0 && errno == EPERM;
+}
+
+static bool network_holds(void)
+{
+	return netns_prove() == 0;
+}
+
+static bool fds_hold(void)
+{
+	return fdset_prove() == 0;
+}
+
+int prove_inside(const char *property)
+{
+	static const struct {
+		const char *property;
+		bool (*holds)(void);
+	} proofs[] = {
+		{ "ids", ids_hold },         { "caps", caps_hold },         { "root", root_holds },
+		{ "network", network_holds }, { "fds", fds_hold },           { "landlock", landlock_holds },
+		{ "seccomp", seccomp_holds },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(proofs); i++)
+		if (strcmp(proofs[i].property, property) == 0 && proofs[i].holds())
+			return 0;
+	errno = ENOTRECOVERABLE;
+	return -1;
+}

@@ -1,0 +1,38 @@
+/* The result: what the program did, in the form that every door gives back. */
+#pragma once
+
+#include "base/error.h"
+#include "box/files.h"
+#include "box/output.h"
+#include "box/spec.h"
+#include "box/supervise.h"
+
+#include <sys/time.h>
+
+struct result {
+	char id[27];                    /* sortable by time */
+	struct timeval time;            /* when it began */
+	const struct runtime *runtime;  /* the language */
+	struct limits limits;           /* those in force */
+	struct verdict verdict;         /* what happened */
+	struct output outputs[2];       /* stdout and stderr */
+	struct file_list files;         /* under /sandbox/output */
+	struct arena arena;             /* owns the layers */
+	const char **layers;            /* meta.isolation */
+	size_t layer_count;             /* how many */
+	uint64_t begin_usec;            /* the request's start, on the monotonic clock */
+	uint64_t finish_usec;           /* when the result was whole */
+	char message[512];              /* the sentence; empty: none */
+	char *json;                     /* made by result_json() when first asked for */
+};
+
+struct result *result_new(const struct spec *spec);
+void result_free(struct result *result);
+
+const char *status_name(enum status status);
+/* As `emberbox run` exits. */
+int result_exit_code(const struct result *result);
+/* Fills the sentence from the verdict, the limits and stderr. */
+void result_explain(struct result *result);
+/* One line; NULL only when memory ran out. The result keeps it. */
+const char *result_json(struct result *result);

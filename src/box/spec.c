@@ -1,0 +1,333 @@
+#include "box/spec.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+static const char *const layer_names[LAYERS] = {
+	[LAYER_CGROUP] = "cgroup",
+	[LAYER_LANDLOCK] = "landlock",
+	[LAYER_SECCOMP] = "seccomp",
+	[LAYER_NETWORK] = "network-namespace",
+	[LAYER_CGROUP_NAMESPACE] = "cgroup-namespace",
+};
+
+const char *layer_name(enum layer layer)
+{
+	return layer_names[layer];
+}
+
+void spec_init(struct spec *spec)
+{
+	*spec = (struct spec){
+		.limits = {
+			.timeout = 30,
+			.memory = 512 * MIB,
+			.cpus = 1,
+			.pids = 64,
+			.disk = GIB,
+			.inodes = 100000,
+			.max_output = 20 * KIB,
+		},
+	};
+}
+
+void spec_free(struct spec *spec)
+{
+	free(spec->args);
+	free(spec->env);
+	free(spec->files);
+	arena_free(&spec->arena);
+	spec_init(spec);
+}
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+}
+
+static int set_seconds(double *field, const char *key, const char *value, double most, struct error *err)
+{
+	double number;
+
+	if (!text_number(value, &number) || number < 0.001 || number > most)
+		return error_usage(err, "%s: \"%.64s\" is not a number of seconds between 0.001 and %g", key, value, most);
+	*field = number;
+	return 0;
+}
+
+static int set_size(uint64_t *field, const char *key, const char *value, uint64_t least, uint64_t most, struct error *err)
+{
+	char low[TEXT_SIZE_MAX], high[TEXT_SIZE_MAX];
+	uint64_t bytes;
+
+	if (!text_size(value, &bytes) || bytes < least || bytes > most)
+		return error_usage(err, "%s: \"%.64s\" is not a size between %s and %s; write it as 64k, 256m, 1g or in bytes", key,
+				   value, text_size_format(least, low), text_size_format(most, high));
+	*field = bytes;
+	return 0;
+}
+
+static int set_text(struct spec *spec, const char **field, const char *key, const char *value, struct error *err)
+{
+	if (*value == '\0')
+		return error_usage(err, "%s: it is empty", key);
+	*field = arena_string(&spec->arena, value);
+	return *field ? 0 : out_of_memory(err);
+}
+
+static int add_word(struct spec *spec, const char ***words, size_t *count, const char *key, const char *value,
+		    struct error *err)
+{
+	const char **grown, *copy;
+
+	if (*count >= SPEC_WORDS_MAX)
+		return error_usage(err, "%s: there are more than %d", key, SPEC_WORDS_MAX);
+	if (strlen(value) >= SPEC_WORD_MAX)
+		return error_usage(err, "%s: one is longer than %d bytes", key, SPEC_WORD_MAX);
+	grown = realloc(*words, (*count + 1) * sizeof(**words));
+	copy = arena_string(&spec->arena, value);
+	if (grown)
+		*words = grown;
+	if (!grown || !copy)
+		return out_of_memory(err);
+	(*words)[(*count)++] = copy;
+	return 0;
+}
+
+static int add_env(struct spec *spec, const char *value, struct error *err)
+{
+	const char *equals = strchr(value, '=');
+
+	if (!equals || equals == value)
+		return error_usage(err, "env: \"%.64s\" is not NAME=VALUE", value);
+	return add_word(spec, &spec->env, &spec->env_count, "env", value, err);
+}
+
+static int set_weaker(struct spec *spec, const char *value, struct error *err)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		if (strcmp(value, layer_names[i]) == 0) {
+			spec->weaker[i] = true;
+			return 0;
+		}
+	}
+	return error_usage(err, "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock, "
+				"seccomp, network-namespace, cgroup-namespace",
+			   value);
+}
+
+/* Two files in one place, or one where another needs a directory, would silently lose one of them. */
+static const char *path_conflict(const struct spec *spec, const char *box)
+{
+	size_t length = strlen(box);
+
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const char *other = spec->files[i].box;
+		size_t other_length = strlen(other);
+		size_t least = length < other_length ? length : other_length;
+
+		if (memcmp(box, other, least) != 0)
+			continue;
+		if (length == other_length || box[least] == '/' || other[least] == '/')
+			return other;
+	}
+	return NULL;
+}
+
+/* "x" and "sub/x" are below /sandbox/code; absolute paths must be in a place that is writable. */
+static int box_path(struct spec *spec, const char *path, size_t size, const char **out, struct error *err)
+{
+	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/", "tmp/" };
+	const char *fault, *other;
+
+	if (size > 0 && path[0] == '/') {
+		path++;
+		size--;
+		*out = arena_copy(&spec->arena, path, size);
+	} else {
+		*out = arena_printf(&spec->arena, "sandbox/code/%.*s", (int)size, path);
+	}
+	if (!*out)
+		return out_of_memory(err);
+	fault = text_path_fault(path, size);
+	if (fault)
+		return error_usage(err, "file: \"%.64s\" cannot be a path in the box: %s", path, fault);
+	other = path_conflict(spec, *out);
+	if (other)
+		return error_usage(err, "file: \"/%.64s\" and \"/%.64s\" cannot both be there", *out, other);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (strncmp(*out, places[i], strlen(places[i])) == 0)
+			return 0;
+	return error_usage(err, "file: \"/%.64s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp",
+			   *out);
+}
+
+static int add_file(struct spec *spec, struct spec_file file, struct error *err)
+{
+	struct spec_file *grown;
+
+	if (spec->file_count >= SPEC_WORDS_MAX)
+		return error_usage(err, "file: there are more than %d", SPEC_WORDS_MAX);
+	grown = realloc(spec->files, (spec->file_count + 1) * sizeof(*grown));
+	if (!grown)
+		return out_of_memory(err);
+	spec->files = grown;
+	spec->files[spec->file_count++] = file;
+	return 0;
+}
+
+/* HOST or HOST:BOX; without BOX the file keeps its name, in the working directory. */
+static int add_host_file(struct spec *spec, const char *value, struct error *err)
+{
+	const char *colon = strrchr(value, ':');
+	size_t length = colon ? (size_t)(colon - value) : strlen(value);
+	struct spec_file file = { 0 };
+	const char *name;
+
+	if (length == 0)
+		return error_usage(err, "file: \"%.64s\" names no file of the host; write HOST or HOST:BOX", value);
+	file.host = arena_copy(&spec->arena, value, length);
+	if (!file.host)
+		return out_of_memory(err);
+	name = strrchr(file.host, '/');
+	name = colon ? colon + 1 : name ? name + 1 : file.host;
+	if (box_path(spec, name, strlen(name), &file.box, err) < 0)
+		return -1;
+	return add_file(spec, file, err);
+}
+
+int spec_add_content(struct spec *spec, const char *path, const void *data, size_t size, struct error *err)
+{
+	struct spec_file file = { .size = size };
+
+	if (size > SPEC_CODE_MAX)
+		return error_usage(err, "file: \"%.64s\" is larger than 16m", path);
+	if (box_path(spec, path, strlen(path), &file.box, err) < 0)
+		return -1;
+	file.data = arena_copy(&spec->arena, data, size);
+	return file.data ? add_file(spec, file, err) : out_of_memory(err);
+}
+
+static int set_language(struct spec *spec, const char *value, struct error *err)
+{
+	spec->runtime = runtime_find(value);
+	return spec->runtime ? 0 : runtime_unknown(value, err);
+}
+
+static int set_name(struct spec *spec, const char *value, struct error *err)
+{
+	const char *fault = text_path_fault(value, strlen(value));
+
+	if (fault)
+		return error_usage(err, "name: \"%.64s\" cannot be the code file's name: %s", value, fault);
+	return set_text(spec, &spec->name, "name", value, err);
+}
+
+static int set_net(const char *value, struct error *err)
+{
+	if (strcmp(value, "none") == 0)
+		return 0;
+	return error_usage(err, "net: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)", value);
+}
+
+static int set_cpus(struct spec *spec, const char *value, struct error *err)
+{
+	double number;
+
+	if (!text_number(value, &number) || number < 0.01 || number > 1024)
+		return error_usage(err, "cpus: \"%.64s\" is not a number of cores between 0.01 and 1024", value);
+	spec->limits.cpus = number;
+	return 0;
+}
+
+static int set_pids(struct spec *spec, const char *value, struct error *err)
+{
+	uint64_t count;
+
+	if (!text_count(value, &count) || count < 1 || count > 32768)
+		return error_usage(err, "pids: \"%.64s\" is not a number of processes between 1 and 32768", value);
+	spec->limits.pids = count;
+	return 0;
+}
+
+int spec_set(struct spec *spec, const char *key, const char *value, struct error *err)
+{
+	struct limits *limits = &spec->limits;
+
+	if (strcmp(key, "language") == 0)
+		return set_language(spec, value, err);
+	if (strcmp(key, "name") == 0)
+		return set_name(spec, value, err);
+	if (strcmp(key, "timeout") == 0)
+		return set_seconds(&limits->timeout, key, value, 86400, err);
+	if (strcmp(key, "cpu-time") == 0)
+		return set_seconds(&limits->cpu_time, key, value, 86400, err);
+	if (strcmp(key, "memory") == 0)
+		return set_size(&limits->memory, key, value, 4 * MIB, 1024 * GIB, err);
+	if (strcmp(key, "cpus") == 0)
+		return set_cpus(spec, value, err);
+	if (strcmp(key, "pids") == 0)
+		return set_pids(spec, value, err);
+	if (strcmp(key, "disk") == 0)
+		return set_size(&limits->disk, key, value, 64 * KIB, 1024 * GIB, err);
+	if (strcmp(key, "max-output") == 0)
+		return set_size(&limits->max_output, key, value, 1, 16 * MIB, err);
+	if (strcmp(key, "net") == 0)
+		return set_net(value, err);
+	if (strcmp(key, "project") == 0)
+		return set_text(spec, &spec->project, key, value, err);
+	if (strcmp(key, "output") == 0)
+		return set_text(spec, &spec->output, key, value, err);
+	if (strcmp(key, "env") == 0)
+		return add_env(spec, value, err);
+	if (strcmp(key, "arg") == 0)
+		return add_word(spec, &spec->args, &spec->arg_count, key, value, err);
+	if (strcmp(key, "file") == 0)
+		return add_host_file(spec, value, err);
+	if (strcmp(key, "allow-weaker") == 0)
+		return set_weaker(spec, value, err);
+	return error_usage(err, "\"%.64s\" is not a field of a request", key);
+}
+
+int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err)
+{
+	if (size > SPEC_CODE_MAX)
+		return error_usage(err, "code: it is larger than 16m; give what it needs as files");
+	spec->code = arena_copy(&spec->arena, code, size);
+	spec->code_size = size;
+	return spec->code ? 0 : out_of_memory(err);
+}
+
+int spec_set_input(struct spec *spec, const void *data, size_t size, struct error *err)
+{
+	if (size > SPEC_CODE_MAX)
+		return error_usage(err, "stdin: it is larger than 16m; stream it instead");
+	spec->input = arena_copy(&spec->arena, data, size);
+	spec->input_size = size;
+	return spec->input ? 0 : out_of_memory(err);
+}
+
+int spec_check(const struct spec *spec, struct error *err)
+{
+	const char *name;
+
+	if (!spec->runtime)
+		return error_usage(err, "language: it is not set; name one, such as python");
+	if (!spec->code)
+		return error_usage(err, "code: there is none");
+	if (!runtime_program(spec->runtime))
+		return runtime_missing(spec->runtime, err);
+	name = spec->name ? spec->name : spec->runtime->file;
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (strncmp(spec->files[i].box, "sandbox/code/", 13) == 0 && strcmp(spec->files[i].box + 13, name) == 0)
+			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", spec->files[i].box);
+	return 0;
+}

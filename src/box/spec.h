@@ -1,0 +1,79 @@
+/* A spec: what is asked, every value checked when it is set. Pure: it touches nothing of the host's. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "runtime/runtime.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Layers that a host may lack and a caller may do without, knowingly. */
+enum layer {
+	LAYER_CGROUP,
+	LAYER_LANDLOCK,
+	LAYER_SECCOMP,
+	LAYER_NETWORK,
+	LAYER_CGROUP_NAMESPACE,
+	LAYERS,
+};
+
+/* The layer's name as --allow-weaker and meta.isolation have it. */
+const char *layer_name(enum layer layer);
+
+struct limits {
+	double timeout;      /* seconds of wall time */
+	double cpu_time;     /* seconds of CPU time, 0: as many as fit into the wall time */
+	uint64_t memory;     /* bytes, swap excluded */
+	double cpus;         /* cores */
+	uint64_t pids;       /* processes and threads */
+	uint64_t disk;       /* bytes of /sandbox, /tmp and /dev/shm together */
+	uint64_t inodes;     /* files there */
+	uint64_t max_output; /* bytes of a stream that the result shows */
+};
+
+enum {
+	SPEC_CODE_MAX = 16 << 20,   /* bytes of code, and of stdin given with the request */
+	SPEC_WORDS_MAX = 1024,      /* arguments; variables; files: of each */
+	SPEC_WORD_MAX = 128 << 10,  /* bytes of one argument or variable: the kernel's own MAX_ARG_STRLEN */
+};
+
+struct spec_file {
+	const char *host;    /* a path on the host, or NULL */
+	const char *box;     /* its path in the box, relative to / ("sandbox/data/x") */
+	const void *data;    /* without a host path: the content */
+	size_t size;         /* its size */
+};
+
+struct spec {
+	struct arena arena;            /* owns everything below */
+	const struct runtime *runtime; /* NULL until the language is set */
+	const void *code;              /* the program; NULL until set */
+	size_t code_size;              /* its size */
+	const char *name;              /* the code file's name in the box, NULL: the runtime's */
+	struct limits limits;          /* all of them */
+	const char *project;           /* a directory on the host, or NULL */
+	const char *output;            /* where to copy /sandbox/output to, or NULL */
+	const void *input;             /* stdin given with the request, or NULL */
+	size_t input_size;             /* its size */
+	const char **args;             /* of the program */
+	size_t arg_count;              /* how many */
+	const char **env;              /* "K=V" */
+	size_t env_count;              /* how many */
+	struct spec_file *files;       /* to put into the box */
+	size_t file_count;             /* how many */
+	bool weaker[LAYERS];           /* layers that may be missing */
+};
+
+void spec_init(struct spec *spec);
+void spec_free(struct spec *spec);
+
+/* The keys and values of eb_request_set(). */
+int spec_set(struct spec *spec, const char *key, const char *value, struct error *err);
+int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err);
+int spec_set_input(struct spec *spec, const void *data, size_t size, struct error *err);
+int spec_add_content(struct spec *spec, const char *box_path, const void *data, size_t size, struct error *err);
+
+/* What can only be said once all is set: there is a language and code. */
+int spec_check(const struct spec *spec, struct error *err);

@@ -1,0 +1,491 @@
+#include "box/supervise.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "box/account.h"
+#include "kern/cgroup.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	SAMPLE_USEC = 10000,       /* between two counts where the supervisor counts */
+	LAUNCH_USEC = 30000000,    /* for a box to get ready; it takes milliseconds */
+	END_USEC = 10000000,       /* for the kernel to end a killed box */
+	BLOCK = 65536,             /* bytes read at once: what a pipe holds */
+};
+
+enum { WATCH_CONTROL, WATCH_DEATH, WATCH_TIMER, WATCH_OOM, WATCH_STDOUT, WATCH_STDERR, WATCH_INPUT, WATCH_SOURCE, WATCH_CANCEL, WATCHES };
+
+struct watch {
+	struct box *box;               /* what is watched */
+	const struct spec *spec;       /* its limits */
+	const struct supervise_io *io; /* the caller's side */
+	struct output *outputs;        /* stdout and stderr */
+	struct verdict *verdict;       /* being made */
+	struct account *account;       /* of a box without a group */
+	bool counting;                 /* account is open */
+	bool killed;                   /* by us; the verdict's status says why */
+	bool dead;                     /* init is gone */
+	bool reported;                 /* the program's end was reported */
+	uint64_t killed_usec;          /* when */
+	uint64_t launch_usec;          /* when watching began */
+	uint64_t cpu_check_usec;       /* when the CPU limit is looked at next; 0: never */
+	uint64_t sample_usec;          /* when the box is counted next; 0: never */
+	uint64_t armed_usec;           /* what the timer is set to */
+	int timer;                     /* timerfd */
+	bool source_open;              /* io->stdin_fd still has something */
+	const char *pending;           /* input not yet written */
+	size_t pending_size;           /* how much */
+	char *input_block;             /* input on its way, BLOCK bytes */
+};
+
+static void end_box(struct watch *w, enum status status, const char *limit)
+{
+	if (w->killed)
+		return;
+	w->killed = true;
+	w->killed_usec = clock_usec();
+	if (!w->reported) {
+		w->verdict->status = status;
+		w->verdict->limit = limit;
+		w->verdict->ended_usec = w->killed_usec;
+	}
+	launch_kill(w->box);
+}
+
+static void fail(struct watch *w, const struct error *err)
+{
+	if (w->verdict->status != STATUS_ERROR)
+		w->verdict->failure = *err;
+	end_box(w, STATUS_ERROR, NULL);
+	w->verdict->status = STATUS_ERROR;
+}
+
+/* The sentence for an operation that failed inside; index and errno come from the box, so they are checked. */
+static void explain_failure(struct watch *w, const struct report *report)
+{
+	const struct plan *plan = w->box->plan;
+	struct error err = { 0 };
+	_cleanup_buf_ struct buf text = { 0 };
+
+	if (report->index >= plan->op_count) {
+		error_set(&err, ERROR_FAILED, EPROTO, "the box reported a step that is not in its plan");
+	} else {
+		const struct op *op = &plan->ops[report->index];
+
+		op_explain(plan, op, &text);
+		if (op->kind == OP_PROVE)
+			error_set(&err, ERROR_LAYER, 0, "step %u of the launch, prove: the isolation \"%s\" does not hold on this host",
+				  report->index, op->path);
+		else
+			error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO, "step %u of the launch failed, %.200s",
+				  report->index, text.data ? text.data : op_name(op->kind));
+	}
+	fail(w, &err);
+}
+
+static void open_account(struct watch *w)
+{
+	struct error err;
+
+	if (!w->box->plan->accounted)
+		return;
+	if (account_open(w->box->handles[REPORT_FD_PROC], w->box->handles[REPORT_FD_WORK], w->account, &err) < 0) {
+		fail(w, &err);
+		return;
+	}
+	w->account->limit = w->spec->limits.memory;
+	w->counting = true;
+}
+
+static void on_started(struct watch *w)
+{
+	const struct limits *limits = &w->spec->limits;
+	uint64_t now = clock_usec();
+
+	w->verdict->started_usec = now;
+	if (limits->cpu_time > 0)
+		w->cpu_check_usec = now + (uint64_t)(limits->cpu_time * 1e6 / (limits->cpus > 1 ? limits->cpus : 1));
+	if (w->counting)
+		w->sample_usec = now;
+}
+
+static void on_ended(struct watch *w, const struct report *report)
+{
+	struct verdict *v = w->verdict;
+
+	if (w->reported || w->killed)
+		return;
+	w->reported = true;
+	v->ended = true;
+	v->ended_usec = clock_usec();
+	v->wait_status = report->status;
+	v->status = report->status == 0 ? STATUS_OK : STATUS_FAILED;
+	if (v->cpu_usec < report->cpu_usec)
+		v->cpu_usec = report->cpu_usec;
+	/* RLIMIT_CPU, the fence behind our own. */
+	if (w->spec->limits.cpu_time > 0 && WIFSIGNALED(v->wait_status) && WTERMSIG(v->wait_status) == SIGXCPU) {
+		v->status = STATUS_TIMEOUT;
+		v->limit = "cpu_time";
+	}
+}
+
+static void on_control(struct watch *w)
+{
+	struct report report;
+	size_t count;
+	int fds[FD_MESSAGE_MAX];
+	ssize_t n = fd_receive(w->box->control, &report, sizeof(report), fds, &count);
+
+	if (n <= 0 || n != sizeof(report)) {
+		for (size_t i = 0; i < count; i++)
+			close_fd(&fds[i]);
+		close_fd(&w->box->control);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (report.kind == REPORT_READY && i < REPORT_FDS && w->box->handles[i] < 0)
+			w->box->handles[i] = fds[i];
+		else
+			close_fd(&fds[i]);
+	}
+	if (report.kind == REPORT_READY)
+		open_account(w);
+	else if (report.kind == REPORT_FAILED)
+		explain_failure(w, &report);
+	else if (report.kind == REPORT_STARTED)
+		on_started(w);
+	else if (report.kind == REPORT_ENDED)
+		on_ended(w, &report);
+}
+
+static void on_output(struct watch *w, int index)
+{
+	int *fd = &w->box->output[index];
+	char block[BLOCK];
+	ssize_t n = read(*fd, block, sizeof(block));
+	struct error err;
+	long fits;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		close_fd(fd);
+		return;
+	}
+	fits = output_add(&w->outputs[index], block, (size_t)n);
+	if (fits < 0) {
+		error_errno(&err, "cannot keep the program's output");
+		fail(w, &err);
+		return;
+	}
+	if (fits > 0 && w->io->on_output)
+		w->io->on_output(index + 1, block, (size_t)fits, w->io->userdata);
+	if (w->outputs[index].over)
+		end_box(w, STATUS_OUTPUT_LIMIT, "output");
+}
+
+/* The caller's input, or the spec's, to the program; it may read none of it, or close it early. */
+static void on_input(struct watch *w)
+{
+	ssize_t n = write(w->box->input, w->pending, w->pending_size);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		w->pending_size = 0;
+		w->source_open = false;
+	} else {
+		w->pending += n;
+		w->pending_size -= (size_t)n;
+	}
+	if (w->pending_size == 0 && !w->source_open)
+		close_fd(&w->box->input);
+}
+
+static void on_source(struct watch *w)
+{
+	ssize_t n = read(w->io->stdin_fd, w->input_block, BLOCK);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		w->source_open = false;
+		close_fd(&w->box->input);
+		return;
+	}
+	w->pending = w->input_block;
+	w->pending_size = (size_t)n;
+}
+
+/* What the whole box has used so far, from whoever counts. */
+static void count_usage(struct watch *w)
+{
+	struct verdict *v = w->verdict;
+	struct cgroup_usage group;
+	struct account_usage account;
+	uint64_t memory = 0, cpu = 0;
+
+	if (w->box->group && cgroup_usage(w->box->group, &group, NULL) == 0) {
+		memory = group.memory_peak > group.memory_now ? group.memory_peak : group.memory_now;
+		cpu = group.cpu_usec;
+		if (group.oom_kills > 0 && v->status != STATUS_ERROR && (!v->ended || v->wait_status != 0) && v->limit == NULL) {
+			v->status = STATUS_OUT_OF_MEMORY;
+			v->limit = "memory";
+		}
+	} else if (w->counting && !w->dead && account_sample(w->account, &account) == 0) {
+		memory = account.memory_now < account.memory_peak ? account.memory_peak : account.memory_now;
+		cpu = account.cpu_usec;
+		if (account.memory_now > w->spec->limits.memory)
+			end_box(w, STATUS_OUT_OF_MEMORY, "memory");
+	}
+	if (memory > v->memory_peak)
+		v->memory_peak = memory;
+	if (cpu > v->cpu_usec)
+		v->cpu_usec = cpu;
+}
+
+static void on_oom(struct watch *w)
+{
+	short events;
+	uint64_t drain;
+
+	/* An eventfd (v1) is drained; memory.events (v2) is level triggered by reading it, which counting does. */
+	if (cgroup_oom_fd(w->box->group, &events) >= 0 && (events & POLLIN))
+		(void)!read(cgroup_oom_fd(w->box->group, &events), &drain, sizeof(drain));
+	else {
+		struct cgroup_usage usage;
+
+		/* Other events, such as nearing the limit, wake us as well. */
+		if (cgroup_usage(w->box->group, &usage, NULL) == 0 && usage.oom_kills == 0)
+			return;
+	}
+	end_box(w, STATUS_OUT_OF_MEMORY, "memory");
+}
+
+static void check_cpu(struct watch *w, uint64_t now)
+{
+	const struct limits *limits = &w->spec->limits;
+	double limit = limits->cpu_time * 1e6, left;
+
+	count_usage(w);
+	left = limit - (double)w->verdict->cpu_usec;
+	if (left <= 0) {
+		end_box(w, STATUS_TIMEOUT, "cpu_time");
+		w->cpu_check_usec = 0;
+		return;
+	}
+	/* It cannot be used up before the remaining time is spent on every core it may have. */
+	left /= limits->cpus > 1 ? limits->cpus : 1;
+	w->cpu_check_usec = now + (uint64_t)(left > 2000 ? left : 2000);
+}
+
+static uint64_t deadline(const struct watch *w)
+{
+	if (w->verdict->started_usec)
+		return w->verdict->started_usec + (uint64_t)(w->spec->limits.timeout * 1e6);
+	return w->launch_usec + LAUNCH_USEC;
+}
+
+static void on_time(struct watch *w)
+{
+	uint64_t now = clock_usec(), expirations;
+	struct error err;
+
+	(void)!read(w->timer, &expirations, sizeof(expirations));
+	w->armed_usec = 0;
+	if (!w->killed && !w->reported && now >= deadline(w)) {
+		if (w->verdict->started_usec) {
+			end_box(w, STATUS_TIMEOUT, "timeout");
+		} else {
+			error_set(&err, ERROR_FAILED, ETIMEDOUT, "the box was not ready in time");
+			fail(w, &err);
+		}
+	}
+	if (w->sample_usec && now >= w->sample_usec) {
+		count_usage(w);
+		w->sample_usec = now + SAMPLE_USEC;
+	}
+	if (w->cpu_check_usec && now >= w->cpu_check_usec)
+		check_cpu(w, now);
+}
+
+/* The next moment at which something is due; after the end, when patience ends. */
+static uint64_t next_due(const struct watch *w)
+{
+	uint64_t due;
+
+	if (w->killed || w->reported)
+		return (w->killed ? w->killed_usec : w->verdict->ended_usec) + END_USEC;
+	due = deadline(w);
+	if (w->cpu_check_usec && w->cpu_check_usec < due)
+		due = w->cpu_check_usec;
+	if (w->sample_usec && w->sample_usec < due)
+		due = w->sample_usec;
+	return due;
+}
+
+static void arm(struct watch *w)
+{
+	uint64_t due = next_due(w);
+	struct itimerspec when = {
+		.it_value = { .tv_sec = (time_t)(due / 1000000), .tv_nsec = (long)(due % 1000000) * 1000 },
+	};
+
+	if (due == w->armed_usec)
+		return;
+	timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &when, NULL);
+	w->armed_usec = due;
+}
+
+static void fill(struct watch *w, struct pollfd *fds)
+{
+	short oom_events = 0;
+	int oom = w->box->group && !w->killed ? cgroup_oom_fd(w->box->group, &oom_events) : -1;
+	bool writing = w->box->input >= 0 && w->pending_size > 0;
+	bool reading = w->box->input >= 0 && w->source_open && w->pending_size == 0 && w->verdict->started_usec && !w->killed;
+
+	fds[WATCH_CONTROL] = (struct pollfd){ .fd = w->box->control, .events = POLLIN };
+	fds[WATCH_DEATH] = (struct pollfd){ .fd = w->dead ? -1 : w->box->pidfd, .events = POLLIN };
+	fds[WATCH_TIMER] = (struct pollfd){ .fd = w->timer, .events = POLLIN };
+	fds[WATCH_OOM] = (struct pollfd){ .fd = oom, .events = oom_events };
+	fds[WATCH_STDOUT] = (struct pollfd){ .fd = w->box->output[0], .events = POLLIN };
+	fds[WATCH_STDERR] = (struct pollfd){ .fd = w->box->output[1], .events = POLLIN };
+	fds[WATCH_INPUT] = (struct pollfd){ .fd = writing ? w->box->input : -1, .events = POLLOUT };
+	fds[WATCH_SOURCE] = (struct pollfd){ .fd = reading ? w->io->stdin_fd : -1, .events = POLLIN };
+	fds[WATCH_CANCEL] = (struct pollfd){ .fd = w->killed ? -1 : w->io->cancel_fd, .events = POLLIN };
+}
+
+static void dispatch(struct watch *w, const struct pollfd *fds)
+{
+	/* Reports first: an end that came before a deadline counts. */
+	if (fds[WATCH_CONTROL].revents)
+		on_control(w);
+	if (fds[WATCH_OOM].revents && fds[WATCH_OOM].fd >= 0 && (fds[WATCH_OOM].revents & fds[WATCH_OOM].events))
+		on_oom(w);
+	if (fds[WATCH_STDOUT].revents)
+		on_output(w, 0);
+	if (fds[WATCH_STDERR].revents)
+		on_output(w, 1);
+	if (fds[WATCH_INPUT].revents)
+		on_input(w);
+	if (fds[WATCH_SOURCE].revents)
+		on_source(w);
+	if (fds[WATCH_CANCEL].revents)
+		end_box(w, STATUS_KILLED, NULL);
+	if (fds[WATCH_TIMER].revents)
+		on_time(w);
+	if (fds[WATCH_DEATH].revents)
+		w->dead = true;
+}
+
+static bool finished(const struct watch *w)
+{
+	return w->dead && w->box->control < 0 && w->box->output[0] < 0 && w->box->output[1] < 0;
+}
+
+/* Nobody reported an end: the box's init was killed, by the kernel for memory, by its own alarm, or by somebody outside. */
+static void explain_silence(struct watch *w)
+{
+	struct verdict *v = w->verdict;
+	struct error err;
+
+	if (w->reported || w->killed)
+		return;
+	v->ended_usec = clock_usec();
+	v->status = STATUS_KILLED;
+	count_usage(w);
+	if (v->status == STATUS_OUT_OF_MEMORY)
+		return;
+	if (v->started_usec && v->ended_usec >= deadline(w)) {
+		v->status = STATUS_TIMEOUT;
+		v->limit = "timeout";
+	} else if (!v->started_usec) {
+		error_set(&err, ERROR_FAILED, 0, "the box ended before its program started");
+		fail(w, &err);
+	}
+}
+
+static void watch_loop(struct watch *w)
+{
+	struct pollfd fds[WATCHES];
+
+	while (!finished(w)) {
+		uint64_t now;
+
+		arm(w);
+		fill(w, fds);
+		if (poll(fds, WATCHES, -1) < 0 && errno != EINTR)
+			break;
+		dispatch(w, fds);
+		now = clock_usec();
+		/* launch_end() says what is wrong with a box that will not die. */
+		if ((w->killed || w->reported) && now >= next_due(w))
+			break;
+	}
+}
+
+/* A program that closes its input must not kill us by SIGPIPE: blocked here, and taken away if it came. */
+static void with_pipe_signal_held(struct watch *w, void (*loop)(struct watch *))
+{
+	const struct timespec none = { 0 };
+	sigset_t pipe_set, before, pending;
+
+	sigemptyset(&pipe_set);
+	sigaddset(&pipe_set, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe_set, &before);
+	loop(w);
+	if (!sigismember(&pending, SIGPIPE))
+		while (sigtimedwait(&pipe_set, NULL, &none) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void supervise_box(struct box *box, const struct spec *spec, const struct supervise_io *io, struct output outputs[2],
+		   struct verdict *verdict)
+{
+	/* Not in the watch: these are large, and mostly never touched. */
+	char input_block[BLOCK];
+	struct account account;
+	struct watch w = {
+		.box = box,
+		.spec = spec,
+		.io = io,
+		.outputs = outputs,
+		.verdict = verdict,
+		.account = &account,
+		.input_block = input_block,
+		.launch_usec = clock_usec(),
+		.source_open = io->stdin_fd >= 0,
+		.pending = spec->input,
+		.pending_size = spec->input_size,
+	};
+	struct error err;
+
+	account.proc_fd = -1;
+	account.work_fd = -1;
+	*verdict = (struct verdict){ .status = STATUS_KILLED };
+	if (!w.source_open && w.pending_size == 0)
+		close_fd(&box->input);
+	w.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (w.timer < 0) {
+		error_errno(&err, "cannot make a timer");
+		fail(&w, &err);
+		return;
+	}
+	with_pipe_signal_held(&w, watch_loop);
+	explain_silence(&w);
+	count_usage(&w);
+	account_close(&account);
+	close_fd(&w.timer);
+}

@@ -1,0 +1,31 @@
+/* What the sub-commands share. The command line knows the library only by its public header. */
+#pragma once
+
+#include <emberbox.h>
+
+#include <stddef.h>
+
+enum {
+	EXIT_USAGE = EB_BAD_REQUEST,
+	EXIT_BROKEN = EB_FAILED
+};
+
+/* Each takes argv from its own name on and returns the exit code. */
+int cmd_run(int argc, char **argv);
+int cmd_languages(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+/* `emberbox: SENTENCE` on standard error. */
+void cmd_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same and where the help is; returns EXIT_USAGE. */
+int cmd_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes all of it, also to a descriptor that does not block. Returns 0, or -1 with errno. */
+int cmd_write(int fd, const void *data, size_t size);
+
+/* A whole text on standard output: returns `code`, or EXIT_BROKEN with a complaint when it cannot be written. */
+int cmd_print(const char *text, int code);
+
+/* Flushes stdio's standard output, for help texts: as cmd_print(). */
+int cmd_flush(int code);

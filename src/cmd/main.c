@@ -1,0 +1,96 @@
+/* emberbox: finds the sub-command and calls it. */
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command {
+	const char *name;                  /* what is typed */
+	const char *summary;               /* one line for the help */
+	int (*run)(int argc, char **argv); /* its function */
+} commands[] = {
+	{ "run", "run a program in a box, stream its output, exit as it did", cmd_run },
+	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
+	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
+};
+
+enum {
+	COMMANDS = sizeof(commands) / sizeof(commands[0])
+};
+
+static void print_commands(FILE *out)
+{
+	fputs("Commands:\n", out);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
+}
+
+static int print_help(void)
+{
+	puts("Usage: emberbox COMMAND [options]\n"
+	     "Runs code that you do not trust in a box of its own.\n");
+	print_commands(stdout);
+	puts("\n"
+	     "  --help       this text; `emberbox COMMAND --help` for a command's options\n"
+	     "  --version    the version");
+	return cmd_flush(0);
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[COMMANDS + 1] = { NULL };
+	const char *nearest;
+
+	for (size_t i = 0; i < COMMANDS; i++)
+		names[i] = commands[i].name;
+	nearest = option_nearest(name, names);
+	if (nearest)
+		cmd_complain("unknown command \"%s\"; did you mean %s?", name, nearest);
+	else
+		cmd_complain("unknown command \"%s\"", name);
+	print_commands(stderr);
+	return EXIT_USAGE;
+}
+
+/*
+ * A caller may have closed 0, 1 or 2. The next open() would then land there
+ * and be taken for standard output, so the gaps are filled first.
+ */
+static int fill_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
+	if (fd < 0)
+		return -1;
+	return close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (fill_standard_fds() < 0) {
+		cmd_complain("cannot open /dev/null");
+		return EXIT_BROKEN;
+	}
+	if (argc < 2) {
+		cmd_complain("no command given");
+		print_commands(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return print_help();
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("emberbox %s\n", eb_version());
+		return cmd_flush(0);
+	}
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	}
+	return unknown_command(argv[1]);
+}

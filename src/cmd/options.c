@@ -1,0 +1,175 @@
+#include "cmd/options.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NAMES_MAX = 64,
+	WORD_MAX = 63
+};
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+	size_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* Edits (insert, remove, replace) between two words, both cut at WORD_MAX. */
+static size_t word_distance(const char *a, const char *b)
+{
+	size_t row[WORD_MAX + 1];
+	size_t a_size = strnlen(a, WORD_MAX), b_size = strnlen(b, WORD_MAX);
+
+	for (size_t j = 0; j <= b_size; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_size; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_size; j++) {
+			size_t above = row[j];
+
+			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_size];
+}
+
+const char *option_nearest(const char *typed, const char *const *names)
+{
+	const char *best = NULL;
+	size_t typed_size = strlen(typed);
+	size_t best_distance = typed_size < 6 ? 3 : typed_size / 3 + 2;
+
+	if (typed_size == 0)
+		return NULL;
+	for (size_t i = 0; names[i]; i++) {
+		/* Half a name typed is a guess at the whole: `mem` means `memory`, however many letters are missing. */
+		size_t distance = typed_size >= 2 && strncmp(typed, names[i], typed_size) == 0
+					  ? 1
+					  : word_distance(typed, names[i]);
+
+		if (distance < best_distance && distance < strlen(names[i])) {
+			best = names[i];
+			best_distance = distance;
+		}
+	}
+	return best;
+}
+
+static int option_unknown(struct option_reader *reader, const char *typed, size_t size)
+{
+	const char *names[NAMES_MAX + 1] = { NULL };
+	char word[WORD_MAX + 1];
+	const char *nearest;
+
+	snprintf(word, sizeof(word), "%.*s", (int)(size < WORD_MAX ? size : WORD_MAX), typed);
+	for (size_t i = 0; reader->specs[i].id && i < NAMES_MAX; i++)
+		names[i] = reader->specs[i].name;
+	nearest = option_nearest(word, names);
+	if (nearest)
+		snprintf(reader->message, sizeof(reader->message), "unknown option --%s; did you mean --%s?", word,
+			 nearest);
+	else
+		snprintf(reader->message, sizeof(reader->message), "unknown option --%s", word);
+	return OPTION_BAD;
+}
+
+/* Takes the next argument as the value of the option just read. */
+static int option_take_value(struct option_reader *reader, const struct option_spec *spec)
+{
+	if (reader->next >= reader->argc) {
+		snprintf(reader->message, sizeof(reader->message), "option --%s needs a value: %s", spec->name,
+			 spec->value);
+		return OPTION_BAD;
+	}
+	reader->value = reader->argv[reader->next++];
+	return spec->id;
+}
+
+static int option_long(struct option_reader *reader, const char *typed)
+{
+	const char *equals = strchr(typed, '=');
+	size_t size = equals ? (size_t)(equals - typed) : strlen(typed);
+
+	for (const struct option_spec *spec = reader->specs; spec->id; spec++) {
+		if (strlen(spec->name) != size || memcmp(spec->name, typed, size) != 0)
+			continue;
+		if (!spec->value && equals) {
+			snprintf(reader->message, sizeof(reader->message), "option --%s takes no value", spec->name);
+			return OPTION_BAD;
+		}
+		if (!spec->value)
+			return spec->id;
+		if (!equals)
+			return option_take_value(reader, spec);
+		reader->value = equals + 1;
+		return spec->id;
+	}
+	return option_unknown(reader, typed, size);
+}
+
+static int option_short(struct option_reader *reader)
+{
+	char letter = *reader->cluster++;
+	const char *rest = reader->cluster;
+
+	if (!*rest)
+		reader->cluster = NULL;
+	for (const struct option_spec *spec = reader->specs; spec->id; spec++) {
+		if (spec->letter != letter)
+			continue;
+		if (!spec->value)
+			return spec->id;
+		reader->cluster = NULL;
+		if (!*rest)
+			return option_take_value(reader, spec);
+		reader->value = rest;
+		return spec->id;
+	}
+	reader->cluster = NULL;
+	snprintf(reader->message, sizeof(reader->message), "unknown option -%c", letter);
+	return OPTION_BAD;
+}
+
+int option_next(struct option_reader *reader)
+{
+	const char *arg;
+
+	reader->value = NULL;
+	if (reader->cluster)
+		return option_short(reader);
+	if (reader->next >= reader->argc)
+		return OPTION_END;
+	arg = reader->argv[reader->next++];
+	if (!reader->only_words && strcmp(arg, "--") == 0) {
+		reader->only_words = 1;
+		return option_next(reader);
+	}
+	/* A single dash is a word: it stands for standard input. */
+	if (reader->only_words || arg[0] != '-' || arg[1] == '\0') {
+		reader->value = arg;
+		return OPTION_WORD;
+	}
+	if (arg[1] == '-')
+		return option_long(reader, arg + 2);
+	reader->cluster = arg + 1;
+	return option_short(reader);
+}
+
+void option_print(FILE *out, const struct option_spec *specs)
+{
+	for (const struct option_spec *spec = specs; spec->id; spec++) {
+		char form[64];
+
+		snprintf(form, sizeof(form), "--%s%s%s", spec->name, spec->value ? " " : "",
+			 spec->value ? spec->value : "");
+		if (spec->letter)
+			fprintf(out, "  -%c, %-27s %s\n", spec->letter, form, spec->help);
+		else
+			fprintf(out, "      %-27s %s\n", form, spec->help);
+	}
+}

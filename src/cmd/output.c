@@ -1,0 +1,85 @@
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int cmd_write(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size > 0) {
+		ssize_t n = write(fd, at, size);
+
+		if (n >= 0) {
+			at += n;
+			size -= (size_t)n;
+		} else if (errno == EAGAIN) {
+			/* Someone who shares our standard output made it non-blocking; wait for room. */
+			struct pollfd room = { .fd = fd, .events = POLLOUT };
+
+			if (poll(&room, 1, -1) < 0 && errno != EINTR)
+				return -1;
+		} else if (errno != EINTR) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* One write a line, so that lines of several processes on one terminal do not mix. */
+static void complain(const char *after, const char *format, va_list args)
+{
+	char line[2048];
+	int used = snprintf(line, sizeof(line), "emberbox: ");
+	int n = vsnprintf(line + used, sizeof(line) - (size_t)used - 1, format, args);
+
+	if (n < 0)
+		return;
+	used += n;
+	if (used > (int)sizeof(line) - 2)
+		used = (int)sizeof(line) - 2;
+	line[used++] = '\n';
+	cmd_write(STDERR_FILENO, line, (size_t)used);
+	cmd_write(STDERR_FILENO, after, strlen(after));
+}
+
+void cmd_complain(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain("", format, args);
+	va_end(args);
+}
+
+int cmd_usage(const char *command, const char *format, ...)
+{
+	char hint[128];
+	va_list args;
+
+	snprintf(hint, sizeof(hint), "See: emberbox %s --help\n", command);
+	va_start(args, format);
+	complain(hint, format, args);
+	va_end(args);
+	return EXIT_USAGE;
+}
+
+static int print_failed(void)
+{
+	cmd_complain("cannot write to standard output: %s", strerror(errno));
+	return EXIT_BROKEN;
+}
+
+int cmd_print(const char *text, int code)
+{
+	return cmd_write(STDOUT_FILENO, text, strlen(text)) < 0 ? print_failed() : code;
+}
+
+int cmd_flush(int code)
+{
+	return fflush(stdout) != 0 ? print_failed() : code;
+}

@@ -1,0 +1,93 @@
+/*
+ * Control groups: what a box may use, and what it used.
+ *
+ * Three shapes of host are served: a unified (v2) tree, separate (v1)
+ * hierarchies, and hybrids where some controllers are v1. A site is the place
+ * on this host where groups of boxes may be made: below the caller's own group
+ * when it may write there (a delegated subtree), or a group named `emberbox`
+ * at the top for root. A group is one box's, made before the box and removed
+ * after it.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <limits.h>
+
+enum cgroup_controller {
+	CGROUP_MEMORY,
+	CGROUP_PIDS,
+	CGROUP_CPU,
+	CGROUP_CPUACCT, /* v1 only: on v2 every group counts its CPU time */
+	CGROUP_CONTROLLERS,
+};
+
+/* The fewest hierarchies that hold the controllers we need: one on v2, up to four on v1. */
+struct cgroup_site {
+	int version;                               /* 0: none usable; 1: at least one controller is v1; 2: all v2 */
+	size_t count;                              /* hierarchies in use */
+	char base[CGROUP_CONTROLLERS][PATH_MAX];   /* each hierarchy's directory under which groups are made */
+	int where[CGROUP_CONTROLLERS];             /* controller -> index into base, or -1 */
+	bool unified[CGROUP_CONTROLLERS];          /* base[i] is on a v2 tree */
+	char why[256];                             /* version 0: one sentence, what is missing and what gives it */
+};
+
+struct cgroup_limits {
+	uint64_t memory; /* bytes, swap excluded */
+	uint64_t pids;   /* processes and threads */
+	double cpus;     /* cores, 0 for no limit */
+};
+
+struct cgroup_usage {
+	uint64_t memory_peak; /* bytes; 0 when the kernel does not say (v2 before 5.19) */
+	uint64_t memory_now;  /* bytes */
+	uint64_t cpu_usec;    /* user and system */
+	uint64_t oom_kills;   /* processes that the kernel killed for memory */
+};
+
+struct cgroup;
+
+/* Looks for a site and prepares it (enables controllers below it). No usable site is not an error: version is 0 and why says why. */
+int cgroup_find(struct cgroup_site *site, struct error *err);
+
+/* Makes a group `name` with its limits set and read back. *out is owned by the caller, see cgroup_free(). */
+int cgroup_make(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits, struct cgroup **out,
+		struct error *err);
+
+/* The v2 directory for CLONE_INTO_CGROUP, or -1 when there is none. */
+int cgroup_clone_fd(const struct cgroup *group);
+
+/*
+ * The v1 `tasks` files, opened for writing: the child joins by writing "0" to
+ * each, which is a hundred times cheaper than being moved from outside (moving
+ * another process waits for a grace period, moving oneself does not). Returns
+ * how many; fds has room for CGROUP_CONTROLLERS.
+ */
+size_t cgroup_join_fds(const struct cgroup *group, int *fds);
+
+/* In the child, after clone: writes "0" to each. Returns 0, or -1 with errno. */
+int cgroup_join(const int *fds, size_t count);
+
+/* A descriptor that becomes ready with *events (poll flags) at an out-of-memory event, or -1. The group keeps it. */
+int cgroup_oom_fd(const struct cgroup *group, short *events);
+
+int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err);
+
+/* Kills every member where the kernel can do it in one step (v2, 5.14). Returns 0, or -1 with errno ENOTSUP where it cannot: the pid namespace does it there. */
+int cgroup_kill(const struct cgroup *group);
+
+/* Removes the group's directories. Fails with EBUSY in err->errnum while a member lives. */
+int cgroup_remove(struct cgroup *group, struct error *err);
+
+/* Removes groups that a killed emberbox left behind under the site: names are "box-PID-SERIAL", and PID is gone. */
+void cgroup_sweep(const struct cgroup_site *site);
+
+/* Closes and frees; NULL is fine. Does not remove the directories. */
+void cgroup_free(struct cgroup *group);
+static inline void cgroup_freep(struct cgroup **group)
+{
+	cgroup_free(*group);
+}

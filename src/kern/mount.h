@@ -1,0 +1,46 @@
+/*
+ * Mounts, for the child after clone: 0, or -1 with errno.
+ *
+ * The working directory is the new root while it is built, and targets are
+ * relative to it, so that nothing of the host's is ever written to. The new
+ * mount calls (5.2, mount_setattr 5.12) make a mount with its flags before it
+ * can be seen; where they are missing mount(2) does it in two steps, and then
+ * without the mounts below the source, whose flags it could not change.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum mount_flags {
+	MOUNT_READONLY = 1,
+	MOUNT_NODEV = 2,
+	MOUNT_NOEXEC = 4,
+	/* nosuid is always set */
+};
+
+/* No mount of ours is ever seen by the host, nor one of its later ones by us. */
+int mount_isolate(void);
+
+/* A tmpfs with a size in bytes and a number of inodes (0: none of these limits). */
+int mount_tmpfs(const char *to, uint64_t size, uint64_t inodes, unsigned mode, unsigned flags);
+
+/* `from` and what is mounted below it; `from` is a host path, or relative to the new root. */
+int mount_bind(const char *from, const char *to, unsigned flags);
+
+/* A fresh /proc of this pid namespace, read-only. EPERM when the host's own is partly covered. */
+int mount_proc(const char *to);
+
+/* Hides a file or directory that is there: a file behind `null`, a directory behind `empty`. Not there is fine. */
+int mount_mask(const char *path, const char *null, const char *empty);
+
+/* An overlay of `upper` (with `work` beside it) over `lower`; all paths relative to the new root. */
+int mount_overlay(const char *lower, const char *upper, const char *work, const char *to);
+
+/* Makes the mount at `path` read-only. */
+int mount_seal(const char *path);
+
+/* Moves a tree that open_tree() made detached to `to`. */
+int mount_attach(int tree, const char *to);
+
+/* In the parent: the tree at `dir_fd`, detached, read-only, its owners translated by the namespace `userns_fd`. An fd or -1 with errno. */
+int mount_translated(int dir_fd, int userns_fd);

@@ -1,0 +1,136 @@
+#include "kern/probe.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "kern/landlock.h"
+#include "kern/mount.h"
+#include "kern/userns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int probe_host(struct probe *probe, struct error *err)
+{
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	*probe = (struct probe){
+		.uid = geteuid(),
+		.range = userns_can_range(),
+		.landlock = landlock_abi(),
+		.seccomp = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0,
+		/* A change of nothing: 0 for root, EPERM for others, ENOSYS without the call. */
+		.mount_api = mount_setattr(-1, "", AT_EMPTY_PATH, &(struct mount_attr){ 0 }, sizeof(struct mount_attr)) == 0 ||
+			     errno != ENOSYS,
+	};
+	return cgroup_find(&probe->cgroup, err);
+}
+
+static int write_text(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fd_write(fd, text, strlen(text));
+}
+
+/* One's own ids, which everybody may map: without them no file can be made (EOVERFLOW). */
+static int map_self(uid_t uid, gid_t gid)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%u %u 1", USERNS_INSIDE, uid);
+	if (write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/uid_map", text) < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%u %u 1", USERNS_INSIDE, gid);
+	return write_text("/proc/self/gid_map", text);
+}
+
+/* Runs `attempt` in a child of its own in new namespaces; 0 or the errno of what failed. */
+static int attempt_apart(int (*attempt)(void))
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return errno;
+	if (pid == 0) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
+			_exit(errno);
+		if (map_self(uid, gid) < 0)
+			_exit(errno);
+		/* A pid namespace begins with the next child. */
+		pid = fork();
+		if (pid == 0)
+			_exit(attempt() < 0 ? errno : 0);
+		if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+			_exit(ECHILD);
+		_exit(WEXITSTATUS(status));
+	}
+	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+		return ECHILD;
+	return WEXITSTATUS(status);
+}
+
+static int attempt_proc(void)
+{
+	if (mount_isolate() < 0)
+		return -1;
+	return mount("proc", "/proc", "proc", MS_NOSUID, NULL);
+}
+
+static int attempt_overlay(void)
+{
+	if (mount_isolate() < 0 || mount("tmpfs", "/tmp", "tmpfs", 0, NULL) < 0 || chdir("/tmp") < 0)
+		return -1;
+	if (mkdir("u", 0755) < 0 || mkdir("w", 0755) < 0 || mkdir("m", 0755) < 0)
+		return -1;
+	return mount_overlay("/usr", "u", "w", "m");
+}
+
+bool probe_overlay(void)
+{
+	return attempt_apart(attempt_overlay) == 0;
+}
+
+static bool setting_is(const char *path, const char *value)
+{
+	char text[32];
+
+	return fd_slurp(AT_FDCWD, path, text, sizeof(text)) > 0 && strcspn(text, "\n") == strlen(value) &&
+	       memcmp(text, value, strlen(value)) == 0;
+}
+
+int probe_userns(char *why, size_t size)
+{
+	int errnum = attempt_apart(attempt_proc);
+
+	why[0] = '\0';
+	if (errnum == 0)
+		return 0;
+	if (setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
+		snprintf(why, size, "AppArmor keeps ordinary users from user namespaces; allow them with: "
+				    "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
+	else if (setting_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
+		snprintf(why, size, "user namespaces are for root only here; allow them with: "
+				    "sudo sysctl -w kernel.unprivileged_userns_clone=1");
+	else if (setting_is("/proc/sys/user/max_user_namespaces", "0"))
+		snprintf(why, size, "user namespaces are switched off; allow them with: "
+				    "sudo sysctl -w user.max_user_namespaces=10000");
+	else
+		snprintf(why, size, "the kernel refuses a user namespace with a /proc of its own (%s); inside a container, "
+				    "start that one with an unmasked /proc (docker run --security-opt systempaths=unconfined "
+				    "--security-opt seccomp=unconfined)",
+			 strerrorname_np(errnum) ?: "unknown");
+	return errnum;
+}

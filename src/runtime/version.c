@@ -1,0 +1,69 @@
+#include "runtime/version.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* EMBERBOX_HOME, else the user's cache; made if need be. An fd, or -1: then nothing is remembered. */
+static int cache_dir(void)
+{
+	const char *home = getenv("EMBERBOX_HOME"), *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+	char path[4096];
+
+	if (home && *home == '/')
+		snprintf(path, sizeof(path), "%s", home);
+	else if (cache && *cache == '/')
+		snprintf(path, sizeof(path), "%s/emberbox", cache);
+	else if (user && *user == '/')
+		snprintf(path, sizeof(path), "%s/.cache/emberbox", user);
+	else
+		return -1;
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	mkdir(path, 0700);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+bool runtime_version_cached(const struct runtime *runtime, char *out, size_t size)
+{
+	const char *program = runtime_program(runtime);
+	_cleanup_close_ int dir = -1;
+	char name[64], key[512], text[640], temporary[96];
+	struct stat st;
+	ssize_t n;
+
+	if (!program || stat(program, &st) < 0)
+		return false;
+	snprintf(key, sizeof(key), "%s %lld %lld.%09ld ", program, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+		 st.st_mtim.tv_nsec);
+	snprintf(name, sizeof(name), "version-%s", runtime->name);
+	dir = cache_dir();
+	n = dir < 0 ? -1 : fd_slurp(dir, name, text, sizeof(text));
+	if (n > 0 && strncmp(text, key, strlen(key)) == 0) {
+		snprintf(out, size, "%.*s", (int)strcspn(text + strlen(key), "\n"), text + strlen(key));
+		return true;
+	}
+	if (!runtime_version(runtime, out, size))
+		return false;
+	if (dir >= 0) {
+		_cleanup_close_ int fd = -1;
+
+		/* Written aside and renamed: a reader sees the old answer or the new one, never half. */
+		snprintf(temporary, sizeof(temporary), "%s.%d", name, (int)getpid());
+		fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+		n = snprintf(text, sizeof(text), "%s%s\n", key, out);
+		if (fd >= 0 && (fd_write(fd, text, (size_t)n) < 0 || renameat(dir, temporary, dir, name) < 0))
+			unlinkat(dir, temporary, 0);
+	}
+	return true;
+}

@@ -1,0 +1,256 @@
+#include "service/doctor.h"
+
+#include "base/buf.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "service/languages.h"
+#include "service/public.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+const char *const doctor_namespaces[] = { "user", "pid", "mnt", "net", "ipc", "uts", "cgroup", NULL };
+
+/* The layers' names, in the order of doctor_namespaces. */
+static const char *const namespace_layers[] = {
+	"user-namespace", "pid-namespace", "mount-namespace",  "network-namespace",
+	"ipc-namespace",  "uts-namespace", "cgroup-namespace",
+};
+
+static const char *const state_names[] = { "enforced", "weaker", "missing" };
+
+int doctor_look(struct doctor_host *host, struct error *err)
+{
+	memset(host, 0, sizeof(*host));
+	if (probe_host(&host->probe, err) < 0)
+		return -1;
+	host->overlay = probe_overlay();
+	host->userns_errno = probe_userns(host->userns_why, sizeof(host->userns_why));
+	for (size_t i = 0; doctor_namespaces[i]; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", doctor_namespaces[i]);
+		if (access(path, F_OK) < 0)
+			host->namespaces_gone |= 1u << i;
+	}
+	if (fd_slurp(AT_FDCWD, "/sys/kernel/security/lsm", host->lsm, sizeof(host->lsm)) < 0)
+		host->lsm[0] = '\0';
+	host->lsm[strcspn(host->lsm, "\n")] = '\0';
+	return 0;
+}
+
+struct rows {
+	struct doctor_row *at; /* the table */
+	size_t count;          /* rows in use */
+};
+
+__attribute__((format(printf, 4, 5))) static struct doctor_row *
+row_add(struct rows *rows, const char *name, enum doctor_state state, const char *format, ...)
+{
+	struct doctor_row *row = &rows->at[rows->count++];
+	va_list args;
+
+	*row = (struct doctor_row){ .name = name, .state = state };
+	va_start(args, format);
+	vsnprintf(row->detail, sizeof(row->detail), format, args);
+	va_end(args);
+	return row;
+}
+
+__attribute__((format(printf, 2, 3))) static void row_fix(struct doctor_row *row, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(row->fix, sizeof(row->fix), format, args);
+	va_end(args);
+}
+
+/* Sentences of the probes end in `…: COMMAND`; the part before goes into the detail, the command into the fix. */
+static void row_split(struct doctor_row *row, const char *sentence)
+{
+	const char *with = strstr(sentence, " with: ");
+	const char *semicolon = strstr(sentence, "; ");
+
+	if (with) {
+		const char *end = semicolon && semicolon < with ? semicolon : with;
+
+		snprintf(row->detail, sizeof(row->detail), "%.*s", (int)(end - sentence), sentence);
+		row_fix(row, "%s", with + strlen(" with: "));
+	} else if (semicolon) {
+		snprintf(row->detail, sizeof(row->detail), "%.*s", (int)(semicolon - sentence), sentence);
+		row_fix(row, "%s", semicolon + 2);
+	} else {
+		snprintf(row->detail, sizeof(row->detail), "%s", sentence);
+	}
+}
+
+static void judge_namespaces(const struct doctor_host *host, struct rows *rows)
+{
+	struct doctor_row *row;
+
+	for (size_t i = 0; doctor_namespaces[i]; i++) {
+		const char *name = namespace_layers[i];
+
+		if (host->namespaces_gone & 1u << i) {
+			row = row_add(rows, name, DOCTOR_MISSING, "this kernel has none");
+			row_fix(row, "a kernel with CONFIG_NAMESPACES and all that belongs to it, as distributions "
+				     "build it");
+		} else if (host->userns_errno != 0 && i == 0) {
+			row = row_add(rows, name, DOCTOR_MISSING, "%s", host->userns_why);
+			row_split(row, host->userns_why);
+		} else if (host->userns_errno != 0) {
+			row = row_add(rows, name, DOCTOR_MISSING, "cannot be had without a user namespace");
+			row_fix(row, "see user-namespace");
+		} else if (i == 0 && host->probe.range) {
+			row_add(rows, name, DOCTOR_ENFORCED, "uid 1000 inside, for each box another uid of the host");
+		} else if (i == 0) {
+			row_add(rows, name, DOCTOR_ENFORCED,
+				"uid 1000 inside, your own uid %u outside (as root each box gets another)",
+				(unsigned)host->probe.uid);
+		} else {
+			row_add(rows, name, DOCTOR_ENFORCED, "%s",
+				i == 3 ? "empty, with a loopback of its own" : "its own");
+		}
+	}
+}
+
+static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
+{
+	const struct cgroup_site *site = &host->probe.cgroup;
+	struct doctor_row *row;
+
+	if (site->version > 0) {
+		bool cpu = site->where[CGROUP_CPU] >= 0;
+
+		row = row_add(rows, "cgroup", cpu ? DOCTOR_ENFORCED : DOCTOR_WEAKER, "v%d memory,pids%s below %s%s",
+			      site->version, cpu ? ",cpu" : "", site->base[0], cpu ? "" : "; --cpus is not enforced");
+		if (!cpu)
+			row_fix(row,
+				"a delegated subtree with the cpu controller, or a kernel with CONFIG_CFS_BANDWIDTH");
+		return;
+	}
+	row = row_add(rows, host->probe.range ? "cgroup" : "accounting",
+		      host->probe.range ? DOCTOR_MISSING : DOCTOR_WEAKER, "%s", site->why);
+	row_split(row, site->why);
+	if (!host->probe.range) {
+		size_t used = strlen(row->detail);
+
+		snprintf(row->detail + used, sizeof(row->detail) - used,
+			 "%sthe supervisor sums the box's memory and rlimits bound the rest; --cpus is not enforced",
+			 used ? ": " : "");
+		/* systemd gives a user's own scopes the controllers that the user manager has. */
+		if (!*row->fix)
+			row_fix(row, "systemd-run --user --scope -p Delegate=yes emberbox run ...");
+	}
+}
+
+static void judge_landlock(const struct doctor_host *host, struct rows *rows)
+{
+	int abi = host->probe.landlock;
+	struct doctor_row *row;
+
+	if (abi >= 6) {
+		row_add(rows, "landlock", DOCTOR_ENFORCED, "abi %d: files, signals, abstract sockets", abi);
+	} else if (abi > 0) {
+		row = row_add(rows, "landlock", DOCTOR_WEAKER, "abi %d: files, but not signals and abstract sockets",
+			      abi);
+		row_fix(row, "Linux 6.12 or later");
+	} else {
+		row = row_add(rows, "landlock", DOCTOR_MISSING, "not built into this kernel, or switched off%s%s",
+			      *host->lsm ? "; active modules: " : "", host->lsm);
+		row_fix(row, "boot Linux 5.13 or later with lsm=landlock%s%s, or accept it: --allow-weaker landlock",
+			*host->lsm ? "," : ",yama,apparmor,bpf", host->lsm);
+	}
+}
+
+size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[static DOCTOR_ROWS])
+{
+	struct rows rows = { .at = rows_out };
+	struct doctor_row *row;
+
+	judge_namespaces(host, &rows);
+	if (host->probe.mount_api) {
+		row_add(&rows, "root", DOCTOR_ENFORCED, "mounts have their flags before they can be seen");
+	} else {
+		row = row_add(&rows, "root", DOCTOR_WEAKER,
+			      "built by mount(2); what is mounted below /usr is not shown inside");
+		row_fix(row, "Linux 5.12 or later");
+	}
+	if (host->overlay) {
+		row_add(&rows, "overlay", DOCTOR_ENFORCED, "--project shows a directory without letting it be changed");
+	} else {
+		row = row_add(&rows, "overlay", DOCTOR_WEAKER,
+			      "none in user namespaces: --project is refused, all else works");
+		row_fix(row, "Linux 5.11 or later with CONFIG_OVERLAY_FS (modprobe overlay)");
+	}
+	judge_cgroup(host, &rows);
+	row_add(&rows, "capabilities", DOCTOR_ENFORCED, "none");
+	row_add(&rows, "no-new-privs", DOCTOR_ENFORCED, "set-uid programs gain nothing");
+	row_add(&rows, "rlimits", DOCTOR_ENFORCED, "by process");
+	row = row_add(&rows, "seccomp", host->probe.seccomp ? DOCTOR_ENFORCED : DOCTOR_MISSING, "%s",
+		      host->probe.seccomp ? "an allowlist of system calls" : "this kernel has no filters");
+	if (!host->probe.seccomp)
+		row_fix(row, "a kernel with CONFIG_SECCOMP_FILTER, or accept it: --allow-weaker seccomp");
+	judge_landlock(host, &rows);
+	row_add(&rows, "fds", DOCTOR_ENFORCED, "0, 1 and 2 only");
+	return rows.count;
+}
+
+static char *report_json(const struct doctor_row *rows, size_t count, bool healthy, const char *kernel)
+{
+	json_t *layers = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(layers, json_pack("{s:s, s:s, s:s, s:s?}", "name", rows[i].name, "state",
+							state_names[rows[i].state], "detail", rows[i].detail, "fix",
+							*rows[i].fix ? rows[i].fix : NULL));
+	return languages_dump(json_pack("{s:b, s:s, s:s, s:i, s:o, s:o}", "healthy", healthy, "version", eb_version(),
+					"kernel", kernel, "uid", (int)geteuid(), "layers", layers, "languages",
+					languages_json()));
+}
+
+static char *report_text(const struct doctor_row *rows, size_t count, bool healthy, const char *kernel)
+{
+	struct buf out = { 0 };
+
+	buf_printf(&out, "emberbox %s on Linux %s as uid %u\n\n", eb_version(), kernel, (unsigned)geteuid());
+	buf_printf(&out, "%-18s %-9s %s\n", "LAYER", "STATE", "DETAIL");
+	for (size_t i = 0; i < count; i++) {
+		buf_printf(&out, "%-18s %-9s %s\n", rows[i].name, state_names[rows[i].state], rows[i].detail);
+		if (*rows[i].fix)
+			buf_printf(&out, "%-28s get it: %s\n", "", rows[i].fix);
+	}
+	buf_text(&out, "\n");
+	languages_table(&out);
+	buf_text(&out,
+		 healthy ? "\nEverything that a run needs is here.\n"
+			 : "\nSomething that a run needs is missing: runs are refused until it is there or waived.\n");
+	return buf_take(&out);
+}
+
+int eb_doctor(int json, int *healthy, char **text, eb_error *err)
+{
+	struct doctor_row rows[DOCTOR_ROWS];
+	struct doctor_host host;
+	struct error inner = { 0 };
+	struct utsname kernel = { 0 };
+	size_t count;
+	bool good = languages_any();
+
+	if (doctor_look(&host, &inner) < 0)
+		return public_error(err, &inner);
+	count = doctor_judge(&host, rows);
+	for (size_t i = 0; i < count; i++)
+		good = good && rows[i].state != DOCTOR_MISSING;
+	uname(&kernel);
+	*healthy = good;
+	*text = json ? report_json(rows, count, good, kernel.release) : report_text(rows, count, good, kernel.release);
+	if (!*text)
+		return public_error(err, &(struct error){ .kind = ERROR_FAILED, .text = "no memory" });
+	return 0;
+}

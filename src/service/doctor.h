@@ -1,0 +1,46 @@
+/*
+ * What this host can enforce, layer by layer, and what gives the rest.
+ *
+ * The names of the layers are those of a result's meta.isolation. Looking and
+ * telling are apart: doctor_judge() is pure, so that tests can show it hosts
+ * that they do not run on.
+ */
+#pragma once
+
+#include "kern/probe.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum doctor_state {
+	DOCTOR_ENFORCED, /* as it should be */
+	DOCTOR_WEAKER,   /* runs are not refused, but less is enforced than could be */
+	DOCTOR_MISSING,  /* runs are refused unless the layer is waived */
+};
+
+struct doctor_row {
+	const char *name;        /* the layer */
+	enum doctor_state state; /* how it is */
+	char detail[512];        /* what there is, or what is missing */
+	char fix[512];           /* the command or setting that gives it; "" when nothing is to be done */
+};
+
+enum {
+	DOCTOR_ROWS = 16
+};
+
+struct doctor_host {
+	struct probe probe;       /* what probe_host() found */
+	bool overlay;             /* of probe_overlay() */
+	int userns_errno;         /* of probe_userns(), 0: they can be made */
+	char userns_why[512];     /* its sentence */
+	unsigned namespaces_gone; /* bit i: doctor_namespaces[i] is not in this kernel */
+	char lsm[256];            /* the active security modules, "" when they cannot be read */
+};
+
+/* File names in /proc/self/ns, ended by NULL. */
+extern const char *const doctor_namespaces[];
+
+int doctor_look(struct doctor_host *host, struct error *err);
+/* How many rows it filled. */
+size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows[static DOCTOR_ROWS]);

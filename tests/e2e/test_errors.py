@@ -1,0 +1,156 @@
+#!/usr/bin/python3
+# tests/run: args=--as root | --as user
+# tests/run: timeout=90
+"""What is wrong is said in one sentence that names the option and the fix, and nothing runs."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+
+
+def refused(args, *words, code=2, stdin=None, env=None):
+    r = kit.emberbox(*args, stdin=stdin, env=env)
+    kit.equal((r.code, r.text), (code, ""), f"{args}: {r.errtext}")
+    first = r.errtext.split("\n")[0]
+    kit.true(first.startswith("emberbox: ") and len(first) < 700, f"{args}: {r.errtext!r}")
+    for word in words:
+        kit.contains(r.errtext, word, str(args))
+
+
+def hello(*args):
+    return ["run", "-l", "python", "-c", "print('ran')", *args]
+
+
+BAD_VALUES = {
+    "timeout": (("0", "-1", "x", "", "1e3", "nan", "inf", "1s", "999999999", "0x10", " 1"), "seconds"),
+    "cpu-time": (("0", "-1", "x", "", "nan", "999999999"), "seconds"),
+    "memory": (("0", "-1", "x", "", "12q", "1kk", "1", "999999999g", "18446744073709551616", "-64m", "64 m", "0x40m"), "256m"),
+    "disk": (("0", "-1", "x", "", "999999999g", "1"), "256m"),
+    "max-output": (("0", "-1", "x", "", "17m"), "256m"),
+    "cpus": (("0", "-1", "x", "", "nan", "100000"), "cores"),
+    "pids": (("0", "-1", "x", "", "1.5", "99999999999999999999", "40000"), "processes"),
+    "env": (("NOVALUE", "=x", ""), "NAME=VALUE"),
+    "allow-weaker": (("everything", "", "user-namespace"), "landlock"),
+    "net": (("example.com", "", "all"), "none"),
+    "engine": (("podman", ""), "local"),
+}
+
+
+def bad_values(option):
+    values, fix = BAD_VALUES[option]
+    for value in values:
+        refused(hello(f"--{option}", value), option, fix)
+        refused(hello(f"--{option}={value}"), option, fix)
+
+
+for _option in BAD_VALUES:
+    kit.test(lambda option=_option: bad_values(option), name="bad_" + _option.replace("-", "_"))
+
+
+GOOD_VALUES = {
+    "timeout": ("0.5", "1", "86400"),
+    "cpu-time": ("1", "20.5"),
+    "memory": ("64m", "0.5g", "100000000", "64M"),
+    "disk": ("64k", "1g"),
+    "max-output": ("1", "64k", "16m"),
+    "cpus": ("0.5", "2"),
+    "pids": ("8", "100"),
+    "env": ("A=", "A=b=c"),
+    "net": ("none",),
+    "engine": ("local", "auto"),
+    "language": ("python", "Python"),
+}
+
+
+@kit.test
+def good_values_are_taken():
+    # Several options a run, each option's next value in the next run.
+    for turn in range(max(len(values) for values in GOOD_VALUES.values())):
+        args = []
+        for option, values in GOOD_VALUES.items():
+            args += [f"--{option}", values[turn % len(values)]]
+        r = kit.emberbox("run", "-c", "print('ran')", *args)
+        kit.equal((r.code, r.text), (0, "ran\n"), f"{args}: {r.errtext}")
+
+
+@kit.test
+def options_without_their_value():
+    for option in ("timeout", "memory", "file", "language", "stdin", "project", "output", "env", "code"):
+        refused(["run", f"--{option}"], f"--{option}", "value")
+
+
+@kit.test
+def unknown_options_are_named_with_the_nearest():
+    refused(hello("--timeuot", "1"), "--timeuot", "--timeout")
+    refused(hello("--mem", "1"), "--mem", "--memory")
+    refused(hello("--zzzzzz"), "--zzzzzz")
+    refused(hello("-Z"), "-Z")
+    refused(hello("--json=yes"), "--json", "no value")
+
+
+@kit.test
+def options_that_are_not_available_yet():
+    for option in ("package", "profile", "session"):
+        refused(hello(f"--{option}", "x"), f"--{option}", "not available yet")
+    refused(hello("--engine", "docker"), "docker", "not available yet")
+
+
+@kit.test
+def no_code():
+    refused(["run"], "-c")
+    refused(["run", "-l", "python"], "-c")
+    refused(["run", "/absent/x.py"], "/absent/x.py", "No such file")
+    refused(["run", "-l", "python", "/"], "directory")
+    refused(["run", "-l", "python", "x.py", "-c", "1"], "twice")
+    refused(["run", "-l", "python", "-", "--stdin", "-"], "standard input")
+
+
+@kit.test
+def a_language_that_nothing_tells():
+    refused(["run", "-c", "print(1)"], "-l")
+    refused(["run", "-"], "-l", stdin=b"print(1)")
+    path = kit.write(f"{kit.tmp()}/script", "print(1)")
+    refused(["run", path], "-l", path)
+    path = kit.write(f"{kit.tmp()}/x.rs", "fn main() {}")
+    refused(["run", path], "-l", path)
+
+
+@kit.test
+def an_unknown_language():
+    for name in ("cobol", "", "../../bin/sh", "python; id", "x" * 5000):
+        refused(["run", "-l", name, "-c", "1"], "Unknown language", "available:", "python", code=127)
+
+
+@kit.test
+def standard_input_that_cannot_be_opened():
+    refused(hello("--stdin", "/absent/file"), "--stdin", "/absent/file", "No such file")
+    refused(hello("--stdin", "/"), "--stdin", "directory")
+
+
+@kit.test
+def commands():
+    refused([], "no command")
+    refused(["rnu"], "rnu", "run")
+    refused(["languages", "--zz"], "--zz")
+    refused(["doctor", "--zz"], "--zz")
+
+
+@kit.test
+def bad_settings_of_the_environment():
+    refused(hello(), "SANDBOX_TIMEOUT_SEC", env={"SANDBOX_TIMEOUT_SEC": "x"})
+    refused(hello(), "SANDBOX_MAX_OUTPUT_KB", env={"SANDBOX_MAX_OUTPUT_KB": "-1"})
+    refused(hello(), "SANDBOX_TYPE", env={"SANDBOX_TYPE": "podman"})
+
+
+@kit.test
+def too_much_of_everything():
+    refused(["run", "-l", "python", "-"], "16m", stdin=b"#" * ((16 << 20) + 1))
+    refused(hello(*["--env", "A=1"] * 1025), "env")
+    refused(hello("--", *["x"] * 1025), "arg")
+    r = kit.emberbox(*hello("--", "x" * 100000))
+    kit.equal((r.code, r.text), (0, "ran\n"), r.errtext[:300])
+
+
+kit.main()

@@ -1,0 +1,377 @@
+#!/usr/bin/python3
+# tests/run: args=--as root | --as user
+# tests/run: timeout=120
+"""Files into the box and out of it: --file, --project, --output."""
+
+import hashlib
+import os
+import stat
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+
+MIB = 1 << 20
+
+
+def run(code, *args, language="python", **options):
+    return kit.emberbox("run", "-l", language, "-c", code, *args, **options)
+
+
+def good(r, text=None):
+    kit.equal((r.code, r.errtext), (0, ""))
+    if text is not None:
+        kit.equal(r.text, text)
+
+
+def refused(r, *words):
+    """Bad usage: nothing ran, and the sentence names what is wrong."""
+    kit.equal((r.code, r.text), (2, ""), r.errtext)
+    for word in words:
+        kit.contains(r.errtext, word)
+
+
+def tree(directory):
+    """{path: (mode, content or link target)} of all below a directory."""
+    found = {}
+    for base, directories, files in os.walk(directory):
+        for name in directories + files:
+            path = os.path.join(base, name)
+            status = os.lstat(path)
+            content = None
+            if stat.S_ISLNK(status.st_mode):
+                content = os.readlink(path)
+            elif stat.S_ISREG(status.st_mode):
+                with open(path, "rb") as file:
+                    content = hashlib.sha256(file.read()).hexdigest()
+            found[os.path.relpath(path, directory)] = (status.st_mode, content)
+    return found
+
+
+# Files in
+
+
+@kit.test
+def file_beside_the_code():
+    path = kit.write(f"{kit.tmp()}/words.txt", "one\ntwo\n")
+    good(run("print(open('words.txt').read(), end='')", "--file", path), "one\ntwo\n")
+
+
+@kit.test
+def file_at_a_place():
+    path = kit.write(f"{kit.tmp()}/a", "content")
+    for box, place in (
+        ("/sandbox/data/b", "/sandbox/data/b"),
+        ("/tmp/deep/er/b", "/tmp/deep/er/b"),
+        ("sub/b.txt", "/sandbox/code/sub/b.txt"),
+    ):
+        good(run(f"cat {place}", "--file", f"{path}:{box}", language="bash"), "content")
+
+
+@kit.test
+def files_of_any_bytes():
+    data = bytes(range(256)) * 5000
+    path = kit.write(f"{kit.tmp()}/b", data)
+    want = hashlib.sha256(data).hexdigest()
+    code = "import hashlib; print(hashlib.sha256(open('b', 'rb').read()).hexdigest())"
+    good(run(code, "--file", path), want + "\n")
+
+
+@kit.test
+def several_files_and_an_empty_one():
+    directory = kit.tmp()
+    args = []
+    for i in range(5):
+        args += ["--file", kit.write(f"{directory}/f{i}", "x" * i)]
+    good(run("wc -c < f0; wc -c < f4", *args, language="bash"), "0\n4\n")
+
+
+@kit.test
+def a_file_is_a_copy():
+    path = kit.write(f"{kit.tmp()}/a", "host")
+    good(run("echo box > a; cat a", "--file", path, language="bash"), "box\n")
+    with open(path, encoding="utf-8") as file:
+        kit.equal(file.read(), "host")
+
+
+@kit.test
+def a_file_that_only_its_owner_reads():
+    path = kit.write(f"{kit.tmp()}/secret", "mine", 0o600)
+    good(run("cat secret", "--file", path, language="bash"), "mine")
+
+
+@kit.test
+def files_that_cannot_be_given():
+    directory = kit.tmp()
+    path = kit.write(f"{directory}/a", "x")
+    os.mkfifo(f"{directory}/fifo")
+    r = run("1", "--file", f"{directory}/absent")
+    refused(r, "file", "absent", "No such file")
+    refused(run("1", "--file", directory), "file", directory)
+    refused(run("1", "--file", f"{directory}/fifo"), "file", "fifo")
+    refused(run("1", "--file", "/dev/zero"), "file", "/dev/zero")
+    for box in ("../x", "/etc/passwd", "/sandbox/x", "/sandbox/data/../../etc/x", "a//b", ".", "", "/", "/sandbox/code2/x", "x" * 300):
+        r = run("1", "--file", f"{path}:{box}")
+        refused(r, "file")
+    refused(run("1", "--file", f"{path}:main.py"), "file", "main.py")
+    refused(run("1", "--file", f"{path}:x", "--file", f"{path}:x"), "file", "x")
+    refused(run("1", "--file", f"{path}:x", "--file", f"{path}:x/y"), "file", "x/y")
+
+
+@kit.test(modes=("user",))
+def a_file_that_the_caller_may_not_read():
+    directory = kit.tmp("root")
+    path = f"{directory}/roots"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("secret")
+    os.chmod(path, 0o600)
+    refused(run("cat roots", "--file", path, language="bash"), "file", "Permission denied")
+
+
+@kit.test
+def a_file_larger_than_the_disk():
+    path = kit.write(f"{kit.tmp()}/big", bytes(4 * MIB))
+    r = run("print('ran')", "--file", path, "--disk", "1m")
+    kit.true(r.code in (2, 125) and r.text == "", repr(r))
+    kit.matches(r.errtext, r"big|disk")
+    good(run("print('ran')", "--file", path, "--disk", "8m"), "ran\n")
+
+
+# Projects
+
+
+def project():
+    """A directory with a module for each language, nested ones, and odd things beside."""
+    directory = f"{kit.tmp()}/project"
+    kit.write(f"{directory}/helper.py", "def answer(): return 42\n")
+    kit.write(f"{directory}/package/__init__.py", "name = 'package'\n")
+    kit.write(f"{directory}/helper.js", "module.exports = () => 42\n")
+    kit.write(f"{directory}/helper.sh", "answer() { echo 42; }\n")
+    kit.write(f"{directory}/data/table.csv", "a,b\n1,2\n")
+    os.symlink("/etc/passwd", f"{directory}/link")
+    for base, directories, _ in os.walk(directory):
+        for path in [base] + [os.path.join(base, name) for name in directories]:
+            kit._chown(path, kit.mode)
+    return directory
+
+
+@kit.test
+def project_modules_can_be_imported():
+    directory = project()
+    code = "import helper, package; print(helper.answer(), package.name, open('data/table.csv').readline().strip())"
+    good(run(code, "--project", directory), "42 package a,b\n")
+    good(run("console.log(require('./helper')())", "--project", directory, language="js"), "42\n")
+    good(run(". ./helper.sh; answer", "--project", directory, language="bash"), "42\n")
+
+
+@kit.test
+def a_project_never_changes_on_the_host():
+    directory = project()
+    before = tree(directory)
+    code = """
+import helper, os, shutil
+tried = 0
+for action in (
+    lambda: open('helper.py', 'w').write('changed'),
+    lambda: open('new.py', 'w').write('new'),
+    lambda: os.remove('helper.js'),
+    lambda: os.rename('helper.sh', 'other.sh'),
+    lambda: os.chmod('helper.sh', 0o777),
+    lambda: shutil.rmtree('data'),
+    lambda: os.utime('helper.py', (0, 0)),
+):
+    try:
+        action()
+    except OSError:
+        pass
+    tried += 1
+print(tried)
+"""
+    good(run(code, "--project", directory), "7\n")
+    kit.equal(tree(directory), before)
+
+
+@kit.test
+def a_file_of_the_project_can_be_run():
+    directory = project()
+    path = kit.write(f"{directory}/start.py", "import helper; print(helper.answer())")
+    r = kit.emberbox("run", path, "--project", directory)
+    good(r, "42\n")
+
+
+@kit.test
+def a_link_in_a_project_shows_no_host_file():
+    directory = project()
+    mark = "mark-of-the-host"
+    outside = kit.write(f"{kit.tmp()}/outside", mark)
+    os.symlink(outside, f"{directory}/escape")
+    r = run("cat escape || echo absent; cat helper.sh", "--project", directory, language="bash")
+    kit.true(mark not in r.text, "the link was followed on the host")
+    kit.contains(r.text, "absent")
+    kit.contains(r.text, "answer")
+
+
+@kit.test
+def projects_that_cannot_be_given():
+    directory = kit.tmp()
+    path = kit.write(f"{directory}/file", "x")
+    refused(run("1", "--project", f"{directory}/absent"), "project", "absent", "No such file")
+    refused(run("1", "--project", path), "project", "file", "Not a directory")
+    refused(run("1", "--project", ""), "project")
+
+
+# Files out
+
+
+@kit.test
+def files_made_are_listed():
+    code = """
+import os
+os.makedirs('/sandbox/output/sub')
+open('/sandbox/output/a.txt', 'w').write('hello')
+open('/sandbox/output/sub/b', 'w').write('')
+open('/sandbox/data/not-output', 'w').write('x')
+"""
+    r = run(code, "--json")
+    kit.equal(sorted(r.json["files"], key=lambda f: f["path"]), [{"path": "a.txt", "size": 5}, {"path": "sub/b", "size": 0}])
+    kit.equal(run("1", "--json").json["files"], [])
+
+
+@kit.test
+def files_are_listed_of_a_failed_run_too():
+    r = run("echo x > /sandbox/output/x; exit 3", "--json", language="bash")
+    kit.equal((r.code, r.json["files"]), (3, [{"path": "x", "size": 2}]))
+    r = run("echo x > /sandbox/output/x; sleep 60", "--json", "--timeout", "0.5", language="bash")
+    kit.equal((r.code, r.json["files"]), (124, [{"path": "x", "size": 2}]))
+
+
+@kit.test
+def output_copies_the_files():
+    target = kit.tmp()
+    code = """
+import os
+os.makedirs('/sandbox/output/sub/deep')
+open('/sandbox/output/a.bin', 'wb').write(bytes(range(256)) * 1000)
+open('/sandbox/output/sub/deep/b', 'w').write('b')
+"""
+    good(run(code, "--output", target))
+    with open(f"{target}/a.bin", "rb") as file:
+        kit.true(file.read() == bytes(range(256)) * 1000, "a.bin is another")
+    with open(f"{target}/sub/deep/b", "rb") as file:
+        kit.equal(file.read(), b"b")
+    owner = os.stat(f"{target}/a.bin")
+    kit.equal(owner.st_uid, os.stat(target).st_uid, "the caller owns the copy")
+    kit.equal(owner.st_mode & 0o7000, 0, "no set-uid bits")
+
+
+@kit.test
+def output_makes_the_directory():
+    target = f"{kit.tmp()}/new"
+    good(run("echo x > /sandbox/output/x", "--output", target, language="bash"))
+    kit.equal(sorted(os.listdir(target)), ["x"])
+
+
+@kit.test
+def output_follows_no_link():
+    target = kit.tmp()
+    outside = kit.write(f"{kit.tmp()}/outside", "host content")
+    code = f"""
+cd /sandbox/output
+ln -s /etc/passwd link
+ln -s {outside} absolute
+ln -s ../../../../../../../../etc up
+ln -s / dir
+mkfifo fifo
+echo real > real
+"""
+    r = run(code, "--output", target, "--json", language="bash")
+    kit.equal(r.code, 0, repr(r))
+    kit.equal([f["path"] for f in r.json["files"]], ["real"])
+    for base, directories, files in os.walk(target):
+        for name in directories + files:
+            mode = os.lstat(os.path.join(base, name)).st_mode
+            kit.true(stat.S_ISREG(mode), f"{name} has mode {mode:o}")
+    kit.equal(os.listdir(target), ["real"])
+
+
+@kit.test
+def output_does_not_write_through_links_of_the_host():
+    target = kit.tmp()
+    victim = kit.write(f"{kit.tmp()}/victim", "untouched")
+    os.symlink(victim, f"{target}/x")
+    run("echo changed > /sandbox/output/x", "--output", target, language="bash")
+    with open(victim, encoding="utf-8") as file:
+        kit.equal(file.read(), "untouched")
+
+
+@kit.test
+def set_uid_bits_are_not_copied():
+    target = kit.tmp()
+    run("cp /bin/true /sandbox/output/t; chmod 4755 /sandbox/output/t; chmod 2755 /sandbox/output", "--output", target, language="bash")
+    kit.equal(os.stat(f"{target}/t").st_mode & 0o7000, 0)
+
+
+@kit.test
+def odd_names_come_out():
+    target = kit.tmp()
+    code = r"""
+import os
+for name in (b'a b', b'new\nline', b'\xff\xfe', b'-rf', b'x' * 255, 'ü'.encode()):
+    open(b'/sandbox/output/' + name, 'w').close()
+"""
+    r = run(code, "--output", target, "--json")
+    kit.equal((r.code, len(r.json["files"])), (0, 6))
+    names = sorted(os.listdir(os.fsencode(target)))
+    kit.equal(names, sorted([b"a b", b"new\nline", b"\xff\xfe", b"-rf", b"x" * 255, "ü".encode()]))
+
+
+@kit.test(timeout=60)
+def trees_that_are_too_much_are_bounded():
+    deep = "import os\nos.chdir('/sandbox/output')\nfor _ in range(1000):\n  os.mkdir('d'); os.chdir('d')\nopen('f', 'w').close()"
+    many = "import os\nos.chdir('/sandbox/output')\nfor i in range(30000): os.close(os.open(str(i), os.O_CREAT))"
+    giant = "import os\nfd = os.open('/sandbox/output/g', os.O_CREAT | os.O_RDWR)\n" \
+            "try: os.ftruncate(fd, 1 << 50)\nexcept OSError: os.ftruncate(fd, 1 << 29)"
+    closed = "import os\nos.makedirs('/sandbox/output/a/b')\nopen('/sandbox/output/a/b/c', 'w').close()\nos.chmod('/sandbox/output/a', 0)"
+    for name, code in (("deep", deep), ("many", many), ("giant", giant), ("closed", closed)):
+        target = kit.tmp()
+        r = run(code, "--output", target, "--json")
+        kit.equal(r.json["status"] in ("ok", "error"), True, f"{name}: {r!r}")
+        kit.true(r.seconds < 20, f"{name} took {r.seconds:.1f} s")
+        kit.true(len(r.out) < 4 * MIB, f"{name}: the result has {len(r.out)} bytes")
+        used = sum(os.lstat(os.path.join(base, f)).st_blocks * 512 for base, _, files in os.walk(target) for f in files)
+        kit.true(used < 64 * MIB, f"{name}: {used} bytes of the host's disk")
+
+
+@kit.test
+def outputs_that_cannot_be_written():
+    path = kit.write(f"{kit.tmp()}/file", "x")
+    r = run("print('ran')", "--output", path)
+    kit.true(r.code in (2, 125), repr(r))
+    kit.contains(r.errtext, "output")
+
+
+@kit.test
+def nothing_stays_for_the_next_run():
+    marks = "/tmp/mark /dev/shm/mark /sandbox/temp/mark /sandbox/data/mark /sandbox/output/mark /sandbox/code/mark"
+    good(run(f"touch {marks} && ls {marks} | wc -l", language="bash"), "6\n")
+    r = run(f"ls {marks} 2>/dev/null | wc -l", language="bash")
+    kit.equal(r.text, "0\n")
+
+
+@kit.test
+def only_the_writable_places_are_writable():
+    code = """
+import os
+for place in ('/sandbox/code', '/sandbox/data', '/sandbox/output', '/sandbox/temp', '/tmp', '/dev/shm',
+              '/', '/sandbox', '/etc', '/usr', '/usr/bin', '/dev', '/proc'):
+    try:
+        os.close(os.open(place + '/mark', os.O_CREAT | os.O_WRONLY))
+        print(place, 'yes')
+    except OSError as error:
+        print(place, 'no')
+"""
+    r = run(code)
+    kit.equal([line.split()[1] for line in r.text.splitlines()], ["yes"] * 6 + ["no"] * 7, r.text)
+
+
+kit.main()

@@ -1,0 +1,181 @@
+"""What the escape tests share: the probe in a box, its answers, and what the host sees.
+
+The probe (tests/probe) tries things and prints `ATTEMPT ANSWER`, one line each;
+tests/probe/expect.def says what each answer has to be.  Every box is a seccomp
+filter, so attempts that need nothing special share one box a section: holds("F1")
+runs all of F's attempts once and looks at those of F1.
+"""
+
+import glob
+import os
+import re
+import select
+import shlex
+import subprocess
+
+import kit
+
+PLACE = "/sandbox/data/probe"
+
+_sections = {}  # letter -> (result, answers) of the one box of that section
+_expected = []  # (id, attempt, answer)
+
+
+def probe():
+    """The probe on the host, where any user may read it."""
+    for name in ("src/probe", "probe"):
+        if os.path.exists(os.path.join(kit.BUILD, name)):
+            return kit.built(name)
+    kit.fail("the probe is not built")
+
+
+def arguments(code, *options):
+    """Arguments of emberbox for a Bash box that holds the probe."""
+    return ["run", "--cold", "-l", "bash", "--file", f"{probe()}:{PLACE}", *options, "-c", code]
+
+
+def script(*attempts):
+    return "exec " + shlex.join([PLACE, *attempts])
+
+
+def answers(text):
+    """{attempt: [answer…]} of what the probe printed."""
+    found = {}
+    for line in text.splitlines():
+        attempt, _, answer = line.partition(" ")
+        found.setdefault(attempt, []).append(answer)
+    return found
+
+
+class Run:
+    """A finished box: the result object, the process, and the probe's answers."""
+
+    def __init__(self, process):
+        self.process = process
+        self.json = process.json
+        self.answers = answers(self.json["stdout"] or "")
+
+    def __getitem__(self, attempt):
+        if attempt not in self.answers:
+            kit.fail(f"{attempt} has no answer: {self.process!r}")
+        return self.answers[attempt][-1]
+
+
+def run(*attempts, options=(), code=None, stdin=None, env=None, timeout=30, cwd=None):
+    """Runs the probe (or code that uses it) in a box; a Run."""
+    args = arguments(code or script(*attempts), "--json", "--max-output", "1m", *options)
+    return Run(kit.emberbox(*args, stdin=stdin, env=env, timeout=timeout, cwd=cwd))
+
+
+def section(letter):
+    """All attempts of expect.def with this letter, in one box, once for the whole test program."""
+    if letter not in _sections:
+        if not _expected:
+            text = subprocess.run([probe(), "--expect"], stdout=subprocess.PIPE, check=True, timeout=10).stdout.decode()
+            _expected.extend(line.split("\t") for line in text.splitlines())
+        attempts = []
+        for name, attempt, _ in _expected:
+            if name[0] == letter and attempt not in attempts:
+                attempts.append(attempt)
+        # Each attempt is a process; none of them needs more than 20 s.
+        result = run(*attempts, "env")
+        kit.equal((result.json["status"], result.json["stderr"]), ("ok", ""), "the box of the section")
+        _sections[letter] = result
+    return _sections[letter]
+
+
+def holds(name):
+    """Every attempt at this sentence is answered exactly as expect.def says, controls included."""
+    result = section(name[0])
+    wanted = [(attempt, answer) for identity, attempt, answer in _expected if identity == name]
+    kit.true(wanted, f"expect.def has no attempt for {name}")
+    wrong = [f"{a}: {result[a]}, want {want}" for a, want in wanted if result[a] != want]
+    kit.true(not wrong, "; ".join(wrong))
+
+
+def isolation(result):
+    """{layer: text} of meta.isolation."""
+    return dict(line.split(": ", 1) for line in result.json["meta"]["isolation"])
+
+
+def accounted(result):
+    """Whether the limits are the supervisor's, for want of a control group."""
+    layers = isolation(result)
+    kit.true(("cgroup" in layers) != ("accounting" in layers), f"either cgroup or accounting: {layers}")
+    return "accounting" in layers
+
+
+class Held:
+    """A box that goes on until it is let go: its program reads standard input to the end."""
+
+    def __init__(self, code, *options):
+        args = arguments(code, *options)
+        self.process = kit.start([kit.built(), *args], stdin=subprocess.PIPE)
+        self._rest = b""
+
+    def line(self, timeout=15):
+        """The next line of output, without its newline."""
+        while b"\n" not in self._rest:
+            if not select.select([self.process.stdout], [], [], timeout)[0]:
+                kit.fail(f"no line within {timeout} s")
+            data = os.read(self.process.stdout.fileno(), 65536)
+            if not data:
+                kit.fail(f"ended without a line: {kit.finish(self.process)!r}")
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode()
+
+    def end(self, timeout=15):
+        """Lets it go and collects it; out has what line() did not return."""
+        result = kit.finish(self.process, timeout=timeout)
+        result.out = self._rest + result.out
+        return result
+
+
+# The host's side
+
+
+def marked(mark):
+    """Host pids whose command line has this mark, those of emberbox itself left out."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if len(words) > 1 and words[1] == f"linger={mark}".encode():
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+def gone(pid, timeout=3):
+    """Whether the process ends within the time; no polling."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([fd], [], [], timeout)[0])
+    finally:
+        os.close(fd)
+
+
+def leftovers():
+    """What a box could leave on the host: mounts, control groups, processes, network namespaces, temporary files."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+        mounts = sorted(line.split()[4] for line in file)
+    groups = []
+    for root, names, _ in os.walk("/sys/fs/cgroup"):
+        groups += [os.path.join(root, name) for name in names if re.fullmatch(r"box-\d+-\d+", name)]
+    boxes = []
+    for path in glob.glob("/proc/[0-9]*/status"):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                uid = re.search(r"^Uid:\s+(\d+)", file.read(), re.M)
+        except OSError:
+            continue
+        if uid and int(uid.group(1)) >= 0x7E000000:
+            boxes.append(path)
+    temporary = sorted(n for d in ("/tmp", "/dev/shm", "/var/tmp") for n in os.listdir(d) if re.match(r"(emberbox|box)-(?!test-)", n))
+    return {"mounts": mounts, "groups": sorted(groups), "processes": boxes, "temporary": temporary}

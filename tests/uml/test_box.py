@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+"""Whole boxes on a kernel with a pure v2 tree and no Landlock, by booting one.
+
+tests/run: timeout=150
+
+One boot runs every case (that is this program with --inside, under the other
+kernel), then each result is judged here.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "lib"))
+import kit  # noqa: E402
+
+WEAKER = ["--allow-weaker", "landlock"]
+USER = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--"]
+
+FORKS = """
+import os, time
+count = 0
+try:
+    while count < 60:
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+        count += 1
+    print("never refused")
+except BlockingIOError:
+    print("refused after", count)
+"""
+
+EAT = "x = bytearray(200 << 20); print(len(x))"
+
+# name: (who, code, options)
+CASES = {
+    "refused": ([], "print(1)", []),
+    "plain": ([], "print(1)", WEAKER),
+    "memory": ([], EAT, [*WEAKER, "--memory", "64m"]),
+    "memory_enough": ([], EAT, [*WEAKER, "--memory", "256m"]),
+    "pids": ([], FORKS, [*WEAKER, "--pids", "8"]),
+    "cpu_time": ([], "while True: pass", [*WEAKER, "--cpu-time", "1", "--timeout", "20"]),
+    "timeout": ([], "import time; time.sleep(60)", [*WEAKER, "--timeout", "1"]),
+    "user": (USER, "print(1)", WEAKER),
+    "user_memory": (USER, EAT, [*WEAKER, "--memory", "64m"]),
+}
+
+
+def inside(emberbox):
+    """Under the other kernel: runs every case and prints what came of it."""
+    # Where an ordinary user may run it, whatever the build directory's permissions are.
+    emberbox = shutil.copy(emberbox, "/tmp/emberbox")
+    results = {}
+    for name, (who, code, options) in CASES.items():
+        began = time.monotonic()
+        run = subprocess.run([*who, emberbox, "run", "-l", "python", "-c", code, "--json", *options], check=False,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        results[name] = {"code": run.returncode, "out": run.stdout.decode(errors="replace"),
+                         "err": run.stderr.decode(errors="replace"), "seconds": time.monotonic() - began}
+    left = [os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
+            if name.startswith("box-")]
+    json.dump({"results": results, "left": left, "site": os.path.isdir("/sys/fs/cgroup/emberbox")}, sys.stdout)
+
+
+_booted = None
+
+
+def booted():
+    """What inside() said, of one boot for all tests."""
+    global _booted
+    if _booted is None:
+        emberbox = os.path.join(os.path.realpath(kit.BUILD), "emberbox")
+        if not os.path.exists(emberbox):
+            kit.fail(f"{emberbox} is not built")
+        run = subprocess.run(
+            [os.path.join(HERE, "boot"), "--timeout", "120", "--share", kit.BUILD, "--share", kit.REPO,
+             sys.executable, os.path.abspath(__file__), "--inside", emberbox],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=130, check=False)
+        _booted = (run.returncode, run.stdout, run.stderr)
+    code, out, err = _booted
+    if code == 77:
+        kit.skip("user-mode-linux is not installed")
+    kit.true(code == 0, f"the boot ended with {code}: {err[-600:]!r}")
+    return json.loads(out)
+
+
+def result(name, code):
+    """The result object of a case, which must have ended with this exit code."""
+    got = booted()["results"][name]
+    kit.equal(got["code"], code, f"exit code of {got!r}")
+    try:
+        return json.loads(got["out"])
+    except ValueError:
+        kit.fail(f"no result object: {got!r}")
+
+
+# Whichever test comes first waits for the boot.
+in_root = kit.test(timeout=140, modes=["root"])
+
+
+@in_root
+def a_missing_landlock_is_refused():
+    got = booted()["results"]["refused"]
+    kit.equal(got["code"], 125)
+    kit.contains((got["out"] + got["err"]).lower(), "landlock")
+    kit.equal(result("refused", 125)["status"], "error")
+
+
+@in_root
+def and_works_when_waived():
+    got = result("plain", 0)
+    kit.equal(got["status"], "ok")
+    kit.equal(got["stdout"], "1\n")
+    layers = got["meta"]["isolation"]
+    kit.true(any(layer.startswith("cgroup: v2") for layer in layers), f"no v2 cgroup in {layers!r}")
+    kit.true(not any(layer.startswith("landlock: abi") for layer in layers), f"landlock claimed in {layers!r}")
+
+
+@in_root
+def memory_limit():
+    got = result("memory", 137)
+    kit.equal(got["status"], "out_of_memory")
+    kit.equal(got["error_message"], "Memory limit of 64m exceeded")
+    kit.equal(got["stdout"], "")
+    kit.true(got["memory_used"] <= 64 << 20, f"memory_used {got['memory_used']}")
+    kit.equal(result("memory_enough", 0)["stdout"], f"{200 << 20}\n")
+
+
+@in_root
+def process_limit():
+    got = result("pids", 0)
+    kit.matches(got["stdout"], r"^refused after [3-7]\n$")
+
+
+@in_root
+def cpu_time_limit():
+    got = result("cpu_time", 124)
+    kit.equal(got["status"], "timeout")
+    kit.near(got["cpu_time"], 1.0, 0.5)
+
+
+@in_root
+def wall_time_limit():
+    got = result("timeout", 124)
+    kit.equal(got["status"], "timeout")
+    kit.equal(got["error_message"], "Code execution timed out after 1s")
+    kit.true(got["cpu_time"] < 1.0, f"cpu_time {got['cpu_time']}")
+
+
+@in_root
+def user_without_a_group_is_accounted():
+    layers = result("user", 0)["meta"]["isolation"]
+    kit.true(any(layer.startswith("accounting:") for layer in layers), f"no accounting in {layers!r}")
+    got = result("user_memory", 137)
+    kit.equal(got["status"], "out_of_memory")
+    kit.equal(got["error_message"], "Memory limit of 64m exceeded")
+
+
+@in_root
+def no_group_is_left():
+    kit.true(booted()["site"], "no group was ever made")
+    kit.equal(booted()["left"], [])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--inside"]:
+        inside(sys.argv[2])
+    else:
+        kit.main()
