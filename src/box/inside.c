@@ -28,9 +28,9 @@
 /* Where the root is built: every host has it, and what a plan binds is never below it (a project is taken before). */
 #define STAGE "/tmp"
 
-/* Scaffolding in the new root, gone before the program starts. */
-#define WORK    ".work"
-#define PROJECT ".project"
+/* Scaffolding beside the new root: it is part of the old one, and goes with it in one step. */
+#define WORK    "../work"
+#define PROJECT "../project"
 
 static void report(const struct inside *in, struct report report)
 {
@@ -98,9 +98,13 @@ static int leash(const struct inside *in)
 
 static int make_root(void)
 {
-	if (mount_tmpfs(STAGE, 16 << 20, 0, 0755, MOUNT_NODEV) < 0)
+	if (mount_tmpfs(STAGE, 1 << 20, 16, 0700, MOUNT_NODEV) < 0 || chdir(STAGE) < 0)
 		return -1;
-	return chdir(STAGE);
+	if (mkdir("root", 0700) < 0 || mkdir("work", 0700) < 0 || mkdir("project", 0700) < 0)
+		return -1;
+	if (mount_tmpfs("root", 16 << 20, 0, 0755, MOUNT_NODEV) < 0)
+		return -1;
+	return chdir("root");
 }
 
 /* A detached tree with its flags set, attached once the root is there: the stage may hide where it came from. */
@@ -118,14 +122,7 @@ static int take_project(const struct inside *in, const struct op *op, int *tree)
 	return mount_setattr(*tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr));
 }
 
-static int make_work(const struct op *op)
-{
-	if (mkdir(WORK, 0700) < 0)
-		return -1;
-	return mount_tmpfs(WORK, op->size, op->inodes, 0755, MOUNT_NODEV);
-}
-
-/* `dev/shm` is .work/shm: the last part names it. */
+/* `dev/shm` is shm of the work tmpfs: the last part names it. */
 static int place(const struct op *op)
 {
 	const char *slash = strrchr(op->path, '/');
@@ -139,25 +136,11 @@ static int place(const struct op *op)
 
 static int overlay(const struct op *op, int tree)
 {
-	if (mkdir(PROJECT, 0700) < 0 || mount_attach(tree, PROJECT) < 0)
+	if (mount_attach(tree, PROJECT) < 0)
 		return -1;
 	if (mkdir(WORK "/overlay", 0700) < 0)
 		return -1;
 	return mount_overlay(PROJECT, WORK "/sandbox/code", WORK "/overlay", op->path);
-}
-
-static int drop(const char *path)
-{
-	if (umount2(path, MNT_DETACH) < 0)
-		return errno == EINVAL || errno == ENOENT ? 0 : -1;
-	return rmdir(path);
-}
-
-static int pivot(void)
-{
-	if (drop(WORK) < 0 || drop(PROJECT) < 0)
-		return -1;
-	return rootfs_pivot();
 }
 
 static int copy_in(const struct inside *in, const struct op *op)
@@ -288,7 +271,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_MASK:
 		return mount_mask(op->path, "dev/null", "var/empty");
 	case OP_WORK:
-		return make_work(op);
+		return mount_tmpfs(WORK, op->size, op->inodes, 0755, MOUNT_NODEV);
 	case OP_PLACE:
 		return place(op);
 	case OP_OVERLAY:
@@ -296,7 +279,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_COPY:
 		return copy_in(in, op);
 	case OP_PIVOT:
-		return pivot();
+		return rootfs_pivot();
 	case OP_SEAL:
 		return mount_seal(op->path);
 	case OP_RLIMIT:

@@ -150,10 +150,9 @@ static void plan_proc(struct builder *b)
 {
 	/* Readable by anybody, and about the host rather than the box; or a lever on it. */
 	static const char *const masks[] = {
-		"proc/kcore",   "proc/keys",          "proc/key-users",     "proc/timer_list", "proc/sched_debug", "proc/kallsyms",
-		"proc/modules", "proc/sysrq-trigger", "proc/latency_stats", "proc/kmsg",       "proc/config.gz",   "proc/cmdline",
-		"proc/iomem",   "proc/partitions",    "proc/diskstats",     "proc/swaps",      "proc/acpi",        "proc/asound",
-		"proc/bus",     "proc/driver",        "proc/fs",            "proc/irq",        "proc/scsi",
+		"proc/kcore",      "proc/keys",          "proc/timer_list",    "proc/sched_debug", "proc/kallsyms",
+		"proc/modules",    "proc/sysrq-trigger", "proc/latency_stats", "proc/config.gz",   "proc/cmdline",
+		"proc/partitions", "proc/diskstats",     "proc/acpi",          "proc/asound",      "proc/scsi",
 	};
 
 	add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });

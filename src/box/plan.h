@@ -38,7 +38,7 @@ enum op_kind {
 	OP_PLACE,        /* path is a directory of the work tmpfs */
 	OP_OVERLAY,      /* path shows the project, changes go to the work tmpfs */
 	OP_COPY,         /* path gets what the host file behind index fd holds */
-	OP_PIVOT,        /* the scaffolding goes, the new root becomes / */
+	OP_PIVOT,        /* the new root becomes /, and nothing of the old one stays */
 	OP_SEAL,         /* / is read-only */
 	OP_RLIMIT,       /* one limit */
 	OP_HANDLES,      /* hand directories to the supervisor, then keep only what is needed */

@@ -108,17 +108,24 @@ static const char *syntax_detail(const struct runtime *runtime, const char *line
 static void failure_line(const struct output *errors, const struct runtime *runtime, char *line, size_t size)
 {
 	char block[4096], *rest = block, *part;
+	const char *before = "";
 	long n = output_read(errors, block, sizeof(block) - 1, errors->bytes > sizeof(block) - 1 ? errors->bytes - sizeof(block) + 1 : 0);
 
 	output_last_line(errors, line, size);
 	if (n <= 0 || syntax_detail(runtime, line))
 		return;
 	block[n] = '\0';
-	if (strncmp(line, "Node.js v", 9) == 0)
+	if (strncmp(line, "Node.js v", 9) != 0) {
+		/* Bash quotes the line in question after "main.sh: line 1: syntax error near …". */
+		for (; (part = strsep(&rest, "\n")) != NULL; before = part)
+			if (strcmp(part, line) == 0 && syntax_detail(runtime, before) == before)
+				snprintf(line, size, "%s", before);
+	} else {
 		while ((part = strsep(&rest, "\n")) != NULL)
 			/* "TypeError: x is not a function", "Error: boom", "Uncaught 'x'" */
 			if (*part && *part != ' ' && (strstr(part, "Error: ") || strncmp(part, "Uncaught", 8) == 0))
 				snprintf(line, size, "%s", part);
+	}
 }
 
 static void explain_failed(struct result *result)

@@ -15,8 +15,6 @@ static const char *const layer_names[LAYERS] = {
 	[LAYER_CGROUP] = "cgroup",
 	[LAYER_LANDLOCK] = "landlock",
 	[LAYER_SECCOMP] = "seccomp",
-	[LAYER_NETWORK] = "network-namespace",
-	[LAYER_CGROUP_NAMESPACE] = "cgroup-namespace",
 };
 
 const char *layer_name(enum layer layer)
@@ -119,8 +117,8 @@ static int set_weaker(struct spec *spec, const char *value, struct error *err)
 			return 0;
 		}
 	}
-	return error_usage(err, "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock, "
-				"seccomp, network-namespace, cgroup-namespace",
+	return error_usage(err, "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
+				"and seccomp",
 			   value);
 }
 

@@ -78,6 +78,20 @@ def readme_names_every_option():
 
 
 @kit.test
+def architecture_names_every_operation():
+    with open(os.path.join(kit.REPO, "ARCHITECTURE.md"), encoding="utf-8") as file:
+        table = file.read().split("## The plan and its operations", 1)[1].split("\n## ", 1)[0]
+    named = set(re.findall(r"`([a-z-]+)`", " ".join(line.split("|")[1] for line in table.splitlines() if "|" in line)))
+    directory = kit.tmp()
+    given = kit.write(f"{directory}/given", "x")
+    r = kit.emberbox("run", "-l", "python", "-c", "1", "--project", directory, "--file", given, "--cpu-time", "1", "--explain")
+    kit.equal((r.code, r.errtext), (0, ""))
+    used = {line.split()[0] for line in r.text.splitlines()}
+    kit.equal(sorted(used - named), [], "operations that ARCHITECTURE.md does not name")
+    kit.equal(sorted(named - used), [], "names in ARCHITECTURE.md that no plan has")
+
+
+@kit.test
 def pages_are_well_formed():
     for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1"):
         text = page(name)

@@ -299,15 +299,19 @@ def output_does_not_write_through_links_of_the_host():
     target = kit.tmp()
     victim = kit.write(f"{kit.tmp()}/victim", "untouched")
     os.symlink(victim, f"{target}/x")
-    run("echo changed > /sandbox/output/x", "--output", target, language="bash")
+    good(run("echo changed > /sandbox/output/x", "--output", target, language="bash"))
     with open(victim, encoding="utf-8") as file:
         kit.equal(file.read(), "untouched")
+    kit.true(not os.path.islink(f"{target}/x"), "the link is still there")
+    with open(f"{target}/x", encoding="utf-8") as file:
+        kit.equal(file.read(), "changed\n")
 
 
 @kit.test
 def set_uid_bits_are_not_copied():
     target = kit.tmp()
-    run("cp /bin/true /sandbox/output/t; chmod 4755 /sandbox/output/t; chmod 2755 /sandbox/output", "--output", target, language="bash")
+    code = "cp /bin/true /sandbox/output/t; chmod 4755 /sandbox/output/t; chmod 2755 /sandbox/output; stat -c %a /sandbox/output/t"
+    good(run(code, "--output", target, language="bash"), "4755\n")
     kit.equal(os.stat(f"{target}/t").st_mode & 0o7000, 0)
 
 

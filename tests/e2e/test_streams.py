@@ -194,6 +194,20 @@ def a_slow_reader_loses_nothing():
 
 
 @kit.test
+def a_late_reader_loses_nothing():
+    process = start("bash", "echo x >&2; read -r line; head -c 3000000 /dev/zero", stdin=subprocess.PIPE)
+    kit.equal(process.stderr.readline(), b"x\n")
+    watch = kit.Watch(kit.descendants(process.pid))
+    kit.true(len(watch.fds) >= 2, "no process of the box was found")
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    # The program does not wait for its reader: only when all of the box is gone the reading begins.
+    kit.equal(watch.survivors(timeout=10), [])
+    kit.equal(len(process.stdout.read()), 3000000)
+    kit.equal(process.wait(timeout=10), 0)
+
+
+@kit.test
 def a_reader_that_never_reads_does_not_stop_the_clock():
     process = start("bash", "yes", "--timeout", "1")
     watch = kit.Watch([process.pid])
@@ -201,6 +215,7 @@ def a_reader_that_never_reads_does_not_stop_the_clock():
         kit.equal(watch.survivors(timeout=10), [], "the pipe is full and emberbox waits for its reader")
     finally:
         kit.kill(process)
+    kit.true(process.wait() in (124, 137), f"ended with {process.returncode}")
 
 
 @kit.test

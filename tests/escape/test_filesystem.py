@@ -155,13 +155,13 @@ def F16_dev_is_minimal():
 
 @kit.test
 def F17_awkward_trees_are_removed():
-    before = box.leftovers()
+    trace = box.Trace()
     where = [f"awkward-tree={d}" for d in ("/sandbox/output", "/sandbox/temp", "/tmp")]
-    r = box.run(*where)
+    r = trace.run(box.script(*where))
     for attempt in where:
         kit.equal(r[attempt], "64 deep")
     kit.equal(r.json["status"], "ok")
-    kit.equal(box.leftovers(), before)
+    trace.check()
 
 
 @kit.test

@@ -11,7 +11,6 @@
 #include "base/own.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -484,6 +483,79 @@ static void bad_descriptors_are_refused(void)
 	account_close(&account);
 }
 
+/* A process in a directory that plays /proc: only what the sums read. */
+static void fake(int dir, const char *pid, unsigned own, unsigned waited)
+{
+	char path[32], text[256];
+
+	mkdirat(dir, pid, 0755);
+	snprintf(path, sizeof(path), "%s/status", pid);
+	_cleanup_close_ int status = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	CHECK(dprintf(status, "Name:\tVmRSS:\nVmRSS:\t 1000 kB\nThreads:\t2\n") > 0);
+	snprintf(path, sizeof(path), "%s/stat", pid);
+	_cleanup_close_ int stat = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	/* The name is the program's to choose. */
+	int n = snprintf(text, sizeof(text),
+			 "%s (a) 9 9 9 (b) S 1 1 1 0 -1 4194560 1 0 0 0 %u 0 %u 0 20 0 1 0 777 1 1\n", pid, own,
+			 waited);
+	CHECK_INT(write(stat, text, (size_t)n), n);
+}
+
+static void unfake(int dir, const char *pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "%s/status", pid);
+	unlinkat(dir, path, 0);
+	snprintf(path, sizeof(path), "%s/stat", pid);
+	unlinkat(dir, path, 0);
+	unlinkat(dir, pid, AT_REMOVEDIR);
+}
+
+/* True when the directory lists "1" before "5", as /proc does. */
+static bool in_order(const char *path)
+{
+	_cleanup_closedir_ DIR *list = opendir(path);
+
+	for (struct dirent *entry; list && (entry = readdir(list));)
+		if (entry->d_name[0] == '1' || entry->d_name[0] == '5')
+			return entry->d_name[0] == '1';
+	return false;
+}
+
+static void cpu_that_reaches_the_parent_late_counts_once(void)
+{
+	char path[] = "/dev/shm/test-account-XXXXXX";
+	struct error err = { 0 };
+	uint64_t tick = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	CHECK(mkdtemp(path));
+	_cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* A tmpfs lists by age, in one direction or the other. */
+	fake(dir, "5", 20, 0);
+	fake(dir, "1", 3, 0);
+	if (!in_order(path)) {
+		unfake(dir, "5");
+		fake(dir, "5", 20, 0);
+	}
+	CHECK(in_order(path));
+	CHECK_INT(account_open(dir, -1, &account, &err), 0);
+	struct account_usage usage = sample(UINT64_MAX);
+	CHECK_INT(usage.cpu_usec, 23 * tick);
+	CHECK_INT(usage.memory_now, 2 * 1000 * 1024);
+	CHECK_INT(usage.threads, 4);
+	/* Gone, and the parent was read before it was waited for. */
+	unfake(dir, "5");
+	CHECK_INT(sample(UINT64_MAX).cpu_usec, 23 * tick);
+	fake(dir, "1", 3, 20);
+	CHECK_INT(sample(UINT64_MAX).cpu_usec, 23 * tick);
+	fake(dir, "1", 4, 20);
+	CHECK_INT(sample(UINT64_MAX).cpu_usec, 24 * tick);
+	account_close(&account);
+	unfake(dir, "1");
+	CHECK_INT(rmdir(path), 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2 && strcmp(argv[2], "user") == 0 && geteuid() == 0) {
@@ -493,6 +565,7 @@ int main(int argc, char **argv)
 		prctl(PR_SET_DUMPABLE, 1);
 	}
 	RUN(bad_descriptors_are_refused);
+	RUN(cpu_that_reaches_the_parent_late_counts_once);
 	if (!box_start()) {
 		int status = 0;
 		if (init_pid > 0)

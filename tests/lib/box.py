@@ -12,6 +12,7 @@ import re
 import select
 import shlex
 import subprocess
+import uuid
 
 import kit
 
@@ -161,21 +162,45 @@ def gone(pid, timeout=3):
         os.close(fd)
 
 
-def leftovers():
-    """What a box could leave on the host: mounts, control groups, processes, network namespaces, temporary files."""
+def _mounts():
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
-        mounts = sorted(line.split()[4] for line in file)
-    groups = []
-    for root, names, _ in os.walk("/sys/fs/cgroup"):
-        groups += [os.path.join(root, name) for name in names if re.fullmatch(r"box-\d+-\d+", name)]
-    boxes = []
-    for path in glob.glob("/proc/[0-9]*/status"):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                uid = re.search(r"^Uid:\s+(\d+)", file.read(), re.M)
-        except OSError:
-            continue
-        if uid and int(uid.group(1)) >= 0x7E000000:
-            boxes.append(path)
-    temporary = sorted(n for d in ("/tmp", "/dev/shm", "/var/tmp") for n in os.listdir(d) if re.match(r"(emberbox|box)-(?!test-)", n))
-    return {"mounts": mounts, "groups": sorted(groups), "processes": boxes, "temporary": temporary}
+        return sorted(line.split()[4] for line in file)
+
+
+class Trace:
+    """Runs whose traces on the host can be told from everybody else's, so that it may be checked that there are none."""
+
+    def __init__(self):
+        self.mark = uuid.uuid4().hex
+        self._tmp = kit.tmp()
+        self._mounts = _mounts()
+        self._pids = []  # of emberbox itself, which names control groups after its pid
+
+    def run(self, code, *options, timeout=30):
+        args = arguments(code, "--json", "--max-output", "1m", "--env", f"MARK={self.mark}", *options)
+        process = kit.start([kit.built(), *args], env={"TMPDIR": self._tmp})
+        self._pids.append(process.pid)
+        return Run(kit.finish(process, timeout=timeout))
+
+    def processes(self):
+        """Host pids of processes in the boxes."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/environ"):
+            try:
+                with open(path, "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if f"MARK={self.mark}".encode() in words:
+                found.append(int(path.split("/")[2]))
+        return found
+
+    def check(self):
+        """Nothing is left: no process, control group, mount, temporary file."""
+        groups = []
+        for root, names, _ in os.walk("/sys/fs/cgroup"):
+            groups += [os.path.join(root, n) for n in names if re.match(rf"box-({'|'.join(map(str, self._pids))})-", n)]
+        kit.equal(groups, [], "control groups")
+        kit.equal(self.processes(), [], "processes")
+        kit.equal(os.listdir(self._tmp), [], "temporary files")
+        kit.equal(_mounts(), self._mounts, "mounts")

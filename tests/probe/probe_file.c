@@ -43,6 +43,25 @@ static void read_size(const char *path)
 		say("%s", got == 0 ? "empty" : "OK");
 }
 
+/* For what a kernel may not have: any refusal is one, an open file is none. */
+static void unwritable(const char *path)
+{
+	say("%s", open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) < 0 ? "refused" : "OK");
+}
+
+/* Not there, not readable, or empty, as a file or a directory. */
+static void hidden(const char *path)
+{
+	char byte;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	int entries = 0;
+
+	while (dir && readdir(dir))
+		entries++;
+	say("%s", entries > 2 || (fd >= 0 && !dir && read(fd, &byte, 1) > 0) ? "OK" : "hidden");
+}
+
 static void list(const char *path)
 {
 	static char *names[100000];
@@ -70,6 +89,23 @@ static void link_target(const char *path)
 	}
 	target[length] = 0;
 	say("%s", target);
+}
+
+/* The links of a directory that can be followed, or at least read. */
+static void reach(const char *path)
+{
+	char *names[256], target[PATH_MAX];
+	size_t count = 0;
+	DIR *dir = opendir(path);
+
+	for (struct dirent *e; dir && (e = readdir(dir)) && count < 256;) {
+		if (e->d_name[0] == '.')
+			continue;
+		if (readlinkat(dirfd(dir), e->d_name, target, sizeof(target)) >= 0 ||
+		    openat(dirfd(dir), e->d_name, O_PATH | O_CLOEXEC) >= 0)
+			names[count++] = strdup(e->d_name);
+	}
+	say_names(names, count);
 }
 
 struct walk {
@@ -306,7 +342,8 @@ static void set_uid_copy(const char *arg)
 		say("exec: %s", error_name(errno));
 }
 
-/* What is on a mount that honours set-user-ID, or devices; "nothing" is what is wanted. */
+/* Mounts that honour set-user-ID or devices. A single device file that is mounted has to: only directories count there.
+ */
 static void mounts_without(const char *option)
 {
 	char *names[256], *line = NULL;
@@ -325,6 +362,10 @@ static void mounts_without(const char *option)
 			continue;
 		for (char *o = strtok_r(options, ",", &save); o; o = strtok_r(NULL, ",", &save))
 			has |= strcmp(o, option) == 0;
+		struct stat st;
+
+		if (strcmp(option, "nodev") == 0 && (stat(at, &st) < 0 || !S_ISDIR(st.st_mode)))
+			continue;
 		if (!has)
 			names[count++] = strdup(at);
 	}
@@ -469,8 +510,11 @@ const struct probe file_probes[] = {
 	{ "open", open_read },
 	{ "open-write", open_write },
 	{ "read", read_size },
+	{ "unwritable", unwritable },
+	{ "hidden", hidden },
 	{ "list", list },
 	{ "readlink", link_target },
+	{ "reach", reach },
 	{ "walk", walk_name },
 	{ "walk-sockets", walk_sockets },
 	{ "symlink-read", symlink_read },
