@@ -195,6 +195,15 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 	return 0;
 }
 
+/* Programs open /dev/stdout and its like anew, as the box's uid: the pipes have to be its own. */
+static int give_channels(const struct box *box, const struct staging *staging, struct error *err)
+{
+	for (int i = 0; i < 3 && box->ids.own; i++)
+		if (fchown(staging->child_ends[i], box->ids.uid, box->ids.gid) < 0)
+			return error_errno(err, "cannot give the box its pipes");
+	return 0;
+}
+
 static int set_up(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
 		  struct staging *staging, struct error *err)
 {
@@ -202,12 +211,17 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 		return -1;
 	if (userns_take(plan->range, &box->ids, err) < 0 || open_project(spec, box, staging, err) < 0)
 		return -1;
+	if (give_channels(box, staging, err) < 0)
+		return -1;
 	if (make_group(plan, probe, box, staging, err) < 0 || clone_box(box, staging, err) < 0)
 		return -1;
 	if (userns_map(box->pid, &box->ids, err) < 0)
 		return -1;
 	/* It may be gone already: then its report, or its silence, tells. */
-	(void)!write(box->control, "g", 1);
+	(void)!send(box->control, "g", 1, MSG_NOSIGNAL);
+	/* What an emberbox that was killed left behind; now, because the box is busy and we are not. */
+	if (box->group)
+		cgroup_sweep(&probe->cgroup);
 	return 0;
 }
 

@@ -213,7 +213,8 @@ static void plan_rlimits(struct builder *b)
 {
 	const struct limits *limits = &b->spec->limits;
 
-	plan_rlimit(b, "core", RLIMIT_CORE, 0);
+	/* Not 0: where the host's core_pattern is a pipe, as systemd's is, the kernel takes 0 for no limit and 1 for none at all. */
+	plan_rlimit(b, "core", RLIMIT_CORE, 1);
 	/* Where nobody counts the kernel's buffers, few descriptors bound them. */
 	plan_rlimit(b, "nofile", RLIMIT_NOFILE, b->plan->accounted ? 256 : 1024);
 	plan_rlimit(b, "fsize", RLIMIT_FSIZE, limits->disk);

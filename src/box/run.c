@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "box/launch.h"
+#include "kern/cgroup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +57,9 @@ static int execute(const struct spec *spec, const struct plan *plan, const struc
 	collect(result, spec, &box);
 	if (launch_end(&box, err) < 0)
 		note_failure(result, err);
+	/* Here, where nobody waits for a program any more: what emberboxes that were killed left behind. */
+	if (plan->group)
+		cgroup_sweep(&probe->cgroup);
 	return 0;
 }
 

@@ -123,8 +123,8 @@ static int print_help(void)
 	     "Words after FILE or -c CODE are the program's arguments; after -- all are.\n");
 	option_print(stdout, specs);
 	puts("\n"
-	     "SIZE is 64k, 256m, 1g or a number of bytes. LAYER is cgroup, landlock, seccomp,\n"
-	     "network-namespace or cgroup-namespace.\n"
+	     "SIZE is 64k, 256m, 1g or a number of bytes. LAYER is cgroup, landlock or\n"
+	     "seccomp.\n"
 	     "Exit code: the program's; 128+N when signal N ended it; 124 timeout; 137 memory or\n"
 	     "output limit; 125 emberbox failed; 127 language not available; 2 bad usage.");
 	return cmd_flush(0);

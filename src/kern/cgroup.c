@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 
 struct cgroup {
 	size_t count;                     /* hierarchies */
@@ -184,12 +185,39 @@ static void watch_oom(struct cgroup *group)
 		group->oom = take_fd(&event);
 }
 
+/* The PID of "box-PID-SERIAL", or 0. */
+static pid_t name_owner(const char *name)
+{
+	if (strncmp(name, "box-", 4) != 0)
+		return 0;
+	char *end;
+	long pid = strtol(name + 4, &end, 10);
+	return name[4] >= '1' && name[4] <= '9' && *end == '-' && end[1] && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+/*
+ * A group of this name that is there already was left by a killed emberbox
+ * whose pid we were given since: nobody else names groups by our pid. One with
+ * members is refused by the kernel.
+ */
+static int make_dir(int base, const char *name)
+{
+	if (mkdirat(base, name, 0755) == 0)
+		return 0;
+	if (errno == EEXIST && name_owner(name) == getpid()) {
+		if (unlinkat(base, name, AT_REMOVEDIR) == 0 && mkdirat(base, name, 0755) == 0)
+			return 0;
+		errno = EEXIST;
+	}
+	return -1;
+}
+
 static int make_in(struct cgroup *group, size_t i, const char *base, struct error *err)
 {
 	group->base[i] = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (group->base[i] < 0)
 		return error_errno(err, "Opening the control group %s", base);
-	if (mkdirat(group->base[i], group->name, 0755) < 0)
+	if (make_dir(group->base[i], group->name) < 0)
 		return error_errno(err, "Making the control group %s/%s", base, group->name);
 	group->made[i] = true;
 	group->dir[i] = openat(group->base[i], group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -326,6 +354,29 @@ int cgroup_kill(const struct cgroup *group)
 	return -1;
 }
 
+/*
+ * Linux 6.19 takes a task out of its group only after its last switch away
+ * from the processor, which may be after its parent has waited for it: a group
+ * that lists no member is busy for a moment only.
+ */
+static int remove_dir(const struct cgroup *group, int i)
+{
+	const struct timespec moment = { .tv_nsec = 500000 };
+	char member;
+
+	for (int tries = 0;; tries++) {
+		if (unlinkat(group->base[i], group->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return 0;
+		if (errno != EBUSY)
+			return -1;
+		if (tries == 100 || group->dir[i] < 0 || read_in(group, i, "cgroup.procs", &member, 1) != 0) {
+			errno = EBUSY;
+			return -1;
+		}
+		nanosleep(&moment, NULL);
+	}
+}
+
 int cgroup_remove(struct cgroup *group, struct error *err)
 {
 	int failed = 0;
@@ -334,7 +385,7 @@ int cgroup_remove(struct cgroup *group, struct error *err)
 	for (size_t i = 0; i < group->count; i++) {
 		if (!group->made[i])
 			continue;
-		if (unlinkat(group->base[i], group->name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		if (remove_dir(group, (int)i) == 0)
 			group->made[i] = false;
 		else
 			failed = errno;
@@ -342,16 +393,6 @@ int cgroup_remove(struct cgroup *group, struct error *err)
 	if (failed)
 		return error_set(err, ERROR_FAILED, failed, "Removing the control group %s", group->name);
 	return 0;
-}
-
-/* The PID of "box-PID-SERIAL", or 0. */
-static pid_t name_owner(const char *name)
-{
-	if (strncmp(name, "box-", 4) != 0)
-		return 0;
-	char *end;
-	long pid = strtol(name + 4, &end, 10);
-	return name[4] >= '1' && name[4] <= '9' && *end == '-' && end[1] && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
 void cgroup_sweep(const struct cgroup_site *site)

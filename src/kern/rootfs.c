@@ -12,43 +12,77 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Makes the directories of `path`, without its last part. */
-static int make_parents(const char *path)
+/*
+ * The directory that `path` is in, made with its parents where missing, and its
+ * last part. Part by part, so that no link on the way leads out of the new root:
+ * until the pivot an absolute one would end in the host's. Links are ELOOP.
+ */
+static int parent_open(const char *path, const char **last)
 {
-	char part[PATH_MAX];
-	size_t length = strlen(path);
+	_cleanup_close_ int dir = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char part[NAME_MAX + 1];
 
-	if (length >= sizeof(part)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(part, path, length + 1);
-	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(part, 0755) < 0 && errno != EEXIST)
+	while (dir >= 0) {
+		size_t length;
+		struct stat st;
+		int next;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (path[length] == '\0') {
+			*last = path;
+			return take_fd(&dir);
+		}
+		if (length > NAME_MAX) {
+			errno = ENAMETOOLONG;
 			return -1;
-		*slash = '/';
+		}
+		memcpy(part, path, length);
+		part[length] = '\0';
+		path += length;
+		if (strcmp(part, "..") == 0) {
+			errno = EINVAL;
+			return -1;
+		}
+		if (mkdirat(dir, part, 0755) < 0 && errno != EEXIST)
+			return -1;
+		next = openat(dir, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		close_fd(&dir);
+		dir = next;
+		if (dir < 0 || fstat(dir, &st) < 0)
+			return -1;
+		if (!S_ISDIR(st.st_mode)) {
+			errno = S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+			return -1;
+		}
 	}
-	return 0;
+	return -1;
 }
 
 int rootfs_dir(const char *path, mode_t mode)
 {
-	if (mkdir(path, mode) == 0 || errno == EEXIST)
-		return 0;
-	if (errno != ENOENT || make_parents(path) < 0)
+	const char *last;
+	_cleanup_close_ int dir = parent_open(path, &last);
+	struct stat st;
+
+	if (dir < 0)
 		return -1;
-	return mkdir(path, mode);
+	if (mkdirat(dir, last, mode) == 0)
+		return 0;
+	if (errno != EEXIST || fstatat(dir, last, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	errno = S_ISLNK(st.st_mode) ? ELOOP : ENOTDIR;
+	return -1;
 }
 
 int rootfs_create(const char *path, mode_t mode)
 {
-	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-	int fd = open(path, flags, mode);
+	const char *last;
+	_cleanup_close_ int dir = parent_open(path, &last);
 
-	if (fd < 0 && errno == ENOENT && make_parents(path) == 0)
-		fd = open(path, flags, mode);
-	return fd;
+	return dir < 0 ? -1 : openat(dir, last, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
 int rootfs_file(const char *path, mode_t mode, const void *data, size_t size)

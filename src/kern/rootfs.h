@@ -1,6 +1,6 @@
 /*
  * The box's root while it is built: the working directory. For the child after
- * clone: 0, or -1 with errno.
+ * clone: 0, or -1 with errno. No link is followed anywhere in a path: ELOOP.
  */
 #pragma once
 

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,16 +129,20 @@ int userns_map(pid_t pid, const struct userns_ids *ids, struct error *err)
 int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid, struct error *err)
 {
 	_cleanup_close_ int pidfd = -1;
+	pid_t pid, parent = getpid();
 	char path[64];
-	pid_t pid;
 	int fd = -1;
 
 	pid = clone_into(CLONE_NEWUSER, -1, &pidfd);
 	if (pid < 0)
 		return error_errno(err, "cannot make a user namespace for an ID-mapped mount");
-	if (pid == 0)
-		for (;;)
-			pause();
+	if (pid == 0) {
+		/* It must not stay behind when we are killed meanwhile. */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+			while (getppid() == parent)
+				pause();
+		_exit(0);
+	}
 	if (write_maps(pid, from_uid, from_gid, to_uid, to_gid, true, err) == 0) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 		fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # tests/run: args=--as root | --as user
+# tests/run: builds=release asan
 # tests/run: timeout=120
 """Files into the box and out of it: --file, --project, --output."""
 

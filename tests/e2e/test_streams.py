@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 # tests/run: args=--as root | --as user
+# tests/run: builds=release asan
 # tests/run: timeout=120
 """Output as it comes, bytes as they are, and what happens when someone leaves in the middle."""
 
+import glob
 import os
 import signal
 import subprocess
@@ -158,6 +160,26 @@ def kill_9_of_emberbox_leaves_no_process():
     os.kill(emberbox_pid(process), signal.SIGKILL)
     kit.equal(kit.finish(process, timeout=10).code, -signal.SIGKILL)
     kit.equal(watch.survivors(), [])
+
+
+def groups_of(pid):
+    """Control groups that the emberbox with this pid made."""
+    with open("/proc/mounts", encoding="utf-8") as file:
+        roots = [line.split()[1] for line in file if line.split()[2] in ("cgroup", "cgroup2")]
+    return [path for root in roots for path in glob.glob(f"{root}/**/box-{pid}-*", recursive=True)]
+
+
+@kit.test(modes=("root",))
+def groups_of_a_killed_emberbox_go_with_the_next_run():
+    process = start("bash", "echo ready; sleep 60")
+    kit.equal(process.stdout.readline(), b"ready\n")
+    watch = kit.Watch(kit.descendants(process.pid))
+    kit.true(groups_of(process.pid), "the box has no group")
+    os.kill(emberbox_pid(process), signal.SIGKILL)
+    kit.finish(process, timeout=10)
+    kit.equal(watch.survivors(), [])
+    kit.equal(run("bash", "echo next").text, "next\n")
+    kit.equal(groups_of(process.pid), [])
 
 
 @kit.test

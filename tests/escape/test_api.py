@@ -48,13 +48,16 @@ def A3_uploads_through_planted_links():
     os.symlink(outside, os.path.join(project, "link"))
     os.symlink("/tmp", os.path.join(project, "inside"))
     host = source()
-    # The directory is a link in the project: through it the file would land elsewhere.
-    r = kit.emberbox("run", "--cold", "-l", "bash", "--project", project, "--file", f"{host}:link/x", "-c", "echo ran; cat link/x")
-    kit.equal(os.listdir(outside), [])
-    kit.true(r.code != 0 and b"content" not in r.out, r)
-    # A link to a file of the host, given as the file itself, is followed by nobody but its owner's own wish: by name it is read.
-    r = kit.emberbox("run", "--cold", "-l", "bash", "--project", project, "--file", f"{host}:sub/x", "-c", "cat sub/x")
+    # Where the project has a link, the file gets a directory of its own: nothing goes through the link.
+    code = "cat link/x; test -L link && echo link; ls /tmp"
+    r = kit.emberbox("run", "--cold", "-l", "bash", "--project", project, "--file", f"{host}:link/x", "-c", code)
     kit.equal((r.code, r.text), (0, "content"))
+    kit.equal(os.listdir(outside), [])
+    kit.equal(os.readlink(os.path.join(project, "link")), outside)
+    # The code itself goes the same way.
+    os.symlink(os.path.join(outside, "made"), os.path.join(project, "main.sh"))
+    r = kit.emberbox("run", "--cold", "-l", "bash", "--project", project, "-c", "echo ran; test -L main.sh && echo link")
+    kit.equal((r.text, os.listdir(outside)), ("ran\n", []))
 
 
 def collected():

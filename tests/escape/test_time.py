@@ -58,7 +58,7 @@ def T4_cpu_time_of_children_counts():
     kit.true(0.9 <= r.json["cpu_time"] <= 2, f"{r.json['cpu_time']} s of CPU time")
     r = box.run("spin-children=2:0.2", options=["--cpu-time", "2"])
     kit.equal((r.json["status"], r["spin-children=2:0.2"]), ("ok", "OK"))
-    kit.true(r.json["cpu_time"] >= 0.15, f"{r.json['cpu_time']} s of CPU time of children")
+    kit.true(r.json["cpu_time"] >= 0.05, f"{r.json['cpu_time']} s of CPU time of children")
 
 
 @kit.test

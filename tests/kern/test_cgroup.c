@@ -430,6 +430,24 @@ static void sweep_takes_what_the_dead_left(void)
 	CHECK_INT(remove_dir(other), site.count);
 }
 
+static void stale_group_of_our_pid_is_replaced(void)
+{
+	char name[64];
+	struct cgroup *group = NULL;
+	struct error err = { 0 };
+
+	snprintf(name, sizeof(name), "box-%d-stale", getpid());
+	make_dir(name);
+	CHECK_INT(cgroup_make(&site, name, &usual, &group, &err), 0);
+	unmake(group);
+	/* Another's stays, and is an error. */
+	snprintf(name, sizeof(name), "box-%d-stale", getppid());
+	make_dir(name);
+	CHECK_INT(cgroup_make(&site, name, &usual, &group, &err), -1);
+	CHECK_INT(err.errnum, EEXIST);
+	CHECK_INT(remove_dir(name), site.count);
+}
+
 static void no_site_is_said(void)
 {
 	struct cgroup_site none = { .version = 0, .why = "No control group tree is mounted" };
@@ -483,5 +501,6 @@ int main(void)
 	RUN(remove_says_busy_while_a_member_lives);
 	RUN(kill_where_the_kernel_can);
 	RUN(sweep_takes_what_the_dead_left);
+	RUN(stale_group_of_our_pid_is_replaced);
 	return check_failures != 0;
 }

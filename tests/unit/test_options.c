@@ -20,11 +20,11 @@ static const struct option_spec table[] = {
 };
 
 #define READER(...)                                                                                                    \
-	const char *argv_[] = { "command", __VA_ARGS__, NULL };                                                              \
+	const char *argv_[] = { "command", __VA_ARGS__, NULL };                                                        \
 	struct option_reader reader = {                                                                                \
 		.specs = table,                                                                                        \
 		.argc = (int)(sizeof(argv_) / sizeof(argv_[0])) - 1,                                                   \
-		.argv = (char **)argv_,                                                                                         \
+		.argv = (char **)argv_,                                                                                \
 		.next = 1,                                                                                             \
 	}
 

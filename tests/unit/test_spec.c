@@ -1,0 +1,448 @@
+/* The request: every field, the bounds of every limit, and the exact sentence for what cannot be meant (A1, A2, A10, A11, A16). */
+#include "../check.h"
+
+#include "box/spec.h"
+
+static struct spec spec;
+static struct error err;
+
+static void fresh(void)
+{
+	spec_free(&spec);
+	err = (struct error){ 0 };
+}
+
+static void taken(const char *key, const char *value)
+{
+	if (spec_set(&spec, key, value, &err) < 0)
+		check_fail("%s \"%.80s\" is refused: %s", key, value, err.text);
+}
+
+static void refused(const char *key, const char *value, const char *sentence)
+{
+	err = (struct error){ 0 };
+	if (spec_set(&spec, key, value, &err) == 0)
+		check_fail("%s \"%.80s\" is taken", key, value);
+	else if (strcmp(err.text, sentence) != 0)
+		check_fail("%s \"%.80s\" says \"%s\", not \"%s\"", key, value, err.text, sentence);
+	CHECK_INT(err.kind, ERROR_USAGE);
+	CHECK_INT(err.errnum, 0);
+}
+
+/* The value in quotes between two fixed parts, as most sentences have it. */
+static void refuses(const char *key, const char *const *values, size_t count, const char *rest)
+{
+	for (size_t i = 0; i < count; i++) {
+		char sentence[1024];
+
+		snprintf(sentence, sizeof(sentence), "%s: \"%.64s\" %s", key, values[i], rest);
+		refused(key, values[i], sentence);
+	}
+}
+
+#define REFUSES(key, rest, ...)                                                                                                          \
+	do {                                                                                                                             \
+		static const char *const values_[] = { __VA_ARGS__ };                                                                    \
+		refuses(key, values_, sizeof(values_) / sizeof(values_[0]), rest);                                                       \
+	} while (0)
+
+/* What nobody means by a number, or a limit: signs, exponents, other bases, no number at all, more than fits. */
+#define NOT_NUMBERS                                                                                                                      \
+	"", " ", "x", "-1", "+1", " 1", "1 ", "-0", "nan", "NaN", "inf", "-inf", "infinity", "1e3", "0x10", "1,5", "1.2.3", ".",          \
+		"99999999999999999999999999", "-9223372036854775808", "18446744073709551616", "1\n", "\xff", "1;id", "$(id)"
+
+static void defaults(void)
+{
+	fresh();
+	CHECK(spec.limits.timeout == 30);
+	CHECK(spec.limits.cpu_time == 0);
+	CHECK_INT(spec.limits.memory, 512 << 20);
+	CHECK(spec.limits.cpus == 1);
+	CHECK_INT(spec.limits.pids, 64);
+	CHECK_INT(spec.limits.disk, 1 << 30);
+	CHECK_INT(spec.limits.inodes, 100000);
+	CHECK_INT(spec.limits.max_output, 20 << 10);
+	for (int i = 0; i < LAYERS; i++)
+		CHECK(!spec.weaker[i]);
+}
+
+static void seconds(void)
+{
+	fresh();
+	taken("timeout", "0.001");
+	CHECK(spec.limits.timeout == 0.001);
+	taken("timeout", "86400");
+	taken("timeout", "2.5");
+	REFUSES("timeout", "is not a number of seconds between 0.001 and 86400", NOT_NUMBERS, "0", "0.0009", "86400.1", "86401", "1s");
+	CHECK(spec.limits.timeout == 2.5);
+	taken("cpu-time", "0.001");
+	taken("cpu-time", "86400");
+	taken("cpu-time", "1.5");
+	REFUSES("cpu-time", "is not a number of seconds between 0.001 and 86400", NOT_NUMBERS, "0", "0.0009", "86400.1");
+	CHECK(spec.limits.cpu_time == 1.5);
+}
+
+static void sizes(void)
+{
+	fresh();
+	taken("memory", "4m");
+	CHECK_INT(spec.limits.memory, 4 << 20);
+	taken("memory", "1024g");
+	taken("memory", "64m");
+	REFUSES("memory", "is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0", "1", "4194303",
+		"4095k", "1099511627777", "1025g", "999999999g", "64mb", "64 m");
+	CHECK_INT(spec.limits.memory, 64 << 20);
+	taken("disk", "64k");
+	CHECK_INT(spec.limits.disk, 64 << 10);
+	taken("disk", "1024g");
+	REFUSES("disk", "is not a size between 64k and 1024g; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0", "65535", "63k",
+		"1025g");
+	taken("max-output", "1");
+	CHECK_INT(spec.limits.max_output, 1);
+	taken("max-output", "16m");
+	CHECK_INT(spec.limits.max_output, 16 << 20);
+	REFUSES("max-output", "is not a size between 1 and 16m; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0", "16777217", "17m");
+}
+
+static void cores_and_processes(void)
+{
+	fresh();
+	taken("cpus", "0.01");
+	taken("cpus", "1024");
+	taken("cpus", "0.5");
+	REFUSES("cpus", "is not a number of cores between 0.01 and 1024", NOT_NUMBERS, "0", "0.009", "1024.1");
+	CHECK(spec.limits.cpus == 0.5);
+	taken("pids", "1");
+	CHECK_INT(spec.limits.pids, 1);
+	taken("pids", "32768");
+	REFUSES("pids", "is not a number of processes between 1 and 32768", NOT_NUMBERS, "0", "32769", "1.0", "8k");
+	CHECK_INT(spec.limits.pids, 32768);
+}
+
+static void languages(void)
+{
+	fresh();
+	taken("language", "python");
+	CHECK_STR(spec.runtime->name, "python");
+	taken("language", "JavaScript");
+	CHECK_STR(spec.runtime->name, "javascript");
+	CHECK_INT(spec_set(&spec, "language", "cobol", &err), -1);
+	CHECK_INT(err.kind, ERROR_LANGUAGE);
+	CHECK_STR(err.text, "Unknown language \"cobol\"; available: python, javascript, bash");
+	CHECK_INT(spec_set(&spec, "language", "../../bin/sh", &err), -1);
+	CHECK_STR(err.text, "Unknown language \"../../bin/sh\"; available: python, javascript, bash");
+	CHECK_INT(spec_set(&spec, "language", "", &err), -1);
+	CHECK_STR(err.text, "Unknown language \"\"; available: python, javascript, bash");
+}
+
+static void words(void)
+{
+	fresh();
+	taken("arg", "");
+	taken("arg", "$(id) \"\n;");
+	taken("env", "A=b=c");
+	taken("env", "EMPTY=");
+	CHECK_INT(spec.arg_count, 2);
+	CHECK_STR(spec.args[0], "");
+	CHECK_STR(spec.args[1], "$(id) \"\n;");
+	CHECK_INT(spec.env_count, 2);
+	CHECK_STR(spec.env[0], "A=b=c");
+	REFUSES("env", "is not NAME=VALUE", "", "=", "=x", "NAME");
+	CHECK_INT(spec.env_count, 2);
+}
+
+static void too_many_or_too_long_words(void)
+{
+	char *word = malloc(SPEC_WORD_MAX + 1);
+
+	fresh();
+	memset(word, 'x', SPEC_WORD_MAX);
+	word[SPEC_WORD_MAX] = '\0';
+	refused("arg", word, "arg: one is longer than 131072 bytes");
+	taken("arg", word + 1);
+	word[1] = '=';
+	refused("env", word, "env: one is longer than 131072 bytes");
+	free(word);
+	for (int i = 1; i < SPEC_WORDS_MAX; i++)
+		taken("arg", "a");
+	CHECK_INT(spec.arg_count, SPEC_WORDS_MAX);
+	refused("arg", "a", "arg: there are more than 1024");
+	for (int i = 0; i < SPEC_WORDS_MAX; i++)
+		taken("env", "A=1");
+	refused("env", "A=1", "env: there are more than 1024");
+	for (int i = 0; i < SPEC_WORDS_MAX; i++) {
+		char value[32];
+
+		snprintf(value, sizeof(value), "host:f%d", i);
+		taken("file", value);
+	}
+	refused("file", "host:last", "file: there are more than 1024");
+	CHECK_INT(spec_add_content(&spec, "last", "", 0, &err), -1);
+	CHECK_STR(err.text, "file: there are more than 1024");
+}
+
+static void other_texts(void)
+{
+	fresh();
+	taken("net", "none");
+	REFUSES("net", "is not available yet; a box has no network but its own loopback (net none)", "", "all", "example.com", "None");
+	taken("project", "/some/dir");
+	taken("output", "out");
+	CHECK_STR(spec.project, "/some/dir");
+	CHECK_STR(spec.output, "out");
+	refused("project", "", "project: it is empty");
+	refused("output", "", "output: it is empty");
+	refused("colour", "red", "\"colour\" is not a field of a request");
+	refused("", "", "\"\" is not a field of a request");
+	refused("inodes", "5", "\"inodes\" is not a field of a request");
+}
+
+static void layers(void)
+{
+	static const char *const names[] = { "cgroup", "landlock", "seccomp", "network-namespace", "cgroup-namespace" };
+
+	fresh();
+	for (int i = 0; i < LAYERS; i++) {
+		CHECK_STR(layer_name(i), names[i]);
+		taken("allow-weaker", names[i]);
+		CHECK(spec.weaker[i]);
+		CHECK(i + 1 == LAYERS || !spec.weaker[i + 1]);
+	}
+	REFUSES("allow-weaker",
+		"is not a layer that can be given up; those are cgroup, landlock, seccomp, network-namespace, cgroup-namespace", "",
+		"everything", "user-namespace", "no-new-privs", "Landlock", "landlock ");
+}
+
+static void code_file_names(void)
+{
+	fresh();
+	taken("name", "app.py");
+	CHECK_STR(spec.name, "app.py");
+	taken("name", "sub/app.py");
+	refused("name", "", "name: \"\" cannot be the code file's name: it is empty");
+	refused("name", "../x", "name: \"../x\" cannot be the code file's name: it has a part \".\" or \"..\"");
+	refused("name", "/x", "name: \"/x\" cannot be the code file's name: it is absolute");
+	CHECK_STR(spec.name, "sub/app.py");
+}
+
+static void file_is(const char *value, const char *host, const char *box)
+{
+	size_t count = spec.file_count;
+
+	taken("file", value);
+	CHECK_INT(spec.file_count, count + 1);
+	if (spec.file_count == count + 1) {
+		CHECK_STR(spec.files[count].host, host);
+		CHECK_STR(spec.files[count].box, box);
+	}
+}
+
+static void host_files(void)
+{
+	fresh();
+	file_is("a.txt", "a.txt", "sandbox/code/a.txt");
+	file_is("/home/me/b.txt", "/home/me/b.txt", "sandbox/code/b.txt");
+	file_is("x:c", "x", "sandbox/code/c");
+	file_is("x:sub/c", "x", "sandbox/code/sub/c");
+	file_is("x:/sandbox/data/c", "x", "sandbox/data/c");
+	file_is("x:/sandbox/output/c", "x", "sandbox/output/c");
+	file_is("x:/sandbox/temp/c", "x", "sandbox/temp/c");
+	file_is("x:/tmp/c", "x", "tmp/c");
+	file_is("with:colon:d", "with:colon", "sandbox/code/d");
+	refused("file", "", "file: \"\" names no file of the host; write HOST or HOST:BOX");
+	refused("file", ":x", "file: \":x\" names no file of the host; write HOST or HOST:BOX");
+	refused("file", "dir/", "file: \"\" cannot be a path in the box: it is empty");
+	refused("file", "x:", "file: \"\" cannot be a path in the box: it is empty");
+	refused("file", "..", "file: \"..\" cannot be a path in the box: it has a part \".\" or \"..\"");
+}
+
+/* A1, A2 */
+static void paths_that_leave_the_box(void)
+{
+	static const struct {
+		const char *path, *fault;
+	} bad[] = {
+		{ "../x", "it has a part \".\" or \"..\"" },
+		{ "a/../../b", "it has a part \".\" or \"..\"" },
+		{ "./x", "it has a part \".\" or \"..\"" },
+		{ "x/.", "it has a part \".\" or \"..\"" },
+		{ "", "it is empty" },
+		{ "a//b", "it has an empty part" },
+		{ "a/", "it has an empty part" },
+	};
+	static const char *const outside[] = {
+		"/abs",        "/etc/passwd",      "/sandbox/x",      "/sandbox/code",  "/sandbox/code2/x", "/sandbox/codex", "/sandbox/dat/x",
+		"/tmp",        "/tmp2/x",          "/tmpx",           "/dev/shm/x",     "/proc/self/x",     "/sandbox",       "/Sandbox/code/x",
+		"/usr/bin/ls", "/sandbox/outputs", "/sandbox/code.d/x",
+	};
+
+	fresh();
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char value[64], sentence[256];
+
+		snprintf(value, sizeof(value), "x:%s", bad[i].path);
+		snprintf(sentence, sizeof(sentence), "file: \"%s\" cannot be a path in the box: %s", bad[i].path, bad[i].fault);
+		refused("file", value, sentence);
+		CHECK_INT(spec_add_content(&spec, bad[i].path, "x", 1, &err), -1);
+		CHECK_STR(err.text, sentence);
+	}
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+		char value[64], sentence[256];
+
+		snprintf(value, sizeof(value), "x:%s", outside[i]);
+		snprintf(sentence, sizeof(sentence),
+			 "file: \"%s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp", outside[i]);
+		refused("file", value, sentence);
+		CHECK_INT(spec_add_content(&spec, outside[i], "x", 1, &err), -1);
+		CHECK_STR(err.text, sentence);
+	}
+	refused("file", "x:/sandbox/code/../../etc/passwd",
+		"file: \"sandbox/code/../../etc/passwd\" cannot be a path in the box: it has a part \".\" or \"..\"");
+	refused("file", "x://etc/passwd", "file: \"/etc/passwd\" cannot be a path in the box: it is absolute");
+	CHECK_INT(spec.file_count, 0);
+}
+
+/* The kernel takes 4095 bytes with the leading slash; one more must be refused here, not fail in the box. */
+static void paths_that_are_too_long(void)
+{
+	const size_t most = 4095 - strlen("/sandbox/code/");
+	char path[8192];
+
+	fresh();
+	for (size_t i = 0; i < sizeof(path); i++)
+		path[i] = i % 2 ? '/' : 'a';
+	path[most] = '\0';
+	if (path[most - 1] == '/')
+		path[most - 1] = 'a';
+	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), 0);
+	fresh();
+	taken("name", path);
+	memcpy(path + most - 1, "aa", 3);
+	fresh();
+	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), -1);
+	CHECK(strstr(err.text, "cannot be a path in the box: it is longer than 4095 bytes") != NULL);
+	CHECK_INT(spec_set(&spec, "name", path, &err), -1);
+	CHECK(strstr(err.text, "cannot be the code file's name: it is longer than 4095 bytes") != NULL);
+	memset(path, 'a', 4096);
+	path[4096] = '\0';
+	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), -1);
+	CHECK(strstr(err.text, "cannot be a path in the box: it is longer than 4095 bytes") != NULL);
+	path[256] = '\0';
+	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), -1);
+	CHECK(strstr(err.text, "cannot be a path in the box: a part of it is longer than 255 bytes") != NULL);
+	path[255] = '\0';
+	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), 0);
+}
+
+/* A16, and twins whose names only begin alike */
+static void files_in_each_others_way(void)
+{
+	fresh();
+	file_is("x:dir", "x", "sandbox/code/dir");
+	refused("file", "y:dir/f", "file: \"/sandbox/code/dir/f\" and \"/sandbox/code/dir\" cannot both be there");
+	refused("file", "y:dir", "file: \"/sandbox/code/dir\" and \"/sandbox/code/dir\" cannot both be there");
+	refused("file", "y:/sandbox/code/dir", "file: \"/sandbox/code/dir\" and \"/sandbox/code/dir\" cannot both be there");
+	file_is("y:dir2", "y", "sandbox/code/dir2");
+	file_is("y:di", "y", "sandbox/code/di");
+	file_is("y:dir.d/f", "y", "sandbox/code/dir.d/f");
+	CHECK_INT(spec_add_content(&spec, "dir.d", "x", 1, &err), -1);
+	CHECK_STR(err.text, "file: \"/sandbox/code/dir.d\" and \"/sandbox/code/dir.d/f\" cannot both be there");
+	CHECK_INT(spec_add_content(&spec, "dir.d/g", "x", 1, &err), 0);
+}
+
+static void contents(void)
+{
+	char *large = calloc(1, SPEC_CODE_MAX + 1);
+
+	fresh();
+	CHECK_INT(spec_add_content(&spec, "a", "x\0y", 3, &err), 0);
+	CHECK(!spec.files[0].host);
+	CHECK_INT(spec.files[0].size, 3);
+	CHECK(memcmp(spec.files[0].data, "x\0y", 3) == 0);
+	CHECK_INT(spec_add_content(&spec, "b", NULL, 0, &err), 0);
+	CHECK_INT(spec_add_content(&spec, "c", large, SPEC_CODE_MAX, &err), 0);
+	CHECK_INT(spec_add_content(&spec, "d", large, SPEC_CODE_MAX + 1, &err), -1);
+	CHECK_STR(err.text, "file: \"d\" is larger than 16m");
+	CHECK_INT(spec_set_code(&spec, large, SPEC_CODE_MAX, &err), 0);
+	CHECK_INT(spec.code_size, SPEC_CODE_MAX);
+	CHECK_INT(spec_set_code(&spec, large, SPEC_CODE_MAX + 1, &err), -1);
+	CHECK_STR(err.text, "code: it is larger than 16m; give what it needs as files");
+	CHECK_INT(spec_set_input(&spec, large, SPEC_CODE_MAX, &err), 0);
+	CHECK_INT(spec_set_input(&spec, large, SPEC_CODE_MAX + 1, &err), -1);
+	CHECK_STR(err.text, "stdin: it is larger than 16m; stream it instead");
+	CHECK_INT(err.kind, ERROR_USAGE);
+	free(large);
+}
+
+static void checked_whole(void)
+{
+	fresh();
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "language: it is not set; name one, such as python");
+	taken("language", "bash");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "code: there is none");
+	CHECK_INT(spec_set_code(&spec, "", 0, &err), 0);
+	CHECK_INT(spec_check(&spec, &err), 0);
+	taken("file", "x:/sandbox/data/main.sh");
+	taken("file", "x:main.sh2");
+	CHECK_INT(spec_check(&spec, &err), 0);
+	taken("file", "x:main.sh");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "file: \"/sandbox/code/main.sh\" is where the code itself goes");
+	taken("name", "other.sh");
+	CHECK_INT(spec_check(&spec, &err), 0);
+}
+
+/* A16 again: the code is a file like the others. */
+static void the_code_in_a_files_way(void)
+{
+	fresh();
+	taken("language", "bash");
+	CHECK_INT(spec_set_code(&spec, "", 0, &err), 0);
+	taken("file", "x:main.sh/f");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "file: \"/sandbox/code/main.sh/f\" is where the code itself goes");
+	taken("name", "sub/main.sh");
+	CHECK_INT(spec_check(&spec, &err), 0);
+	taken("file", "x:sub");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "file: \"/sandbox/code/sub\" is where the code itself goes");
+}
+
+static void freed_twice(void)
+{
+	fresh();
+	taken("arg", "a");
+	taken("env", "A=1");
+	taken("file", "x");
+	spec_free(&spec);
+	CHECK(!spec.args && !spec.env && !spec.files && spec.arg_count == 0);
+	spec_free(&spec);
+	CHECK_INT(spec.limits.pids, 64);
+}
+
+int main(void)
+{
+	spec_init(&spec);
+	RUN(defaults);
+	RUN(seconds);
+	RUN(sizes);
+	RUN(cores_and_processes);
+	RUN(languages);
+	RUN(words);
+	RUN(too_many_or_too_long_words);
+	RUN(other_texts);
+	RUN(layers);
+	RUN(code_file_names);
+	RUN(host_files);
+	RUN(paths_that_leave_the_box);
+	RUN(paths_that_are_too_long);
+	RUN(files_in_each_others_way);
+	RUN(contents);
+	RUN(checked_whole);
+	RUN(the_code_in_a_files_way);
+	RUN(freed_twice);
+	spec_free(&spec);
+	return check_failures != 0;
+}
