@@ -34,6 +34,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -87,6 +88,10 @@ struct program {
 #define LOW(argument, value)                                                                                           \
 	{                                                                                                              \
 		argument, SCMP_CMP_MASKED_EQ, 0xffffffffu, (uint32_t)(value)                                           \
+	}
+#define WHOLE(argument, value)                                                                                         \
+	{                                                                                                              \
+		argument, SCMP_CMP_MASKED_EQ, UINT64_MAX, value                                                        \
 	}
 #define BITS(argument, mask, value)                                                                                    \
 	{                                                                                                              \

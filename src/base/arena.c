@@ -40,7 +40,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 void *arena_copy(struct arena *arena, const void *data, size_t size)
 {
-	char *copy = arena_alloc(arena, size + 1);
+	char *copy = size < SIZE_MAX ? arena_alloc(arena, size + 1) : NULL;
 
 	if (copy && size > 0)
 		memcpy(copy, data, size);

@@ -14,6 +14,8 @@ static bool buf_reserve(struct buf *buf, size_t more)
 	size_t room = buf->room ? buf->room : 256;
 	char *data;
 
+	if (more > SIZE_MAX / 4 - buf->size)
+		buf->failed = true;
 	if (buf->failed)
 		return false;
 	if (need <= buf->room)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -118,12 +119,21 @@ ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count)
 		.msg_control = control.space,
 		.msg_controllen = sizeof(control.space),
 	};
+	bool reset = false;
 	ssize_t n;
 
 	*count = 0;
-	do
+	for (;;) {
 		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* A peer that ended with something of ours unread: told once, before the messages it did send. */
+		if (n < 0 && errno == ECONNRESET && !reset) {
+			reset = true;
+			continue;
+		}
+		break;
+	}
 	if (n < 0)
 		return -1;
 	for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {

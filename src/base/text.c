@@ -39,6 +39,7 @@ bool text_size(const char *text, uint64_t *bytes)
 	static const char units[] = "kmgt";
 	size_t length = strlen(text);
 	char digits[32];
+	uint64_t count, scale;
 	const char *unit;
 	double number;
 
@@ -49,12 +50,17 @@ bool text_size(const char *text, uint64_t *bytes)
 	if (!unit || *unit == '\0')
 		return text_count(text, bytes);
 	digits[length - 1] = '\0';
-	if (!text_number(digits, &number))
+	scale = UINT64_C(1) << (10 * (unit - units + 1));
+	/* Whole numbers exactly: a double has 53 bits. */
+	if (text_count(digits, &count)) {
+		if (__builtin_mul_overflow(count, scale, &count))
+			return false;
+		*bytes = count;
+		return true;
+	}
+	if (!text_number(digits, &number) || number * (double)scale >= 0x1p64)
 		return false;
-	number *= (double)(UINT64_C(1) << (10 * (unit - units + 1)));
-	if (number >= 9.2e18)
-		return false;
-	*bytes = (uint64_t)number;
+	*bytes = (uint64_t)(number * (double)scale);
 	return true;
 }
 

@@ -1,5 +1,6 @@
 #include "box/account.h"
 #include "base/own.h"
+#include "kern/netns.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +10,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+
+enum {
+	FREE_SOCKETS = 32, /* not counted: an event loop, a few pairs to children, a connection or two */
+	FILE_COST = 1280,  /* bytes of an empty file: a shmem inode, a dentry, a long name */
+};
 
 /* How exactly the memory of one process is read; each is dearer than the one before. */
 enum pass {
@@ -316,7 +322,26 @@ static uint64_t tmpfs_used(const struct account *account)
 
 	if (account->work_fd < 0 || fstatfs(account->work_fd, &fs) < 0)
 		return 0;
-	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
+	/* An empty file is no block, but an inode and a name in the kernel's memory. */
+	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize +
+	       (uint64_t)(fs.f_files - fs.f_ffree) * FILE_COST;
+}
+
+/*
+ * What may wait in the box's sockets, which belongs to no process: nothing
+ * tells cheaply how much it is, so each counts as full. A program's first few
+ * are free. Sockets closed with data on its way are still counted here.
+ */
+static uint64_t sockets_used(struct account *account)
+{
+	static const char key[] = "sockets: used ";
+	const char *at = account->text + sizeof(key) - 1;
+	uint64_t count;
+
+	if (read_of(account, "1", "net/sockstat") <= 0 || strncmp(account->text, key, sizeof(key) - 1) != 0)
+		return 0;
+	count = parse_number(&at);
+	return count > FREE_SOCKETS ? (count - FREE_SOCKETS) * NETNS_SOCKET_MAX : 0;
 }
 
 int account_sample(struct account *account, struct account_usage *usage)
@@ -326,17 +351,18 @@ int account_sample(struct account *account, struct account_usage *usage)
 	if (sum(account, PASS_RESIDENT, &sums) < 0)
 		return -1;
 	uint64_t files = tmpfs_used(account);
-	uint64_t memory = sums.memory + files;
+	uint64_t sockets = sockets_used(account);
+	uint64_t memory = sums.memory + files + sockets;
 	if (memory > account->limit) {
 		if (sum(account, PASS_SHARES, &exact) < 0)
 			return -1;
-		memory = exact.memory + files;
+		memory = exact.memory + files + sockets;
 		/* Only a sum that hangs on what may have been counted twice is worth the third look. */
 		uint64_t twice = exact.shared < files ? exact.shared : files;
 		if (memory > account->limit && memory - twice <= account->limit) {
 			if (sum(account, PASS_MAPPINGS, &exact) < 0)
 				return -1;
-			memory = exact.memory + files;
+			memory = exact.memory + files + sockets;
 		}
 	}
 

@@ -5,7 +5,8 @@
  * the box's processes, all of them and no others, whatever they do. Memory is
  * what the kernel would charge a group for: resident and swapped pages, page
  * tables (which a program can grow without any resident page, by reading a
- * huge empty mapping) and the files on the box's tmpfs.
+ * huge empty mapping), the files on the box's tmpfs, and what its sockets may
+ * hold (kern/netns.h bounds one).
  *
  * Adding up resident pages counts shared ones several times, so the cheap sum
  * is an upper bound. It decides nothing by itself: above the limit, the

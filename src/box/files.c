@@ -154,8 +154,10 @@ static int copy_data(int from, int to, off_t size, uint64_t *left)
 	while (at < size) {
 		off_t data = lseek(from, at, SEEK_DATA), end;
 
-		if (data < 0)
+		if (data < 0 && errno == ENXIO)
 			break;
+		if (data < 0)
+			return -1;
 		end = lseek(from, data, SEEK_HOLE);
 		if (end < 0 || lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0)
 			return -1;

@@ -22,6 +22,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -312,12 +313,18 @@ static void on_alarm(int signal)
 	_exit(1);
 }
 
+/* The kernel's own; all zero is SIG_DFL with no flags on every architecture. */
+struct kernel_sigaction {
+	unsigned long words[4]; /* handler, flags, restorer, mask */
+};
+
 static void reset_signals(void)
 {
 	sigset_t none;
 
+	/* Not signal(): the C library hides 32 and 33 as its own, and whoever is started by its posix_spawn() has them ignored. */
 	for (int i = 1; i < NSIG; i++)
-		signal(i, SIG_DFL);
+		syscall(SYS_rt_sigaction, i, &(struct kernel_sigaction){ 0 }, NULL, sizeof(uint64_t));
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -253,6 +253,17 @@ static void plan_confine(struct builder *b, bool seccomp)
 	add(b, (struct op){ .kind = OP_EXEC, .path = b->plan->argv[0] });
 }
 
+/* Whether the caller sets the same variable, from entry `from` on: the last one counts, and a name is there once. */
+static bool env_given(const struct spec *spec, size_t from, const char *entry)
+{
+	size_t name = (size_t)(strchr(entry, '=') - entry) + 1;
+
+	for (size_t i = from; i < spec->env_count; i++)
+		if (strncmp(spec->env[i], entry, name) == 0)
+			return true;
+	return false;
+}
+
 static void plan_program(struct builder *b)
 {
 	static const char *const defaults[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TERM=dumb" };
@@ -276,17 +287,12 @@ static void plan_program(struct builder *b)
 	for (size_t i = 0; i < spec->arg_count; i++)
 		b->plan->argv[n++] = spec->args[i];
 	n = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++) {
-		size_t name = (size_t)(strchr(defaults[i], '=') - defaults[i]) + 1;
-		bool given = false;
-
-		for (size_t j = 0; j < spec->env_count; j++)
-			given |= strncmp(spec->env[j], defaults[i], name) == 0;
-		if (!given)
+	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
+		if (!env_given(spec, 0, defaults[i]))
 			b->plan->envp[n++] = defaults[i];
-	}
 	for (size_t i = 0; i < spec->env_count; i++)
-		b->plan->envp[n++] = spec->env[i];
+		if (!env_given(spec, i + 1, spec->env[i]))
+			b->plan->envp[n++] = spec->env[i];
 }
 
 static void plan_layers(struct builder *b, const struct probe *probe, bool seccomp)

@@ -122,31 +122,41 @@ static int set_weaker(struct spec *spec, const char *value, struct error *err)
 			   value);
 }
 
-/* Two files in one place, or one where another needs a directory, would silently lose one of them. */
+/* The same path, or one where the other needs a directory. */
+static bool paths_clash(const char *a, const char *b)
+{
+	size_t a_length = strlen(a), b_length = strlen(b);
+	size_t least = a_length < b_length ? a_length : b_length;
+
+	return memcmp(a, b, least) == 0 && (a_length == b_length || a[least] == '/' || b[least] == '/');
+}
+
+/* Two files in one place would silently lose one of them. */
 static const char *path_conflict(const struct spec *spec, const char *box)
 {
-	size_t length = strlen(box);
-
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const char *other = spec->files[i].box;
-		size_t other_length = strlen(other);
-		size_t least = length < other_length ? length : other_length;
-
-		if (memcmp(box, other, least) != 0)
-			continue;
-		if (length == other_length || box[least] == '/' || other[least] == '/')
-			return other;
-	}
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (paths_clash(box, spec->files[i].box))
+			return spec->files[i].box;
 	return NULL;
+}
+
+/* The kernel counts the directory and the leading slash too. */
+static const char *path_fault(const char *path, size_t size, size_t before)
+{
+	const char *fault = text_path_fault(path, size);
+
+	return !fault && size + before > 4095 ? "it is longer than 4095 bytes" : fault;
 }
 
 /* "x" and "sub/x" are below /sandbox/code; absolute paths must be in a place that is writable. */
 static int box_path(struct spec *spec, const char *path, size_t size, const char **out, struct error *err)
 {
 	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/", "tmp/" };
+	size_t before = strlen("/sandbox/code/");
 	const char *fault, *other;
 
 	if (size > 0 && path[0] == '/') {
+		before = 1;
 		path++;
 		size--;
 		*out = arena_copy(&spec->arena, path, size);
@@ -155,7 +165,7 @@ static int box_path(struct spec *spec, const char *path, size_t size, const char
 	}
 	if (!*out)
 		return out_of_memory(err);
-	fault = text_path_fault(path, size);
+	fault = path_fault(path, size, before);
 	if (fault)
 		return error_usage(err, "file: \"%.64s\" cannot be a path in the box: %s", path, fault);
 	other = path_conflict(spec, *out);
@@ -222,7 +232,7 @@ static int set_language(struct spec *spec, const char *value, struct error *err)
 
 static int set_name(struct spec *spec, const char *value, struct error *err)
 {
-	const char *fault = text_path_fault(value, strlen(value));
+	const char *fault = path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
 		return error_usage(err, "name: \"%.64s\" cannot be the code file's name: %s", value, fault);
@@ -325,7 +335,7 @@ int spec_check(const struct spec *spec, struct error *err)
 		return runtime_missing(spec->runtime, err);
 	name = spec->name ? spec->name : spec->runtime->file;
 	for (size_t i = 0; i < spec->file_count; i++)
-		if (strncmp(spec->files[i].box, "sandbox/code/", 13) == 0 && strcmp(spec->files[i].box + 13, name) == 0)
+		if (strncmp(spec->files[i].box, "sandbox/code/", 13) == 0 && paths_clash(spec->files[i].box + 13, name))
 			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", spec->files[i].box);
 	return 0;
 }

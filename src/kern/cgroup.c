@@ -115,6 +115,11 @@ static int limit_memory(const struct cgroup *group, uint64_t bytes, struct error
 	}
 	if (limit_set(group, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, page, err) < 0)
 		return -1;
+	/* v1 counts what waits in TCP sockets apart, and only when told to: gigabytes of the host's tcp_mem otherwise.
+	 */
+	if (has(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes") &&
+	    limit_set(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", bytes, page, err) < 0)
+		return -1;
 	/*
 	 * Memory and swap together may use what memory alone may: no swap. The
 	 * order matters, memory may never exceed the two together. Where swap is

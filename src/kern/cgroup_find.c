@@ -29,6 +29,7 @@
 #include <sys/vfs.h>
 
 #define GROUP_NAME "emberbox"
+#define TCP_LIMIT  "memory.kmem.tcp.limit_in_bytes"
 #define SELF_NAME  "emberbox-self"
 #define V2_BITS    (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS) | CGROUP_BIT(CGROUP_CPU))
 #define MUST_BITS  (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS))
@@ -134,13 +135,26 @@ static bool exists(const char *group, const char *file)
 	return join_path(path, group, file) == 0 && access(path, F_OK) == 0;
 }
 
+/*
+ * The first group that limits TCP memory makes the kernel patch its own code,
+ * 0.6 ms; the site has such a limit for good, so that boxes take 50 µs for theirs.
+ */
+static void keep_tcp_counted(const char *path)
+{
+	(void)!write_file(path, TCP_LIMIT, "-1");
+}
+
 /* The caller may make groups in this directory, which is made if it is missing. */
 static int claim(const char *path, bool unified)
 {
 	struct statfs fs;
+	bool made = true;
 
 	/* mkdir of a directory that is there says EEXIST even to those who may not write to it. */
-	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && (errno != ENOENT || mkdir(path, 0755) < 0)) {
+	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) {
+		made = false;
+	} else if (errno != ENOENT || mkdir(path, 0755) < 0) {
+		made = false;
 		/* Another emberbox, started with us, made it in between. */
 		if (errno != EEXIST || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
 			return -1;
@@ -152,6 +166,8 @@ static int claim(const char *path, bool unified)
 		errno = ENOTSUP;
 		return -1;
 	}
+	if (made && !unified && exists(path, TCP_LIMIT))
+		keep_tcp_counted(path);
 	return 0;
 }
 

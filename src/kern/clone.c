@@ -19,5 +19,8 @@ pid_t clone_into(uint64_t namespaces, int cgroup_fd, int *pidfd)
 	/* The raw clone takes the pidfd's address where threads have their parent's tid. */
 	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0)
 		pid = syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, NULL, pidfd, NULL, NULL);
+	/* The kernel tells the number before all that can fail has: it would be closed under whoever has it by then. */
+	if (pid < 0)
+		*pidfd = -1;
 	return (pid_t)pid;
 }

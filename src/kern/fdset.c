@@ -24,7 +24,8 @@ static int visit_open(int (*visit)(int fd, const unsigned *range), const unsigne
 
 	if (dir < 0)
 		return -1;
-	/* Not readdir(), which allocates. Positions in this directory are numbers of descriptors: closing one moves none. */
+	/* Not readdir(), which allocates. Positions in this directory are numbers of descriptors: closing one moves
+	 * none. */
 	while ((n = syscall(SYS_getdents64, dir, block, sizeof(block))) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);

@@ -3,6 +3,7 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
 #include <string.h>
@@ -14,6 +15,25 @@ int netns_make(void)
 	return unshare(CLONE_NEWNET);
 }
 
+/*
+ * TCP lets a connection's buffers grow to 10 MiB, which v1 groups count apart
+ * and /proc not at all: a thousand idle ones would fill the host's tcp_mem. In
+ * this namespace they stay within NETNS_SOCKET_MAX. A container's read-only
+ * /proc/sys refuses it; there the container's own limit is the bound.
+ */
+static void buffers_bound(void)
+{
+	static const char *const files[] = { "/proc/sys/net/ipv4/tcp_wmem", "/proc/sys/net/ipv4/tcp_rmem" };
+	static const char values[] = "4096 16384 131072\n";
+
+	for (int i = 0; i < 2; i++) {
+		_cleanup_close_ int fd = open(files[i], O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			(void)!write(fd, values, sizeof(values) - 1);
+	}
+}
+
 int netns_loopback(void)
 {
 	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -22,6 +42,7 @@ int netns_loopback(void)
 	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
 		return -1;
 	request.ifr_flags |= IFF_UP;
+	buffers_bound();
 	return ioctl(fd, SIOCSIFFLAGS, &request);
 }
 
@@ -31,7 +52,8 @@ int netns_prove(void)
 
 	if (fd < 0)
 		return -1;
-	/* By index: kernels with sit, gre or tunl built in make unused devices of these in every namespace, all of them down. */
+	/* By index: kernels with sit, gre or tunl built in make unused devices of these in every namespace, all of them
+	 * down. */
 	for (int index = 2; index < 32; index++) {
 		struct ifreq request = { .ifr_ifindex = index };
 

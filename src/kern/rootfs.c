@@ -103,7 +103,8 @@ int rootfs_target(const char *from, const char *path)
 
 int rootfs_pivot(void)
 {
-	/* Both arguments the same: the old root ends up on top of the new one and is taken off at once, so no directory for it is needed (as runc and LXC do). */
+	/* Both arguments the same: the old root ends up on top of the new one and is taken off at once, so no directory
+	 * for it is needed (as runc and LXC do). */
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return -1;
 	if (umount2(".", MNT_DETACH) < 0)

@@ -118,6 +118,20 @@ def N6_path_sockets_of_the_host():
     box.holds("N6")
     kit.equal(listeners()["path"], "ENOENT")
     kit.equal(listeners()["sockets"], "/sandbox/temp/own.sock")
+    # One that lies in the project is seen, but leads nowhere.
+    project = kit.tmp()
+    with socket.socket(socket.AF_UNIX) as named:
+        named.bind(os.path.join(project, "host.sock"))
+        os.chmod(os.path.join(project, "host.sock"), 0o777)
+        named.listen()
+        r = box.run("path-socket=host.sock", "open=/dev/null", options=["--project", project])
+        named.setblocking(False)
+        try:
+            named.accept()
+            kit.fail("the box reached a socket of the host in its project")
+        except BlockingIOError:
+            pass
+    kit.equal(r["path-socket=host.sock"], "ECONNREFUSED")
 
 
 @kit.test

@@ -3,8 +3,10 @@
 tests/run: args=--as root | --as user | --as userns
 """
 
+import fcntl
 import os
 import sys
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import box
@@ -34,6 +36,20 @@ def S4_other_doors_into_the_kernel():
 @kit.test
 def S5_terminal_input():
     box.holds("S5")
+    # With a terminal as the caller's: the box has none, however it asks.
+    master, slave = os.openpty()
+    try:
+        args = box.arguments(box.script("open=/dev/tty", "ioctl=TIOCSTI", "fd-kinds"), "--json")
+        process = kit.start(
+            [kit.built(), *args], stdin=slave, stderr=slave, preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        )
+        found = box.answers(box.json.loads(process.stdout.read())["stdout"])
+        kit.equal(process.wait(10), 0)
+    finally:
+        os.close(master)
+        os.close(slave)
+    kit.equal((found["open=/dev/tty"], found["ioctl=TIOCSTI"]), (["ENXIO"], ["EPERM"]))
+    kit.true("device" not in found["fd-kinds"][0], found["fd-kinds"][0])
 
 
 @kit.test

@@ -268,8 +268,8 @@ static bool box_start(void)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return false;
 	fflush(stdout);
-	init_pid =
-		(pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | SIGCHLD, NULL, NULL, NULL, NULL);
+	init_pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | SIGCHLD, NULL,
+				  NULL, NULL, NULL);
 	if (init_pid < 0)
 		return false;
 	if (init_pid == 0) {

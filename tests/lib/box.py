@@ -7,6 +7,7 @@ runs all of F's attempts once and looks at those of F1.
 """
 
 import glob
+import json
 import os
 import re
 import select

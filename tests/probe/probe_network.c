@@ -144,6 +144,74 @@ static void interface_down(const char *how)
 		say("%s", answer.error.error ? error_name(-answer.error.error) : "OK");
 }
 
+static int loopback_listen(int family, struct sockaddr_storage *address, socklen_t *size)
+{
+	*size = address_of(family == AF_INET6 ? "[::1]:0" : "127.0.0.1:0", address);
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)address, *size) < 0 || listen(fd, 1) < 0 ||
+	    getsockname(fd, (struct sockaddr *)address, size) < 0)
+		return -1;
+	return fd;
+}
+
+/*
+ * Data on its way between sockets belongs to no process. Arg: KIND:PROCESSES:SIZE,
+ * as much as can be had up to SIZE in all, by that many processes.
+ */
+static uint64_t buffers_fill(const char *kind, uint64_t wanted)
+{
+	static char block[65536];
+	struct sockaddr_storage address;
+	socklen_t size;
+	uint64_t done = 0;
+	int server = loopback_listen(AF_INET, &address, &size);
+
+	while (done < wanted) {
+		int ends[2];
+
+		if (strcmp(kind, "tcp") == 0) {
+			ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+			if (ends[0] < 0 || connect(ends[0], (struct sockaddr *)&address, size) < 0)
+				break;
+			ends[1] = accept(server, NULL, NULL);
+			if (ends[1] < 0)
+				break;
+		} else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+			break;
+		}
+		for (int i = 0; i < 2; i++)
+			for (ssize_t put;
+			     done < wanted && (put = send(ends[i], block, sizeof(block), MSG_DONTWAIT)) > 0;)
+				done += (uint64_t)put;
+	}
+	return done;
+}
+
+static void buffers(const char *arg)
+{
+	char kind[16], size[32];
+	int processes, ends[2];
+	uint64_t total = 0, one;
+
+	if (sscanf(arg, "%15[^:]:%d:%31s", kind, &processes, size) != 3 || pipe(ends) < 0) {
+		say("bad argument");
+		return;
+	}
+	for (int i = 0; i < processes; i++)
+		if (fork() == 0) {
+			one = buffers_fill(kind, size_of(size) / (uint64_t)processes);
+			if (write(ends[1], &one, sizeof(one)) < 0)
+				_exit(1);
+			hold();
+			pause();
+		}
+	for (int i = 0; i < processes && read(ends[0], &one, sizeof(one)) == sizeof(one); i++)
+		total += one;
+	say("%llu", (unsigned long long)total);
+	hold();
+}
+
 static socklen_t abstract_of(const char *name, struct sockaddr_un *address)
 {
 	memset(address, 0, sizeof(*address));
@@ -182,17 +250,6 @@ static void own_abstract(const char *name)
 		say("listen: %s", error_name(errno));
 	else
 		say_rc(connect(client, (struct sockaddr *)&address, size));
-}
-
-static int loopback_listen(int family, struct sockaddr_storage *address, socklen_t *size)
-{
-	*size = address_of(family == AF_INET6 ? "[::1]:0" : "127.0.0.1:0", address);
-	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || bind(fd, (struct sockaddr *)address, *size) < 0 || listen(fd, 1) < 0 ||
-	    getsockname(fd, (struct sockaddr *)address, size) < 0)
-		return -1;
-	return fd;
 }
 
 /* There and back over its own loopback. */
@@ -284,6 +341,7 @@ const struct probe network_probes[] = {
 	{ "interface-down", interface_down },
 	{ "abstract", abstract },
 	{ "path-socket", path_socket },
+	{ "buffers", buffers },
 	{ "own-abstract", own_abstract },
 	{ "loopback", loopback },
 	{ "listen", listener },

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
@@ -32,6 +33,15 @@ static void *take(uint64_t size)
 static void allocate(const char *arg)
 {
 	say_rc(take(size_of(arg)) ? 0 : -1);
+}
+
+/* The same, after it has closed its /proc files to others of its uid. */
+static void allocate_hidden(const char *arg)
+{
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		say("prctl: %s", error_name(errno));
+	else
+		allocate(arg);
 }
 
 /* Arg: COUNT:SIZE. Each process takes SIZE and keeps it until all have theirs. */
@@ -366,6 +376,7 @@ static void lines(const char *arg)
 
 const struct probe resource_probes[] = {
 	{ "alloc", allocate },
+	{ "alloc-hidden", allocate_hidden },
 	{ "alloc-split", allocate_split },
 	{ "write", write_file },
 	{ "memfd", memory_file },

@@ -199,7 +199,7 @@ static void other_texts(void)
 
 static void layers(void)
 {
-	static const char *const names[] = { "cgroup", "landlock", "seccomp", "network-namespace", "cgroup-namespace" };
+	static const char *const names[] = { "cgroup", "landlock", "seccomp" };
 
 	fresh();
 	for (int i = 0; i < LAYERS; i++) {
@@ -209,8 +209,8 @@ static void layers(void)
 		CHECK(i + 1 == LAYERS || !spec.weaker[i + 1]);
 	}
 	REFUSES("allow-weaker",
-		"is not a layer that can be given up; those are cgroup, landlock, seccomp, network-namespace, cgroup-namespace", "",
-		"everything", "user-namespace", "no-new-privs", "Landlock", "landlock ");
+		"is not a layer that can be given up; those are cgroup, landlock and seccomp", "",
+		"everything", "user-namespace", "network-namespace", "no-new-privs", "Landlock", "landlock ");
 }
 
 static void code_file_names(void)

@@ -30,7 +30,7 @@ static void sizes(void)
 	size_is("0.0001k", 0);
 	size_is("0000000064k", 64 << 10);
 	size_is("18446744073709551615", UINT64_MAX);
-	size_is("8388607t", UINT64_C(8388607) << 40);
+	size_is("8000000t", UINT64_C(8000000) << 40);
 }
 
 static void sizes_refused(void)

@@ -1,0 +1,192 @@
+#!/usr/bin/python3
+# tests/run: args=--as root | --as user
+# tests/run: timeout=120
+"""Every step of the launch fails once: it is said which, the program never runs, and nothing is left on the host.
+
+The sanitizer build has fault injection: EMBERBOX_FAULT=OP makes the first operation
+of that name fail with EIO, OP:2 the third.  The release must not listen to it.
+"""
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+
+RELEASE = os.environ.get("EB_BUILD") or "build"
+FAULTY = os.environ.get("EB_BUILD_ASAN")
+if not FAULTY:
+    print("skip fault: there is no build with fault injection (EB_BUILD_ASAN)")
+    sys.exit(0)
+os.environ["EB_BUILD"] = FAULTY
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+
+PR_SET_CHILD_SUBREAPER = 36
+LOCKS = "/run/emberbox/uids"
+SLOTS = 65536  # host uids of boxes; the search for a free one starts at the pid
+
+# In the order of the plan. A new operation fails every_operation_is_tested until it is here.
+OPERATIONS = (
+    "join netns mapped become leash cgroupns hostname loopback isolate project root dir link text bind device proc mask "
+    "work place overlay copy pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
+).split()
+# Others than the first: the second filter of an accounted box, a bind among mounts that are there, the code itself.
+LATER = ["bind:1", "text:6", "place:2", "dir:4", "rlimit:8", "prove:6"]
+
+_plan = []
+
+
+def request():
+    """Arguments of a run that has every operation, and the directory its files are in."""
+    place = kit.tmp()
+    project = os.path.join(place, "project")
+    kit.write(f"{project}/kept.txt", "kept")
+    kit._chown(project, kit.mode)
+    data = kit.write(f"{place}/data.txt", "data")
+    args = ["run", "--cold", "-l", "bash", "--project", project, "--file", f"{data}:/sandbox/data/data.txt"]
+    return [*args, "--output", f"{place}/output", "-c", "echo ran; echo made >/sandbox/output/made"], place
+
+
+def plan():
+    """The lines of --explain, once."""
+    if not _plan:
+        args, place = request()
+        r = kit.emberbox(*args, "--explain")
+        kit.equal((r.code, r.errtext), (0, ""))
+        _plan.extend(line.replace(place, "{place}") for line in r.text.splitlines())
+    return _plan
+
+
+def sentence(fault, place):
+    """What has to be said, made from the plan."""
+    name, _, nth = fault.partition(":")
+    found = [(i, line) for i, line in enumerate(plan()) if line.split()[0] == name]
+    if len(found) <= int(nth or 0):
+        kit.skip("no delegated cgroup" if name == "join" else f"the plan has no {fault}")
+    index, line = found[int(nth or 0)]
+    if name == "prove":
+        return f'step {index} of the launch, prove: the isolation "{line.split()[1]}" does not hold on this host'
+    return f"step {index} of the launch failed, {line.replace('{place}', place)[:200]}: Input/output error"
+
+
+# What a box can leave behind
+
+
+def groups(pid):
+    """Control groups of the boxes that this emberbox made."""
+    return [root for root, _, _ in os.walk("/sys/fs/cgroup") if os.path.basename(root).startswith(f"box-{pid}-")]
+
+
+def uid_is_taken(pid):
+    """Whether the lock of the host uid that this emberbox takes is held."""
+    if not os.path.exists(LOCKS):
+        return False
+    inode = os.stat(LOCKS).st_ino
+    with open("/proc/locks", encoding="ascii") as file:
+        rows = [line.split() for line in file]
+    return any(r[1] == "OFDLCK" and r[5].endswith(f":{inode}") and r[6] == str(pid % SLOTS) for r in rows)
+
+
+def mounts():
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+        return sorted(line.split()[4] for line in file)
+
+
+def temporary():
+    """Files of emberbox where programs put such; those of tests that run beside this one are theirs."""
+    places = ("/tmp", "/dev/shm", "/var/tmp", "/run/emberbox")
+    names = [os.path.join(p, n) for p in places if os.path.isdir(p) for n in os.listdir(p)]
+    return {n for n in names if re.search(r"/run/emberbox/|/(emberbox|box)-(?!test-)", n)} - {LOCKS}
+
+
+def tree(path):
+    return sorted(os.path.join(root, name) for root, dirs, files in os.walk(path) for name in dirs + files)
+
+
+def run(args, env, place):
+    """Runs emberbox and checks that nothing of it is left; its result, and the files it made below `place`."""
+    before = mounts(), temporary(), tree(place)
+    process = kit.start([kit.built(), *args], env=env)
+    r = kit.finish(process)
+    # Orphans come to us: none may be there, not even a dead one.
+    kit.equal(kit.descendants(os.getpid()), [], "processes")
+    kit.equal(mounts(), before[0], "mounts")
+    kit.equal(temporary() - before[1], set(), "temporary files")
+    kit.equal(groups(process.pid), [], "control groups")
+    kit.equal(uid_is_taken(process.pid), False, "the lock of the uid")
+    return r, [path for path in tree(place) if path not in before[2]]
+
+
+@kit.test
+def what_is_looked_for_is_seen_while_a_box_lives():
+    # setpriv becomes emberbox in place, so the pid is its own in both modes.
+    process = kit.start([kit.built(), "run", "--cold", "-l", "bash", "-c", "echo ready; read"], stdin=subprocess.PIPE)
+    kit.equal(process.stdout.readline(), b"ready\n")
+    kit.true(len(kit.descendants(process.pid)) >= 2, "init and the program are not seen")
+    kit.equal(bool(groups(process.pid)), plan()[0] == "join", "control groups")
+    kit.equal(uid_is_taken(process.pid), kit.mode == "root", "the lock of the uid")
+    r = kit.finish(process, b"\n")
+    kit.equal((r.code, r.errtext), (0, ""))
+    kit.equal((groups(process.pid), uid_is_taken(process.pid)), ([], False))
+
+
+def fails(fault):
+    args, place = request()
+    said = sentence(fault, place)
+    r, made = run([*args, "--json"], {"EMBERBOX_FAULT": fault}, place)
+    kit.equal(r.code, 125, r.errtext)
+    kit.equal(r.json["error_message"], said)
+    fields = ("status", "success", "exit_code", "signal", "stdout", "stderr", "timeout", "execution_time", "files")
+    kit.equal([r.json[f] for f in fields], ["error", False, 125, None, "", "", False, 0.0, []])
+    kit.equal(r.errtext, "")
+    kit.equal(made, [], "files made on the host")
+
+
+for _fault in OPERATIONS + LATER:
+    kit.test(lambda fault=_fault: fails(fault), name="fault_" + _fault.replace("-", "_").replace(":", "_"))
+
+
+@kit.test(modes=("user",))
+def fault_in_the_second_filter():
+    args, place = request()
+    if not any(line.split() == ["seccomp", "accounted"] for line in plan()):
+        kit.skip("no cgroup v1")  # a delegated group: one filter is enough
+    fails("seccomp:1")
+
+
+@kit.test
+def every_operation_is_tested():
+    kit.equal({line.split()[0] for line in plan()} - set(OPERATIONS), set())
+
+
+@kit.test
+def nothing_fails_without_a_fault():
+    args, place = request()
+    r, made = run([*args, "--json"], {"EMBERBOX_FAULT": "no-such-operation"}, place)
+    kit.equal((r.code, r.json["status"], r.json["stdout"], r.json["stderr"]), (0, "ok", "ran\n", ""))
+    kit.equal(made, [f"{place}/output", f"{place}/output/made"])
+
+
+@kit.test
+def the_sentence_without_json():
+    args, place = request()
+    r, _ = run(args, {"EMBERBOX_FAULT": "pivot"}, place)
+    kit.equal((r.code, r.text, r.errtext), (125, "", f"emberbox: {sentence('pivot', place)}\n"))
+
+
+@kit.test
+def the_release_has_no_faults():
+    args, place = request()
+    release = os.path.join(kit.tmp(), "emberbox")
+    with open(os.path.join(kit.REPO, RELEASE, "emberbox"), "rb") as file:
+        kit.write(release, file.read(), 0o755)
+    r = kit.command([release, *args], env={"EMBERBOX_FAULT": "pivot"})
+    kit.equal((r.code, r.text, r.errtext), (0, "ran\n", ""))
+
+
+if __name__ == "__main__":
+    # So that a process that outlives emberbox is ours to find.
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    kit.main()

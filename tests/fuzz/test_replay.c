@@ -1,0 +1,121 @@
+/* Every input that is kept, through its fuzz target again: what once crashed must not do so twice. */
+/* tests/run: timeout=120 */
+#include "../check.h"
+
+#include <dirent.h>
+#include <stdint.h>
+
+#define LLVMFuzzerTestOneInput replay_cgroup_parse
+int replay_cgroup_parse(const uint8_t *data, size_t size);
+#include "fuzz_cgroup_parse.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_options
+int replay_options(const uint8_t *data, size_t size);
+#include "fuzz_options.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_runtime
+int replay_runtime(const uint8_t *data, size_t size);
+#include "fuzz_runtime.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_spec
+int replay_spec(const uint8_t *data, size_t size);
+#include "fuzz_spec.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_text
+int replay_text(const uint8_t *data, size_t size);
+#include "fuzz_text.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_utf8
+int replay_utf8(const uint8_t *data, size_t size);
+#include "fuzz_utf8.c"
+#undef LLVMFuzzerTestOneInput
+
+/* From the top of the repository, where tests/run starts every test. */
+static void replay(const char *name, int (*target)(const uint8_t *, size_t))
+{
+	static uint8_t data[1 << 20];
+	char place[128];
+	struct dirent *entry;
+	size_t count = 0;
+	DIR *dir;
+
+	snprintf(place, sizeof(place), "tests/fuzz/corpus/%s", name);
+	dir = opendir(place);
+	if (!dir) {
+		check_fail("cannot open %s: run this from the top of the repository", place);
+		return;
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		char path[512];
+		uint8_t *copy;
+		size_t size;
+		FILE *file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
+		file = fopen(path, "rb");
+		if (!file) {
+			check_fail("cannot open %s", path);
+			continue;
+		}
+		size = fread(data, 1, sizeof(data), file);
+		fclose(file);
+		/* Said first: a target that does not hold ends the program. */
+		fprintf(stderr, "%s\n", path);
+		copy = malloc(size + !size);
+		memcpy(copy, data, size);
+		CHECK_INT(target(copy, size), 0);
+		free(copy);
+		count++;
+	}
+	closedir(dir);
+	CHECK(count > 0);
+	CHECK_INT(target(data, 0), 0);
+}
+
+static void cgroup_parse(void)
+{
+	replay("cgroup_parse", replay_cgroup_parse);
+}
+
+static void options(void)
+{
+	replay("options", replay_options);
+}
+
+static void runtime(void)
+{
+	replay("runtime", replay_runtime);
+}
+
+static void spec(void)
+{
+	replay("spec", replay_spec);
+}
+
+static void text(void)
+{
+	replay("text", replay_text);
+}
+
+static void utf8(void)
+{
+	replay("utf8", replay_utf8);
+}
+
+int main(void)
+{
+	RUN(cgroup_parse);
+	RUN(options);
+	RUN(runtime);
+	RUN(spec);
+	RUN(text);
+	RUN(utf8);
+	return check_failures != 0;
+}
