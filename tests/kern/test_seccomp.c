@@ -332,6 +332,15 @@ static void limits_and_scheduling(void)
 
 	CHECK_INT(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit), 0);
 	CHECK_ERRNO(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit), EPERM);
+	/* Every limit may be set to what it is, but for that of core files. */
+	for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
+		CHECK_INT(syscall(SYS_prlimit64, 0, resource, NULL, &limit), 0);
+		if (resource == RLIMIT_CORE)
+			CHECK_ERRNO(syscall(SYS_prlimit64, 0, resource, &limit, NULL), EPERM);
+		else
+			CHECK_INT(syscall(SYS_prlimit64, 0, resource, &limit, NULL), 0);
+	}
+	CHECK_ERRNO(syscall(SYS_setrlimit, RLIMIT_CORE, &limit), EPERM);
 	CHECK_ERRNO(sched_setscheduler(0, SCHED_FIFO, &one), EPERM);
 	CHECK_ERRNO(sched_setscheduler(0, SCHED_RR, BAD), EPERM);
 	CHECK_ERRNO(sched_setparam(0, BAD), EPERM);
