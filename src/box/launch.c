@@ -204,6 +204,13 @@ static int give_channels(const struct box *box, const struct staging *staging, s
 	return 0;
 }
 
+static bool has_reported(const struct box *box)
+{
+	struct pollfd control = { .fd = box->control, .events = POLLIN };
+
+	return poll(&control, 1, 0) > 0;
+}
+
 static int set_up(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
 		  struct staging *staging, struct error *err)
 {
@@ -215,7 +222,8 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 		return -1;
 	if (make_group(plan, probe, box, staging, err) < 0 || clone_box(box, staging, err) < 0)
 		return -1;
-	if (userns_map(box->pid, &box->ids, err) < 0)
+	/* The /proc of a box that has failed already is closed to us; why it failed is what matters. */
+	if (userns_map(box->pid, &box->ids, err) < 0 && !has_reported(box))
 		return -1;
 	/* It may be gone already: then its report, or its silence, tells. */
 	(void)!send(box->control, "g", 1, MSG_NOSIGNAL);

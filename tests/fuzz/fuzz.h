@@ -15,12 +15,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MUST(cond)                                                                        \
-	do {                                                                              \
-		if (!(cond)) {                                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);        \
-			abort();                                                          \
-		}                                                                         \
+#define MUST(cond)                                                                                                     \
+	do {                                                                                                           \
+		if (!(cond)) {                                                                                         \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond);                                     \
+			abort();                                                                                       \
+		}                                                                                                      \
 	} while (0)
 
 /* The bytes as text; its own allocation, so that the sanitizer sees a read past the end. */

@@ -7,7 +7,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct option_spec table[] = {
-		{ 1, 'l', "language", "LANG", "" }, { 2, 0, "memory", "SIZE", "" }, { 3, 'q', "quiet", NULL, "" }, { 4, 'j', "json", NULL, "" },
+		{ 1, 'l', "language", "LANG", "" },
+		{ 2, 0, "memory", "SIZE", "" },
+		{ 3, 'q', "quiet", NULL, "" },
+		{ 4, 'j', "json", NULL, "" },
 		{ 0 },
 	};
 	static const char *const names[] = { "run", "languages", "doctor", NULL };

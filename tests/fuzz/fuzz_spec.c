@@ -1,4 +1,5 @@
-/* Requests as lines of `KEY VALUE`; the key `content` puts a file into the box. Whatever is set, limits and paths stay inside their bounds. */
+/* Requests as lines of `KEY VALUE`; the key `content` puts a file into the box. Whatever is set, limits and paths stay
+ * inside their bounds. */
 #include "fuzz.h"
 
 #include "box/spec.h"
@@ -17,7 +18,8 @@ static void spec_limits_hold(const struct limits *l)
 
 static void spec_path_holds(const char *path)
 {
-	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/", "tmp/" };
+	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/",
+					      "tmp/" };
 	size_t inside = 0;
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
@@ -46,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			result = spec_add_content(&spec, value, value, strlen(value), &err);
 		else
 			result = spec_set(&spec, key, value, &err);
-		MUST(result == 0 || (result == -1 && err.text[0] && (err.kind == ERROR_USAGE || err.kind == ERROR_LANGUAGE)));
+		MUST(result == 0 ||
+		     (result == -1 && err.text[0] && (err.kind == ERROR_USAGE || err.kind == ERROR_LANGUAGE)));
 	}
 	spec_limits_hold(&spec.limits);
 	MUST(spec.file_count <= SPEC_WORDS_MAX && spec.env_count <= SPEC_WORDS_MAX && spec.arg_count <= SPEC_WORDS_MAX);

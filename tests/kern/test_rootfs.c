@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 static const char *get(const char *path)
 {

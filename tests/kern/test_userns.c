@@ -9,7 +9,6 @@
 
 #include <linux/capability.h>
 #include <linux/nsfs.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

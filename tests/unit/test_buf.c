@@ -92,8 +92,8 @@ static void utf8_is(const char *bytes, size_t size, const char *want, size_t wan
 	memcpy(copy, bytes, size);
 	buf_utf8(&buf, copy, size);
 	if (buf.size != want_size || memcmp(buf.data ? buf.data : "", want, want_size) != 0)
-		check_fail("%zu bytes beginning with 0x%02x became \"%s\", not \"%s\"", size, size ? (unsigned char)bytes[0] : 0, buf.data,
-			   want);
+		check_fail("%zu bytes beginning with 0x%02x became \"%s\", not \"%s\"", size,
+			   size ? (unsigned char)bytes[0] : 0, buf.data, want);
 	free(copy);
 	buf_free(&buf);
 }
@@ -107,7 +107,8 @@ static void valid_utf8_is_kept(void)
 	UTF8("a\0b", "a\0b");
 	UTF8("\x7f", "\x7f");
 	UTF8("\xC2\x80 \xDF\xBF", "\xC2\x80 \xDF\xBF");
-	UTF8("\xE0\xA0\x80 \xED\x9F\xBF \xEE\x80\x80 \xEF\xBF\xBF", "\xE0\xA0\x80 \xED\x9F\xBF \xEE\x80\x80 \xEF\xBF\xBF");
+	UTF8("\xE0\xA0\x80 \xED\x9F\xBF \xEE\x80\x80 \xEF\xBF\xBF",
+	     "\xE0\xA0\x80 \xED\x9F\xBF \xEE\x80\x80 \xEF\xBF\xBF");
 	UTF8("\xF0\x90\x80\x80 \xF4\x8F\xBF\xBF", "\xF0\x90\x80\x80 \xF4\x8F\xBF\xBF");
 	UTF8("\xF0\x9F\x94\xA5", "\xF0\x9F\x94\xA5");
 }
@@ -118,21 +119,23 @@ static void invalid_utf8_is_marked(void)
 	UTF8("\x80", BAD);
 	UTF8("\xFF", BAD);
 	UTF8("a\xFFz", "a" BAD "z");
-	UTF8("\xC0\xAF", BAD BAD);                     /* overlong */
-	UTF8("\xC1\x80", BAD BAD);                     /* overlong */
-	UTF8("\xE0\x80\x80", BAD BAD BAD);             /* overlong */
-	UTF8("\xF0\x8F\xBF\xBF", BAD BAD BAD BAD);     /* overlong */
-	UTF8("\xED\xA0\x80", BAD BAD BAD);             /* a surrogate */
-	UTF8("\xED\xBF\xBF", BAD BAD BAD);             /* a surrogate */
-	UTF8("\xF4\x90\x80\x80", BAD BAD BAD BAD);     /* past U+10FFFF */
-	UTF8("\xF5\x80\x80\x80", BAD BAD BAD BAD);     /* past U+10FFFF */
-	UTF8("\xC2", BAD);                             /* cut */
-	UTF8("\xE2\x82", BAD);                         /* cut: one part */
-	UTF8("\xF0\x9F\x94", BAD);                     /* cut: one part */
-	UTF8("\xF0\x9F\x94z", BAD "z");                /* cut: one part */
-	UTF8("\xE2\x82\xC2\xA9", BAD "\xC2\xA9");      /* cut by a valid one */
+	UTF8("\xC0\xAF", BAD BAD);                 /* overlong */
+	UTF8("\xC1\x80", BAD BAD);                 /* overlong */
+	UTF8("\xE0\x80\x80", BAD BAD BAD);         /* overlong */
+	UTF8("\xF0\x8F\xBF\xBF", BAD BAD BAD BAD); /* overlong */
+	UTF8("\xED\xA0\x80", BAD BAD BAD);         /* a surrogate */
+	UTF8("\xED\xBF\xBF", BAD BAD BAD);         /* a surrogate */
+	UTF8("\xF4\x90\x80\x80", BAD BAD BAD BAD); /* past U+10FFFF */
+	UTF8("\xF5\x80\x80\x80", BAD BAD BAD BAD); /* past U+10FFFF */
+	UTF8("\xC2", BAD);                         /* cut */
+	UTF8("\xE2\x82", BAD);                     /* cut: one part */
+	UTF8("\xF0\x9F\x94", BAD);                 /* cut: one part */
+	UTF8("\xF0\x9F\x94z", BAD "z");            /* cut: one part */
+	UTF8("\xE2\x82\xC2\xA9", BAD "\xC2\xA9");  /* cut by a valid one */
 	UTF8("\xC2\xC2\xA9", BAD "\xC2\xA9");
-	UTF8("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF" "A", BAD BAD BAD BAD "A");
+	UTF8("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF"
+	     "A",
+	     BAD BAD BAD BAD "A");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Hostile trees under /sandbox/output, listed and copied: no link is followed, nothing blocks, everything is bounded (A4, A5, A6, R7). */
+/* Hostile trees under /sandbox/output, listed and copied: no link is followed, nothing blocks, everything is bounded
+ * (A4, A5, A6, R7). */
 /* tests/run: timeout=120 */
 #include "../check.h"
 #include "tree.h"
@@ -406,7 +407,8 @@ static void targets_that_cannot_be(void)
 	CHECK_INT(files_copy(dir, &list, path, 100, &err), 0);
 	CHECK_STR(tree_read(to, "made/a"), "x");
 	snprintf(path, sizeof(path), "%s/not/made", host);
-	snprintf(sentence, sizeof(sentence), "output: cannot make the directory \"%s\": No such file or directory", path);
+	snprintf(sentence, sizeof(sentence), "output: cannot make the directory \"%s\": No such file or directory",
+		 path);
 	CHECK_INT(files_copy(dir, &list, path, 100, &err), -1);
 	CHECK_INT(err.kind, ERROR_USAGE);
 	CHECK_STR(err.text, sentence);

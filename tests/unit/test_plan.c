@@ -50,7 +50,8 @@ static bool of_this_host(const char *line)
 {
 	return strncmp(line, "bind         /etc/", 18) == 0 ||
 	       ((strncmp(line, "bind ", 5) == 0 || strncmp(line, "link ", 5) == 0) &&
-		(strncmp(line + 13, "/bin ", 5) == 0 || strncmp(line + 13, "/sbin ", 6) == 0 || strncmp(line + 13, "/lib", 4) == 0));
+		(strncmp(line + 13, "/bin ", 5) == 0 || strncmp(line + 13, "/sbin ", 6) == 0 ||
+		 strncmp(line + 13, "/lib", 4) == 0));
 }
 
 /* The text without what depends on this host. */
@@ -101,8 +102,8 @@ static void compare(const char *name)
 		for (; got[at] && got[at] == want[at]; at++)
 			line += got[at] == '\n';
 		if (got[at] != want[at])
-			check_fail("%s:%zu: is \"%.*s\", not \"%.*s\"", path, line, (int)strcspn(got + at, "\n"), got + at,
-				   (int)strcspn(want + at, "\n"), want + at);
+			check_fail("%s:%zu: is \"%.*s\", not \"%.*s\"", path, line, (int)strcspn(got + at, "\n"),
+				   got + at, (int)strcspn(want + at, "\n"), want + at);
 	}
 	free(got);
 }
@@ -175,11 +176,13 @@ static void no_landlock_is_refused(void)
 {
 	fresh();
 	probe.landlock = 0;
-	refused("this host cannot enforce landlock: the kernel has no Landlock, or it is switched off (lsm= at boot); accept that with "
+	refused("this host cannot enforce landlock: the kernel has no Landlock, or it is switched off (lsm= at boot); "
+		"accept that with "
 		"--allow-weaker landlock");
 	spec_set(&spec, "allow-weaker", "seccomp", &err);
 	spec_set(&spec, "allow-weaker", "cgroup", &err);
-	refused("this host cannot enforce landlock: the kernel has no Landlock, or it is switched off (lsm= at boot); accept that with "
+	refused("this host cannot enforce landlock: the kernel has no Landlock, or it is switched off (lsm= at boot); "
+		"accept that with "
 		"--allow-weaker landlock");
 	spec_set(&spec, "allow-weaker", "landlock", &err);
 	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
@@ -190,7 +193,8 @@ static void no_seccomp_is_refused(void)
 {
 	fresh();
 	probe.seccomp = false;
-	refused("this host cannot enforce seccomp: the kernel has no seccomp filters; accept that with --allow-weaker seccomp");
+	refused("this host cannot enforce seccomp: the kernel has no seccomp filters; accept that with --allow-weaker "
+		"seccomp");
 	spec_set(&spec, "allow-weaker", "seccomp", &err);
 	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
 }
@@ -213,7 +217,8 @@ static void nothing_at_all_is_refused(void)
 {
 	fresh();
 	probe = (struct probe){ .cgroup = { .why = "there is none" } };
-	refused("this host cannot enforce landlock: the kernel has no Landlock, or it is switched off (lsm= at boot); accept that with "
+	refused("this host cannot enforce landlock: the kernel has no Landlock, or it is switched off (lsm= at boot); "
+		"accept that with "
 		"--allow-weaker landlock");
 }
 
@@ -259,20 +264,20 @@ static void order_that_matters(void)
 	fresh();
 	spec_set(&spec, "project", "/host/project", &err);
 	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
-	CHECK_INT(index_of(OP_JOIN), 0);                           /* before anything is charged to the caller's group */
-	CHECK(index_of(OP_JOIN) < index_of(OP_CGROUPNS));          /* whose root is the group at that moment */
-	CHECK(index_of(OP_MAPPED) < index_of(OP_BECOME));          /* no uid before the maps */
-	CHECK(index_of(OP_BECOME) < index_of(OP_LEASH));           /* setresuid() clears the parent-death signal */
-	CHECK(index_of(OP_ISOLATE) < index_of(OP_PROJECT));        /* no mount of ours reaches the host */
-	CHECK(index_of(OP_PROJECT) < index_of(OP_PIVOT));          /* the host's paths are gone after it */
+	CHECK_INT(index_of(OP_JOIN), 0);                    /* before anything is charged to the caller's group */
+	CHECK(index_of(OP_JOIN) < index_of(OP_CGROUPNS));   /* whose root is the group at that moment */
+	CHECK(index_of(OP_MAPPED) < index_of(OP_BECOME));   /* no uid before the maps */
+	CHECK(index_of(OP_BECOME) < index_of(OP_LEASH));    /* setresuid() clears the parent-death signal */
+	CHECK(index_of(OP_ISOLATE) < index_of(OP_PROJECT)); /* no mount of ours reaches the host */
+	CHECK(index_of(OP_PROJECT) < index_of(OP_PIVOT));   /* the host's paths are gone after it */
 	CHECK(last_of(OP_BIND) < index_of(OP_PIVOT));
 	CHECK(last_of(OP_MASK) < index_of(OP_PIVOT));
 	CHECK(index_of(OP_PIVOT) < index_of(OP_SEAL));
-	CHECK(index_of(OP_HANDLES) < index_of(OP_LANDLOCK));       /* it opens directories */
-	CHECK(index_of(OP_NO_NEW_PRIVS) < index_of(OP_LANDLOCK));  /* which asks for it */
+	CHECK(index_of(OP_HANDLES) < index_of(OP_LANDLOCK));      /* it opens directories */
+	CHECK(index_of(OP_NO_NEW_PRIVS) < index_of(OP_LANDLOCK)); /* which asks for it */
 	CHECK(index_of(OP_NO_NEW_PRIVS) < index_of(OP_SECCOMP));
-	CHECK(index_of(OP_CAPS) < index_of(OP_SECCOMP));           /* the filter denies capset */
-	CHECK(last_of(OP_SECCOMP) < index_of(OP_PROVE));           /* all is proved after all is set */
+	CHECK(index_of(OP_CAPS) < index_of(OP_SECCOMP)); /* the filter denies capset */
+	CHECK(last_of(OP_SECCOMP) < index_of(OP_PROVE)); /* all is proved after all is set */
 	CHECK_INT(index_of(OP_EXEC), plan.op_count - 1);
 }
 

@@ -128,15 +128,18 @@ static void has_every_field(void)
 		{ "meta.blocked_imports", "a" },
 		{ "meta.truncated", "b" },
 	};
-	static const char letters[] = { [JSON_OBJECT] = 'o', [JSON_ARRAY] = 'a', [JSON_STRING] = 's', [JSON_INTEGER] = 'i',
-					[JSON_REAL] = 'f',   [JSON_TRUE] = 'b',  [JSON_FALSE] = 'b',  [JSON_NULL] = 'n' };
+	static const char letters[] = {
+		[JSON_OBJECT] = 'o', [JSON_ARRAY] = 'a', [JSON_STRING] = 's', [JSON_INTEGER] = 'i',
+		[JSON_REAL] = 'f',   [JSON_TRUE] = 'b',  [JSON_FALSE] = 'b',  [JSON_NULL] = 'n'
+	};
 
 	parse();
 	for (size_t i = 0; root && i < sizeof(fields) / sizeof(fields[0]); i++) {
 		const json_t *value = at(fields[i].path);
 
 		if (value && !strchr(fields[i].types, letters[json_typeof(value)]))
-			check_fail("%s is of type '%c', not '%s'", fields[i].path, letters[json_typeof(value)], fields[i].types);
+			check_fail("%s is of type '%c', not '%s'", fields[i].path, letters[json_typeof(value)],
+				   fields[i].types);
 	}
 	CHECK(json_is_true(at("success")) == (strcmp(text_at("status"), "ok") == 0));
 	CHECK(json_is_true(at("timeout")) == (strcmp(text_at("status"), "timeout") == 0));
@@ -278,8 +281,11 @@ static void exit_codes_of_the_program(void)
 
 static void exit_codes_of_ours(void)
 {
-	static const int codes[] = { [STATUS_TIMEOUT] = 124, [STATUS_OUT_OF_MEMORY] = 137, [STATUS_OUTPUT_LIMIT] = 137,
-				     [STATUS_KILLED] = 137,  [STATUS_ERROR] = 125 };
+	static const int codes[] = { [STATUS_TIMEOUT] = 124,
+				     [STATUS_OUT_OF_MEMORY] = 137,
+				     [STATUS_OUTPUT_LIMIT] = 137,
+				     [STATUS_KILLED] = 137,
+				     [STATUS_ERROR] = 125 };
 
 	for (int status = STATUS_TIMEOUT; status <= STATUS_ERROR; status++) {
 		fresh("python");
@@ -347,7 +353,8 @@ static void sentences_of_failures(void)
 	failed_with("python", "TabError: inconsistent use\n", "Python syntax error: inconsistent use");
 	failed_with("python", "I saw a SyntaxError: x\n", "Execution failed: I saw a SyntaxError: x");
 	failed_with("python", "SyntaxError: x\nValueError: y\n", "Execution failed: ValueError: y");
-	failed_with("javascript", "/sandbox/code/main.js:1\nif\n\nSyntaxError: Unexpected token\n    at x\n\nNode.js v18.0.0\n",
+	failed_with("javascript",
+		    "/sandbox/code/main.js:1\nif\n\nSyntaxError: Unexpected token\n    at x\n\nNode.js v18.0.0\n",
 		    "JavaScript syntax error: Unexpected token");
 	failed_with("javascript", "throw\n\nTypeError: x is not a function\n    at y\n\nNode.js v18.0.0\n",
 		    "Execution failed: TypeError: x is not a function");

@@ -104,7 +104,8 @@ static void sentences(void)
 	CHECK(strstr(err.text, "\"; available: python, javascript, bash") != NULL);
 	CHECK_INT(runtime_missing(runtime_find("node"), &err), -1);
 	CHECK_INT(err.kind, ERROR_LANGUAGE);
-	CHECK_STR(err.text, "JavaScript is not installed on this machine; install it with: sudo apt-get install nodejs");
+	CHECK_STR(err.text,
+		  "JavaScript is not installed on this machine; install it with: sudo apt-get install nodejs");
 }
 
 static void the_list_is_whole(void)

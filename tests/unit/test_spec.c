@@ -1,4 +1,5 @@
-/* The request: every field, the bounds of every limit, and the exact sentence for what cannot be meant (A1, A2, A10, A11, A16). */
+/* The request: every field, the bounds of every limit, and the exact sentence for what cannot be meant (A1, A2, A10,
+ * A11, A16). */
 #include "../check.h"
 
 #include "box/spec.h"
@@ -40,16 +41,17 @@ static void refuses(const char *key, const char *const *values, size_t count, co
 	}
 }
 
-#define REFUSES(key, rest, ...)                                                                                                          \
-	do {                                                                                                                             \
-		static const char *const values_[] = { __VA_ARGS__ };                                                                    \
-		refuses(key, values_, sizeof(values_) / sizeof(values_[0]), rest);                                                       \
+#define REFUSES(key, rest, ...)                                                                                        \
+	do {                                                                                                           \
+		static const char *const values_[] = { __VA_ARGS__ };                                                  \
+		refuses(key, values_, sizeof(values_) / sizeof(values_[0]), rest);                                     \
 	} while (0)
 
 /* What nobody means by a number, or a limit: signs, exponents, other bases, no number at all, more than fits. */
-#define NOT_NUMBERS                                                                                                                      \
-	"", " ", "x", "-1", "+1", " 1", "1 ", "-0", "nan", "NaN", "inf", "-inf", "infinity", "1e3", "0x10", "1,5", "1.2.3", ".",          \
-		"99999999999999999999999999", "-9223372036854775808", "18446744073709551616", "1\n", "\xff", "1;id", "$(id)"
+#define NOT_NUMBERS                                                                                                    \
+	"", " ", "x", "-1", "+1", " 1", "1 ", "-0", "nan", "NaN", "inf", "-inf", "infinity", "1e3", "0x10", "1,5",     \
+		"1.2.3", ".", "99999999999999999999999999", "-9223372036854775808", "18446744073709551616", "1\n",     \
+		"\xff", "1;id", "$(id)"
 
 static void defaults(void)
 {
@@ -73,12 +75,14 @@ static void seconds(void)
 	CHECK(spec.limits.timeout == 0.001);
 	taken("timeout", "86400");
 	taken("timeout", "2.5");
-	REFUSES("timeout", "is not a number of seconds between 0.001 and 86400", NOT_NUMBERS, "0", "0.0009", "86400.1", "86401", "1s");
+	REFUSES("timeout", "is not a number of seconds between 0.001 and 86400", NOT_NUMBERS, "0", "0.0009", "86400.1",
+		"86401", "1s");
 	CHECK(spec.limits.timeout == 2.5);
 	taken("cpu-time", "0.001");
 	taken("cpu-time", "86400");
 	taken("cpu-time", "1.5");
-	REFUSES("cpu-time", "is not a number of seconds between 0.001 and 86400", NOT_NUMBERS, "0", "0.0009", "86400.1");
+	REFUSES("cpu-time", "is not a number of seconds between 0.001 and 86400", NOT_NUMBERS, "0", "0.0009",
+		"86400.1");
 	CHECK(spec.limits.cpu_time == 1.5);
 }
 
@@ -89,19 +93,20 @@ static void sizes(void)
 	CHECK_INT(spec.limits.memory, 4 << 20);
 	taken("memory", "1024g");
 	taken("memory", "64m");
-	REFUSES("memory", "is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0", "1", "4194303",
-		"4095k", "1099511627777", "1025g", "999999999g", "64mb", "64 m");
+	REFUSES("memory", "is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0",
+		"1", "4194303", "4095k", "1099511627777", "1025g", "999999999g", "64mb", "64 m");
 	CHECK_INT(spec.limits.memory, 64 << 20);
 	taken("disk", "64k");
 	CHECK_INT(spec.limits.disk, 64 << 10);
 	taken("disk", "1024g");
-	REFUSES("disk", "is not a size between 64k and 1024g; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0", "65535", "63k",
-		"1025g");
+	REFUSES("disk", "is not a size between 64k and 1024g; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0",
+		"65535", "63k", "1025g");
 	taken("max-output", "1");
 	CHECK_INT(spec.limits.max_output, 1);
 	taken("max-output", "16m");
 	CHECK_INT(spec.limits.max_output, 16 << 20);
-	REFUSES("max-output", "is not a size between 1 and 16m; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS, "0", "16777217", "17m");
+	REFUSES("max-output", "is not a size between 1 and 16m; write it as 64k, 256m, 1g or in bytes", NOT_NUMBERS,
+		"0", "16777217", "17m");
 }
 
 static void cores_and_processes(void)
@@ -185,7 +190,8 @@ static void other_texts(void)
 {
 	fresh();
 	taken("net", "none");
-	REFUSES("net", "is not available yet; a box has no network but its own loopback (net none)", "", "all", "example.com", "None");
+	REFUSES("net", "is not available yet; a box has no network but its own loopback (net none)", "", "all",
+		"example.com", "None");
 	taken("project", "/some/dir");
 	taken("output", "out");
 	CHECK_STR(spec.project, "/some/dir");
@@ -208,8 +214,7 @@ static void layers(void)
 		CHECK(spec.weaker[i]);
 		CHECK(i + 1 == LAYERS || !spec.weaker[i + 1]);
 	}
-	REFUSES("allow-weaker",
-		"is not a layer that can be given up; those are cgroup, landlock and seccomp", "",
+	REFUSES("allow-weaker", "is not a layer that can be given up; those are cgroup, landlock and seccomp", "",
 		"everything", "user-namespace", "network-namespace", "no-new-privs", "Landlock", "landlock ");
 }
 
@@ -271,9 +276,23 @@ static void paths_that_leave_the_box(void)
 		{ "a/", "it has an empty part" },
 	};
 	static const char *const outside[] = {
-		"/abs",        "/etc/passwd",      "/sandbox/x",      "/sandbox/code",  "/sandbox/code2/x", "/sandbox/codex", "/sandbox/dat/x",
-		"/tmp",        "/tmp2/x",          "/tmpx",           "/dev/shm/x",     "/proc/self/x",     "/sandbox",       "/Sandbox/code/x",
-		"/usr/bin/ls", "/sandbox/outputs", "/sandbox/code.d/x",
+		"/abs",
+		"/etc/passwd",
+		"/sandbox/x",
+		"/sandbox/code",
+		"/sandbox/code2/x",
+		"/sandbox/codex",
+		"/sandbox/dat/x",
+		"/tmp",
+		"/tmp2/x",
+		"/tmpx",
+		"/dev/shm/x",
+		"/proc/self/x",
+		"/sandbox",
+		"/Sandbox/code/x",
+		"/usr/bin/ls",
+		"/sandbox/outputs",
+		"/sandbox/code.d/x",
 	};
 
 	fresh();
@@ -281,7 +300,8 @@ static void paths_that_leave_the_box(void)
 		char value[64], sentence[256];
 
 		snprintf(value, sizeof(value), "x:%s", bad[i].path);
-		snprintf(sentence, sizeof(sentence), "file: \"%s\" cannot be a path in the box: %s", bad[i].path, bad[i].fault);
+		snprintf(sentence, sizeof(sentence), "file: \"%s\" cannot be a path in the box: %s", bad[i].path,
+			 bad[i].fault);
 		refused("file", value, sentence);
 		CHECK_INT(spec_add_content(&spec, bad[i].path, "x", 1, &err), -1);
 		CHECK_STR(err.text, sentence);
@@ -291,7 +311,9 @@ static void paths_that_leave_the_box(void)
 
 		snprintf(value, sizeof(value), "x:%s", outside[i]);
 		snprintf(sentence, sizeof(sentence),
-			 "file: \"%s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp", outside[i]);
+			 "file: \"%s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or "
+			 "/tmp",
+			 outside[i]);
 		refused("file", value, sentence);
 		CHECK_INT(spec_add_content(&spec, outside[i], "x", 1, &err), -1);
 		CHECK_STR(err.text, sentence);
@@ -341,7 +363,8 @@ static void files_in_each_others_way(void)
 	file_is("x:dir", "x", "sandbox/code/dir");
 	refused("file", "y:dir/f", "file: \"/sandbox/code/dir/f\" and \"/sandbox/code/dir\" cannot both be there");
 	refused("file", "y:dir", "file: \"/sandbox/code/dir\" and \"/sandbox/code/dir\" cannot both be there");
-	refused("file", "y:/sandbox/code/dir", "file: \"/sandbox/code/dir\" and \"/sandbox/code/dir\" cannot both be there");
+	refused("file", "y:/sandbox/code/dir",
+		"file: \"/sandbox/code/dir\" and \"/sandbox/code/dir\" cannot both be there");
 	file_is("y:dir2", "y", "sandbox/code/dir2");
 	file_is("y:di", "y", "sandbox/code/di");
 	file_is("y:dir.d/f", "y", "sandbox/code/dir.d/f");

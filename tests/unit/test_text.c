@@ -38,9 +38,44 @@ static void sizes(void)
 static void sizes_refused(void)
 {
 	static const char *const bad[] = {
-		"", " ", "k", "-1", "-64m", "+1", " 1", "1 ", "64 m", "1kk", "12q", "1.5", "1e3", "1e3k", "0x40", "0x40m", "nan",
-		"inf", "infg", "nank", "1.2.3k", ".k", "1,5g", "64mb", "64mib", "18446744073709551616", "99999999999999999999",
-		"16777216t", "16777216.5t", "18446744073709551615k", "18446744073709551616k", "9999999999999g", "111111111111111111111111111111k", "\xff", "1\xff", "1\n", "64m\n", "K",
+		"",
+		" ",
+		"k",
+		"-1",
+		"-64m",
+		"+1",
+		" 1",
+		"1 ",
+		"64 m",
+		"1kk",
+		"12q",
+		"1.5",
+		"1e3",
+		"1e3k",
+		"0x40",
+		"0x40m",
+		"nan",
+		"inf",
+		"infg",
+		"nank",
+		"1.2.3k",
+		".k",
+		"1,5g",
+		"64mb",
+		"64mib",
+		"18446744073709551616",
+		"99999999999999999999",
+		"16777216t",
+		"16777216.5t",
+		"18446744073709551615k",
+		"18446744073709551616k",
+		"9999999999999g",
+		"111111111111111111111111111111k",
+		"\xff",
+		"1\xff",
+		"1\n",
+		"64m\n",
+		"K",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -57,8 +92,9 @@ static void numbers(void)
 	static const struct {
 		const char *text;
 		double want;
-	} good[] = { { "0", 0 }, { "1", 1 }, { "0.5", 0.5 }, { ".25", 0.25 }, { "3.", 3 }, { "007", 7 }, { "86400", 86400 } };
-	static const char *const bad[] = { "",     ".",   "..",  "-1",  "+1",  " 1",    "1 ",     "1e3", "1E3", "0x10",
+	} good[] = { { "0", 0 },  { "1", 1 },   { "0.5", 0.5 },    { ".25", 0.25 },
+		     { "3.", 3 }, { "007", 7 }, { "86400", 86400 } };
+	static const char *const bad[] = { "",      ".",   "..",  "-1",  "+1",  " 1",    "1 ",  "1e3", "1E3", "0x10",
 					   "0x1p3", "nan", "NaN", "inf", "INF", "1.2.3", "1,5", "1s",  "\n",  "--1" };
 	char huge[512];
 	double number;
@@ -78,7 +114,9 @@ static void numbers(void)
 
 static void counts(void)
 {
-	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "1.0", "1k", "0x1", "18446744073709551616", "99999999999999999999" };
+	static const char *const bad[] = {
+		"", "-1", "+1", " 1", "1 ", "1.0", "1k", "0x1", "18446744073709551616", "99999999999999999999"
+	};
 	uint64_t count = 0;
 
 	CHECK(text_count("0", &count) && count == 0);
@@ -112,7 +150,9 @@ static void sizes_written(void)
 
 static void sizes_survive_the_round_trip(void)
 {
-	static const uint64_t values[] = { 0, 1, 1000, 1024, 20480, 1 << 20, (1 << 20) + 1, UINT64_C(3) << 29, UINT64_C(1) << 40 };
+	static const uint64_t values[] = {
+		0, 1, 1000, 1024, 20480, 1 << 20, (1 << 20) + 1, UINT64_C(3) << 29, UINT64_C(1) << 40
+	};
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		char out[TEXT_SIZE_MAX];
