@@ -204,6 +204,31 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	return copy_data(from, to, st.st_size, left);
 }
 
+int files_check_target(const char *to, struct error *err)
+{
+	_cleanup_free_ char *parent = strdup(to);
+	size_t length = strlen(to);
+	struct stat st;
+
+	if (!parent)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot look at the directory \"%s\"", to);
+	if (stat(to, &st) == 0) {
+		if (!S_ISDIR(st.st_mode))
+			return error_set(err, ERROR_USAGE, ENOTDIR, "output: cannot open the directory \"%s\"", to);
+		if (faccessat(AT_FDCWD, to, W_OK | X_OK, AT_EACCESS) < 0)
+			return error_set(err, ERROR_USAGE, errno, "output: cannot write to the directory \"%s\"", to);
+		return 0;
+	}
+	while (length > 1 && parent[length - 1] == '/')
+		length--;
+	while (length > 0 && parent[length - 1] != '/')
+		length--;
+	parent[length] = '\0';
+	if (errno != ENOENT || faccessat(AT_FDCWD, length ? parent : ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return error_set(err, ERROR_USAGE, errno, "output: cannot make the directory \"%s\"", to);
+	return 0;
+}
+
 int files_copy(int dir, const struct file_list *list, const char *to, uint64_t limit, struct error *err)
 {
 	_cleanup_close_ int to_dir = -1;

@@ -36,5 +36,8 @@ struct file_list {
 int files_list(int dir, struct file_list *list, struct error *err);
 void files_free(struct file_list *list);
 
+/* Whether files_copy() could use `to`, asked before a program runs in vain; makes nothing. ERROR_USAGE when not. */
+int files_check_target(const char *to, struct error *err);
+
 /* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay holes. */
 int files_copy(int dir, const struct file_list *list, const char *to, uint64_t limit, struct error *err);

@@ -1,5 +1,6 @@
 #include "box/inside.h"
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "box/prove_inside.h"
@@ -71,14 +72,23 @@ static int veil(void)
 	return prctl(PR_SET_DUMPABLE, 0);
 }
 
-static int await_maps(const struct inside *in)
-{
-	char go;
-	ssize_t n = fd_read(in->control, &go, 1);
+/* What one operation leaves for a later one. */
+struct progress {
+	int join_fds[FD_MESSAGE_MAX]; /* after OP_MAPPED: v1 groups to enter */
+	size_t join_count;            /* how many */
+	int project_tree;             /* between OP_PROJECT and OP_OVERLAY */
+	pid_t program;                /* after OP_EXEC */
+	uint64_t at_usec;             /* when it was started: the report comes after the exec, and may be read late */
+};
 
-	if (n == 1)
+static int await_maps(const struct inside *in, struct progress *progress)
+{
+	char go = 0;
+	ssize_t n = fd_receive(in->control, &go, 1, progress->join_fds, &progress->join_count);
+
+	if (n == 1 && go == INSIDE_GO)
 		return 0;
-	if (n == 0)
+	if (n >= 0)
 		errno = ECANCELED;
 	return -1;
 }
@@ -221,22 +231,17 @@ static int start(const struct inside *in, pid_t *program)
 	return 0;
 }
 
-struct progress {
-	int project_tree; /* between OP_PROJECT and OP_OVERLAY */
-	pid_t program;    /* after OP_EXEC */
-};
-
 static int perform(const struct inside *in, const struct op *op, struct progress *progress)
 {
 	const struct rlimit_entry entry = { .name = op->path, .resource = (int)op->mode, .value = op->size };
 
 	switch (op->kind) {
 	case OP_JOIN:
-		return cgroup_join(in->join_fds, in->join_count);
+		return cgroup_join(progress->join_fds, progress->join_count);
 	case OP_NETNS:
 		return netns_make();
 	case OP_MAPPED:
-		return await_maps(in);
+		return await_maps(in, progress);
 	case OP_BECOME:
 		return userns_become(op->size != 0);
 	case OP_LEASH:
@@ -298,6 +303,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_PROVE:
 		return prove_inside(op->path);
 	case OP_EXEC:
+		progress->at_usec = clock_usec();
 		return start(in, &progress->program);
 	case OP_KINDS:
 		break;
@@ -343,6 +349,7 @@ static _Noreturn void reap(const struct inside *in, pid_t program)
 		if (pid == program || pid < 0)
 			break;
 	}
+	ended.at_usec = clock_usec();
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ended.status = status;
 	ended.cpu_usec = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
@@ -378,6 +385,6 @@ _Noreturn void inside_run(const struct inside *in)
 	}
 	signal(SIGALRM, on_alarm);
 	alarm((unsigned)in->plan->limits->timeout + 2);
-	report(in, (struct report){ .kind = REPORT_STARTED });
+	report(in, (struct report){ .kind = REPORT_STARTED, .at_usec = progress.at_usec });
 	reap(in, progress.program);
 }

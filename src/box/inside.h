@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/fd.h"
 #include "box/plan.h"
 
 #include <stdint.h>
@@ -22,6 +23,10 @@ enum report_kind {
 
 enum { REPORT_FD_OUTPUT, REPORT_FD_PROC, REPORT_FD_WORK, REPORT_FDS };
 
+/* What the supervisor sends once, when the maps are written: this byte, with the files of the v1 groups to enter. */
+#define INSIDE_GO 'g'
+_Static_assert(CGROUP_CONTROLLERS <= FD_MESSAGE_MAX, "the groups fit into one message");
+
 /* What the box sends over the control socket; a fixed size, and nothing in it is trusted to be an index. */
 struct report {
 	uint32_t kind;     /* enum report_kind */
@@ -29,6 +34,7 @@ struct report {
 	int32_t errnum;    /* why it failed */
 	int32_t status;    /* as waitpid() gives it */
 	uint64_t cpu_usec; /* of the program and its reaped descendants */
+	uint64_t at_usec;  /* REPORT_STARTED, REPORT_ENDED: when, on the monotonic clock */
 };
 
 struct inside {
@@ -36,8 +42,6 @@ struct inside {
 	int control;                      /* the socket to the supervisor */
 	int stdio[3];                     /* the program's 0, 1, 2 */
 	int lock_fd;                      /* keeps the uid taken while this process lives; -1: none */
-	int join_fds[CGROUP_CONTROLLERS]; /* v1 groups to enter */
-	size_t join_count;                /* how many */
 	const int *file_fds;              /* by index in the spec, -1: no host file */
 	int project_tree;                 /* the project with translated owners, detached; -1: bind it here */
 	int fault_kind;                   /* fault injection: this kind of operation… */

@@ -138,8 +138,7 @@ static int open_project(const struct spec *spec, const struct box *box, struct s
 	return 0;
 }
 
-static int make_group(const struct plan *plan, const struct probe *probe, struct box *box, struct staging *staging,
-		      struct error *err)
+static int make_group(const struct plan *plan, const struct probe *probe, struct box *box, struct error *err)
 {
 	static atomic_uint serial;
 	const struct cgroup_limits limits = {
@@ -152,10 +151,7 @@ static int make_group(const struct plan *plan, const struct probe *probe, struct
 	if (!plan->group)
 		return 0;
 	snprintf(name, sizeof(name), "box-%d-%u", (int)getpid(), atomic_fetch_add(&serial, 1));
-	if (cgroup_make(&probe->cgroup, name, &limits, &box->group, err) < 0)
-		return -1;
-	staging->inside.join_count = cgroup_join_fds(box->group, staging->inside.join_fds);
-	return 0;
+	return cgroup_make(&probe->cgroup, name, &limits, &box->group, err);
 }
 
 /* Only in builds for the fault tests: EMBERBOX_FAULT=pivot, or bind:2 for the third of its kind. */
@@ -211,6 +207,24 @@ static bool has_reported(const struct box *box)
 	return poll(&control, 1, 0) > 0;
 }
 
+/* A v2 group is entered by clone itself; v1 groups by the child, and they are made while it makes its network. */
+static bool group_comes_first(const struct cgroup_site *site)
+{
+	for (size_t i = 0; i < site->count; i++)
+		if (site->unified[i])
+			return true;
+	return false;
+}
+
+static void let_go(struct box *box)
+{
+	int fds[CGROUP_CONTROLLERS];
+	size_t count = box->group ? cgroup_join_fds(box->group, fds) : 0;
+
+	/* It may be gone already: then its report, or its silence, tells. */
+	fd_send(box->control, &(char){ INSIDE_GO }, 1, fds, count);
+}
+
 static int set_up(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
 		  struct staging *staging, struct error *err)
 {
@@ -220,13 +234,16 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 		return -1;
 	if (give_channels(box, staging, err) < 0)
 		return -1;
-	if (make_group(plan, probe, box, staging, err) < 0 || clone_box(box, staging, err) < 0)
+	if (group_comes_first(&probe->cgroup) && make_group(plan, probe, box, err) < 0)
+		return -1;
+	if (clone_box(box, staging, err) < 0)
+		return -1;
+	if (!box->group && make_group(plan, probe, box, err) < 0)
 		return -1;
 	/* The /proc of a box that has failed already is closed to us; why it failed is what matters. */
 	if (userns_map(box->pid, &box->ids, err) < 0 && !has_reported(box))
 		return -1;
-	/* It may be gone already: then its report, or its silence, tells. */
-	(void)!send(box->control, "g", 1, MSG_NOSIGNAL);
+	let_go(box);
 	/* What an emberbox that was killed left behind; now, because the box is busy and we are not. */
 	if (box->group)
 		cgroup_sweep(&probe->cgroup);

@@ -72,15 +72,16 @@ static int choose_layers(const struct spec *spec, const struct probe *probe, str
 
 static void plan_identity(struct builder *b)
 {
+	/* Before the maps, which the supervisor writes meanwhile, and on v1 makes the group: both sides take about as long. */
+	add(b, (struct op){ .kind = OP_NETNS });
+	add(b, (struct op){ .kind = OP_LOOPBACK });
+	add(b, (struct op){ .kind = OP_MAPPED });
 	if (b->plan->group)
 		add(b, (struct op){ .kind = OP_JOIN });
-	add(b, (struct op){ .kind = OP_NETNS });
-	add(b, (struct op){ .kind = OP_MAPPED });
 	add(b, (struct op){ .kind = OP_BECOME, .size = b->plan->range });
 	add(b, (struct op){ .kind = OP_LEASH });
 	add(b, (struct op){ .kind = OP_CGROUPNS });
 	add(b, (struct op){ .kind = OP_HOSTNAME, .path = "emberbox" });
-	add(b, (struct op){ .kind = OP_LOOPBACK });
 }
 
 /* /bin and its like are links into /usr on merged systems, and directories of their own elsewhere. */

@@ -16,14 +16,14 @@
 #include "kern/rlimit.h"
 
 enum op_kind {
-	OP_JOIN,         /* enter the v1 control groups */
 	OP_NETNS,        /* a network namespace, while the parent writes the maps */
-	OP_MAPPED,       /* wait for the parent's maps */
+	OP_LOOPBACK,     /* bring lo up */
+	OP_MAPPED,       /* wait for the parent's maps, and its v1 groups */
+	OP_JOIN,         /* enter those */
 	OP_BECOME,       /* uid and gid 1000 */
 	OP_LEASH,        /* die with the supervisor */
 	OP_CGROUPNS,     /* a cgroup namespace, whose root is the box's group */
 	OP_HOSTNAME,     /* path: the name */
-	OP_LOOPBACK,     /* bring lo up */
 	OP_ISOLATE,      /* no mount goes out or comes in */
 	OP_PROJECT,      /* from: a host directory, taken before the root hides it */
 	OP_ROOT,         /* the tmpfs that becomes / */
@@ -90,5 +90,5 @@ const char *op_name(enum op_kind kind);
 
 /* One line an operation. */
 void plan_explain(const struct plan *plan, struct buf *out);
-/* The same line for one, without a newline; for errors. */
-void op_explain(const struct plan *plan, const struct op *op, struct buf *out);
+/* The same for one, its name padded to `width`, without a newline; for errors. */
+void op_explain(const struct plan *plan, const struct op *op, int width, struct buf *out);

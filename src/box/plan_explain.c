@@ -64,11 +64,11 @@ static void explain_rules(const struct plan *plan, struct buf *out)
 		buf_printf(out, " %s %s%s", words[plan->rules[i].access], plan->rules[i].path, i + 1 < plan->rule_count ? "," : "");
 }
 
-void op_explain(const struct plan *plan, const struct op *op, struct buf *out)
+void op_explain(const struct plan *plan, const struct op *op, int width, struct buf *out)
 {
 	char size[TEXT_SIZE_MAX];
 
-	buf_printf(out, "%-12s", op_name(op->kind));
+	buf_printf(out, "%-*s", width, op_name(op->kind));
 	switch (op->kind) {
 	case OP_BECOME:
 		buf_printf(out, " uid 1000, gid 1000%s", op->size ? ", no groups" : "");
@@ -130,7 +130,7 @@ void op_explain(const struct plan *plan, const struct op *op, struct buf *out)
 void plan_explain(const struct plan *plan, struct buf *out)
 {
 	for (size_t i = 0; i < plan->op_count; i++) {
-		op_explain(plan, &plan->ops[i], out);
+		op_explain(plan, &plan->ops[i], 12, out);
 		buf_text(out, "\n");
 	}
 }

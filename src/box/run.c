@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "box/launch.h"
-#include "kern/cgroup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,9 +56,6 @@ static int execute(const struct spec *spec, const struct plan *plan, const struc
 	collect(result, spec, &box);
 	if (launch_end(&box, err) < 0)
 		note_failure(result, err);
-	/* Here, where nobody waits for a program any more: what emberboxes that were killed left behind. */
-	if (plan->group)
-		cgroup_sweep(&probe->cgroup);
 	return 0;
 }
 
@@ -70,7 +66,7 @@ int run_spec(const struct spec *spec, const struct supervise_io *io, struct resu
 	struct result *result;
 	int done;
 
-	if (spec_check(spec, err) < 0)
+	if (spec_check(spec, err) < 0 || (spec->output && files_check_target(spec->output, err) < 0))
 		return -1;
 	result = result_new(spec);
 	if (!result)

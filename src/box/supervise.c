@@ -82,7 +82,7 @@ static void explain_failure(struct watch *w, const struct report *report)
 	} else {
 		const struct op *op = &plan->ops[report->index];
 
-		op_explain(plan, op, &text);
+		op_explain(plan, op, 0, &text);
 		if (op->kind == OP_PROVE)
 			error_set(&err, ERROR_LAYER, 0, "step %u of the launch, prove: the isolation \"%s\" does not hold on this host",
 				  report->index, op->path);
@@ -107,10 +107,18 @@ static void open_account(struct watch *w)
 	w->counting = true;
 }
 
-static void on_started(struct watch *w)
+/* A moment that the box reported: as it says, if that can be. */
+static uint64_t reported_time(uint64_t at)
+{
+	uint64_t now = clock_usec();
+
+	return at <= now && now - at < LAUNCH_USEC ? at : now;
+}
+
+static void on_started(struct watch *w, const struct report *report)
 {
 	const struct limits *limits = &w->spec->limits;
-	uint64_t now = clock_usec();
+	uint64_t now = reported_time(report->at_usec);
 
 	w->verdict->started_usec = now;
 	if (limits->cpu_time > 0)
@@ -127,7 +135,7 @@ static void on_ended(struct watch *w, const struct report *report)
 		return;
 	w->reported = true;
 	v->ended = true;
-	v->ended_usec = clock_usec();
+	v->ended_usec = reported_time(report->at_usec);
 	v->wait_status = report->status;
 	v->status = report->status == 0 ? STATUS_OK : STATUS_FAILED;
 	if (v->cpu_usec < report->cpu_usec)
@@ -163,7 +171,7 @@ static void on_control(struct watch *w)
 	else if (report.kind == REPORT_FAILED)
 		explain_failure(w, &report);
 	else if (report.kind == REPORT_STARTED)
-		on_started(w);
+		on_started(w, &report);
 	else if (report.kind == REPORT_ENDED)
 		on_ended(w, &report);
 }
@@ -190,8 +198,11 @@ static void on_output(struct watch *w, int index)
 	}
 	if (fits > 0 && w->io->on_output)
 		w->io->on_output(index + 1, block, (size_t)fits, w->io->userdata);
-	if (w->outputs[index].over)
+	if (w->outputs[index].over) {
 		end_box(w, STATUS_OUTPUT_LIMIT, "output");
+		/* A program can write faster than the kernel ends it. */
+		close_fd(fd);
+	}
 }
 
 /* The caller's input, or the spec's, to the program; it may read none of it, or close it early. */

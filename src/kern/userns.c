@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,9 +156,10 @@ int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid,
 
 int userns_become(bool own)
 {
-	if (own && setgroups(0, NULL) < 0)
+	/* Not glibc's: they tell every thread of the process, and after clone they wait for threads that are not there. */
+	if (own && syscall(SYS_setgroups, 0, NULL) < 0)
 		return -1;
-	if (setresgid(USERNS_INSIDE, USERNS_INSIDE, USERNS_INSIDE) < 0)
+	if (syscall(SYS_setresgid, USERNS_INSIDE, USERNS_INSIDE, USERNS_INSIDE) < 0)
 		return -1;
-	return setresuid(USERNS_INSIDE, USERNS_INSIDE, USERNS_INSIDE);
+	return (int)syscall(SYS_setresuid, USERNS_INSIDE, USERNS_INSIDE, USERNS_INSIDE);
 }

@@ -47,7 +47,10 @@ def P5_revealing_files():
 @kit.test
 def P6_mountinfo_names_no_path_of_the_host():
     r = box.run("mount-roots", "content=/proc/self/mounts")
-    pairs = [pair.split("<") for pair in r["mount-roots"].split()]
+    # Where the host's own root is a directory or subvolume of its file system, the kernel shows that part too.
+    with open("/proc/self/mountinfo") as mounts:
+        above = [line.split()[3] for line in mounts if line.split()[4] == "/"][-1].rstrip("/")
+    pairs = [pair.split("<") for pair in r["mount-roots"].replace("<" + above, "<").split()]
     kit.true(len(pairs) > 5, r["mount-roots"])
     for at, root in pairs:
         # What is shared with the host is where everybody has it, and known: system directories, devices, masks.
@@ -55,7 +58,7 @@ def P6_mountinfo_names_no_path_of_the_host():
         own = re.match(r"/(sandbox|sandbox/code|code|data|output|temp|tmp|shm|null|zero|full|random|urandom|tty|var/empty|empty)$", root)
         kit.true(known or own or at.startswith("/etc/localtime"), f"{at} shows {root}")
     for word in (kit.REPO, kit.BUILD, kit.home(), "/home", "/root", "emberbox-test"):
-        kit.true(word not in r["mount-roots"] and word not in r["content=/proc/self/mounts"], f"{word} in mountinfo")
+        kit.true(not any(word in root for _, root in pairs) and word not in r["content=/proc/self/mounts"], f"{word} in mountinfo")
 
 
 @kit.test

@@ -419,6 +419,35 @@ static void targets_that_cannot_be(void)
 	done();
 }
 
+static void targets_are_checked_before_a_run(void)
+{
+	char path[128], sentence[256];
+
+	fresh();
+	CHECK_INT(files_check_target(host, &err), 0);
+	snprintf(path, sizeof(path), "%s/made//", host);
+	CHECK_INT(files_check_target(path, &err), 0);
+	/* Asking makes nothing. */
+	CHECK_ERRNO(faccessat(to, "made", F_OK, 0), ENOENT);
+	CHECK_INT(files_check_target("here", &err), 0);
+	snprintf(path, sizeof(path), "%s/not/made", host);
+	snprintf(sentence, sizeof(sentence), "output: cannot make the directory \"%s\": No such file or directory",
+		 path);
+	CHECK_INT(files_check_target(path, &err), -1);
+	CHECK_INT(err.kind, ERROR_USAGE);
+	CHECK_STR(err.text, sentence);
+	tree_write(to, "file", "", 0);
+	snprintf(path, sizeof(path), "%s/file", host);
+	snprintf(sentence, sizeof(sentence), "output: cannot open the directory \"%s\": Not a directory", path);
+	CHECK_INT(files_check_target(path, &err), -1);
+	CHECK_STR(err.text, sentence);
+	snprintf(path, sizeof(path), "%s/file/x", host);
+	snprintf(sentence, sizeof(sentence), "output: cannot make the directory \"%s\": Not a directory", path);
+	CHECK_INT(files_check_target(path, &err), -1);
+	CHECK_STR(err.text, sentence);
+	done();
+}
+
 static void no_descriptor_is_left_open(void)
 {
 	int before, after;
@@ -452,6 +481,7 @@ int main(void)
 	RUN(planted_links_in_the_target);
 	RUN(other_things_in_the_target);
 	RUN(targets_that_cannot_be);
+	RUN(targets_are_checked_before_a_run);
 	RUN(no_descriptor_is_left_open);
 	return check_failures != 0;
 }
