@@ -28,6 +28,7 @@ static int open_beneath(int dir, const char *path, int flags)
 struct walk {
 	struct file_list *list; /* being made */
 	size_t walked;          /* entries looked at */
+	bool full;              /* no more than that */
 	struct error *err;      /* memory running out is the only error */
 };
 
@@ -56,8 +57,10 @@ static int walk_entry(struct walk *walk, int dir, const char *name, const char *
 	struct stat st;
 	int sub;
 
-	if (snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "/" : "", name) >= (int)sizeof(path) || depth > FILES_DEPTH_MAX ||
-	    ++walk->walked > FILES_WALKED_MAX || walk->list->count >= FILES_LISTED_MAX) {
+	walk->full = ++walk->walked > FILES_WALKED_MAX || walk->list->count >= FILES_LISTED_MAX;
+	/* What is too deep is left out alone; what is too much ends the walk. */
+	if (walk->full || depth > FILES_DEPTH_MAX ||
+	    snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "/" : "", name) >= (int)sizeof(path)) {
 		walk->list->cut = true;
 		return 0;
 	}
@@ -81,7 +84,7 @@ static int walk_directory(struct walk *walk, int fd, const char *prefix, int dep
 		close_fd(&fd);
 		return 0;
 	}
-	while (!walk->list->cut && (entry = readdir(dir)) != NULL) {
+	while (!walk->full && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (walk_entry(walk, dirfd(dir), entry->d_name, prefix, depth) < 0)

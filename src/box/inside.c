@@ -352,6 +352,7 @@ static _Noreturn void reap(const struct inside *in, pid_t program)
 	ended.at_usec = clock_usec();
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ended.status = status;
+	ended.memory = (uint64_t)usage.ru_maxrss * 1024;
 	ended.cpu_usec = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 			 (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 	report(in, ended);

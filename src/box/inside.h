@@ -34,6 +34,7 @@ struct report {
 	int32_t errnum;    /* why it failed */
 	int32_t status;    /* as waitpid() gives it */
 	uint64_t cpu_usec; /* of the program and its reaped descendants */
+	uint64_t memory;   /* REPORT_ENDED: what its largest process had resident at most; bytes */
 	uint64_t at_usec;  /* REPORT_STARTED, REPORT_ENDED: when, on the monotonic clock */
 };
 

@@ -7,13 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -140,17 +141,20 @@ static int open_project(const struct spec *spec, const struct box *box, struct s
 
 static int make_group(const struct plan *plan, const struct probe *probe, struct box *box, struct error *err)
 {
-	static atomic_uint serial;
 	const struct cgroup_limits limits = {
 		.memory = plan->limits->memory,
 		.pids = plan->limits->pids + 1, /* init */
 		.cpus = plan->limits->cpus,
 	};
 	char name[64];
+	uint64_t chance;
 
 	if (!plan->group)
 		return 0;
-	snprintf(name, sizeof(name), "box-%d-%u", (int)getpid(), atomic_fetch_add(&serial, 1));
+	/* By chance: another pid namespace may have our pid as well. */
+	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+		return error_errno(err, "cannot name a control group");
+	snprintf(name, sizeof(name), "box-%d-%016" PRIx64, (int)getpid(), chance);
 	return cgroup_make(&probe->cgroup, name, &limits, &box->group, err);
 }
 

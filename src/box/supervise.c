@@ -140,6 +140,9 @@ static void on_ended(struct watch *w, const struct report *report)
 	v->status = report->status == 0 ? STATUS_OK : STATUS_FAILED;
 	if (v->cpu_usec < report->cpu_usec)
 		v->cpu_usec = report->cpu_usec;
+	/* Where we count ourselves, a peak between two samples is missed; that of one process is not. */
+	if (w->counting && v->memory_peak < report->memory)
+		v->memory_peak = report->memory;
 	/* RLIMIT_CPU, the fence behind our own. */
 	if (w->spec->limits.cpu_time > 0 && WIFSIGNALED(v->wait_status) && WTERMSIG(v->wait_status) == SIGXCPU) {
 		v->status = STATUS_TIMEOUT;

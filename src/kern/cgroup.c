@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -200,34 +201,19 @@ static pid_t name_owner(const char *name)
 	return name[4] >= '1' && name[4] <= '9' && *end == '-' && end[1] && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/*
- * A group of this name that is there already was left by a killed emberbox
- * whose pid we were given since: nobody else names groups by our pid. One with
- * members is refused by the kernel.
- */
-static int make_dir(int base, const char *name)
-{
-	if (mkdirat(base, name, 0755) == 0)
-		return 0;
-	if (errno == EEXIST && name_owner(name) == getpid()) {
-		if (unlinkat(base, name, AT_REMOVEDIR) == 0 && mkdirat(base, name, 0755) == 0)
-			return 0;
-		errno = EEXIST;
-	}
-	return -1;
-}
-
 static int make_in(struct cgroup *group, size_t i, const char *base, struct error *err)
 {
 	group->base[i] = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (group->base[i] < 0)
 		return error_errno(err, "Opening the control group %s", base);
-	if (make_dir(group->base[i], group->name) < 0)
+	if (mkdirat(group->base[i], group->name, 0755) < 0)
 		return error_errno(err, "Making the control group %s/%s", base, group->name);
 	group->made[i] = true;
 	group->dir[i] = openat(group->base[i], group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (group->dir[i] < 0)
 		return error_errno(err, "Opening the control group %s/%s", base, group->name);
+	/* Tells cgroup_sweep() that it is in use, also to one in another pid namespace, where our pid says nothing. */
+	flock(group->dir[i], LOCK_SH | LOCK_NB);
 	if (group->unified[i])
 		return 0;
 	group->join[i] = openat(group->dir[i], "tasks", O_WRONLY | O_CLOEXEC);
@@ -400,6 +386,14 @@ int cgroup_remove(struct cgroup *group, struct error *err)
 	return 0;
 }
 
+/* Nobody holds the lock that a group's maker takes. */
+static bool is_abandoned(int base, const char *name)
+{
+	_cleanup_close_ int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 void cgroup_sweep(const struct cgroup_site *site)
 {
 	for (size_t i = 0; i < site->count; i++) {
@@ -409,7 +403,7 @@ void cgroup_sweep(const struct cgroup_site *site)
 		for (struct dirent *entry; (entry = readdir(dir));) {
 			pid_t owner = entry->d_type == DT_DIR ? name_owner(entry->d_name) : 0;
 			/* One with members stays: the kernel says EBUSY. */
-			if (owner > 0 && kill(owner, 0) < 0 && errno == ESRCH)
+			if (owner > 0 && kill(owner, 0) < 0 && errno == ESRCH && is_abandoned(dirfd(dir), entry->d_name))
 				unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 		}
 	}

@@ -82,7 +82,7 @@ int cgroup_kill(const struct cgroup *group);
 /* Removes the group's directories. Fails with EBUSY in err->errnum while a member lives. */
 int cgroup_remove(struct cgroup *group, struct error *err);
 
-/* Removes groups that a killed emberbox left behind under the site: names are "box-PID-SERIAL", and PID is gone. */
+/* Removes groups that a killed emberbox left behind under the site: names are "box-PID-CHANCE", PID is gone, and nobody holds its lock. */
 void cgroup_sweep(const struct cgroup_site *site);
 
 /* Closes and frees; NULL is fine. Does not remove the directories. */

@@ -145,7 +145,9 @@ def below_the_cpu_time():
 def memory_of_the_readme():
     r = run("x=[]\nwhile True: x.append(bytearray(1<<20))", "--memory", "64m")
     j = ended(r, "out_of_memory", 137, "Memory limit of 64m exceeded")
-    kit.near(j["memory_used"], 64 * MIB, 12 * MIB)
+    # Without a group the box is counted every 10 ms, and it may grow by what it writes in some of those.
+    grouped = any(layer.startswith("cgroup: ") for layer in j["meta"]["isolation"])
+    kit.near(j["memory_used"], 64 * MIB, (12 if grouped else 96) * MIB)
 
 
 @kit.test
