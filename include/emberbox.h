@@ -9,7 +9,7 @@
  *	eb_request_set_code(req, "print(6 * 7)", 12, &err);
  *	if (eb_execute(req, NULL, &res, &err) < 0)
  *		fprintf(stderr, "%s\n", err.message);
- *	else
+ *	else if (eb_result_json(res))
  *		puts(eb_result_json(res));
  *	eb_result_free(res);
  *	eb_request_free(req);
@@ -19,6 +19,18 @@
  * is what *emberbox* failed at. What the program did is in the result. The
  * library neither prints nor exits, keeps no global state, and is safe to use
  * from several threads as long as they do not share a handle.
+ *
+ * What eb_execute() does to the process that calls it:
+ *  - It makes child processes, and waits for them and no others. A handler of
+ *    SIGCHLD that reaps every child would take them away: do not have one.
+ *  - It needs about 256 KiB of stack in the calling thread.
+ *  - SIGPIPE is blocked in the calling thread while it works, also in on_output.
+ *  - On a host with control groups of version 2 the calling process may be moved
+ *    into a child of its own group, because a group with processes of its own
+ *    cannot limit those of others.
+ *  - It asks an interpreter once for its version and keeps the answer in a small
+ *    file in $EMBERBOX_HOME, else $XDG_CACHE_HOME/emberbox, else
+ *    ~/.cache/emberbox. Without any of them nothing is kept.
  */
 #ifndef EMBERBOX_H
 #define EMBERBOX_H
@@ -51,20 +63,25 @@ typedef struct eb_error {
 
 enum { EB_STDOUT = 1, EB_STDERR = 2 };
 
+/* Begin with EB_OPTIONS_INIT, then set what is wanted. */
 typedef struct eb_options {
+	size_t size; /* sizeof(eb_options): tells the library how much of this its caller knows */
 	/* Called with output as it comes, from the thread that called eb_execute(). */
 	void (*on_output)(int stream, const void *data, size_t size, void *userdata);
 	void *userdata; /* for on_output */
-	int cancel_fd;  /* the run ends when this becomes readable; 0 or -1: never */
-	int stdin_fd;   /* read while the program runs; 0 or -1: what eb_request_set_stdin() gave, or nothing */
+	int cancel_fd;  /* the run ends when this becomes readable; -1: never */
+	int stdin_fd;   /* read while the program runs; -1: what eb_request_set_stdin() gave, or nothing */
 } eb_options;
+
+#define EB_OPTIONS_INIT { sizeof(eb_options), NULL, NULL, -1, -1 }
 
 /*
  * A new request with every default. Keys of eb_request_set(), all values text
  * as on the command line: language, timeout, cpu-time, memory, cpus, pids,
  * disk, max-output, net, project, output (a directory to copy
  * /sandbox/output to), and, each call adding one: env (K=V), arg, file
- * (HOST[:BOX]), allow-weaker (a layer), name (the code file's name in the box).
+ * (HOST[:BOX]), allow-weaker (a layer). name is the code file's path below
+ * /sandbox/code, also "pkg/tool.py": so a file of a project runs in its place.
  */
 EB_PUBLIC eb_request *eb_request_new(void);
 EB_PUBLIC void eb_request_free(eb_request *request);
@@ -74,22 +91,34 @@ EB_PUBLIC int eb_request_set_stdin(eb_request *request, const void *data, size_t
 /* A file's content under a name below /sandbox, without a file on the host. */
 EB_PUBLIC int eb_request_add_content(eb_request *request, const char *box_path, const void *data, size_t size, eb_error *err);
 
-/* Runs it to its end. *result is set whenever a program was to be run, also for status "error"; -1 only when there is no result. */
+/*
+ * Runs it to its end. 0: *result says what happened, also that emberbox failed
+ * or the language is not installed (status "error"). -1: there is no result,
+ * because the request cannot be meant (EB_BAD_REQUEST) or memory ran out.
+ */
 EB_PUBLIC int eb_execute(const eb_request *request, const eb_options *options, eb_result **result, eb_error *err);
 
 /* The plan as text, one operation a line; nothing is run. The caller frees *text. */
 EB_PUBLIC int eb_explain(const eb_request *request, char **text, eb_error *err);
 
+/*
+ * A result of status "error" for what a call refused, for callers that answer
+ * with a result whatever happens. The request may be NULL; NULL without memory.
+ */
+EB_PUBLIC eb_result *eb_result_of_error(const eb_request *request, const eb_error *err);
 EB_PUBLIC void eb_result_free(eb_result *result);
 EB_PUBLIC const char *eb_result_status(const eb_result *result);   /* "ok", "failed", "timeout"… */
 EB_PUBLIC const char *eb_result_message(const eb_result *result);  /* one sentence, or NULL */
 EB_PUBLIC int eb_result_exit_code(const eb_result *result);        /* as `emberbox run` exits */
-EB_PUBLIC const char *eb_result_json(const eb_result *result);     /* the whole, as one line of JSON */
+EB_PUBLIC int eb_result_signal(const eb_result *result);           /* that ended the program, not sent by us; or 0 */
+EB_PUBLIC const char *eb_result_json(const eb_result *result);     /* the whole, as one line of JSON; NULL without memory */
 /* The whole output of a stream, up to 16 MiB: reads like pread(2). */
 EB_PUBLIC long eb_result_read(const eb_result *result, int stream, void *data, size_t size, uint64_t offset);
 
 /* Which language a file is, by its name or its #! line; NULL when nothing tells. The string is static. */
 EB_PUBLIC const char *eb_detect_language(const char *name, const void *head, size_t size);
+/* The languages there are, installed or not, by index; NULL past the end. The string is static. */
+EB_PUBLIC const char *eb_language_at(size_t index);
 /* What can run here; JSON, or a table for people. The caller frees *text. */
 EB_PUBLIC int eb_languages(int json, char **text, eb_error *err);
 /* What this host can enforce, and how to get the rest; returns 0 also when something is missing, *healthy tells. The caller frees *text. */

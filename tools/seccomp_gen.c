@@ -22,6 +22,7 @@
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
@@ -75,7 +76,7 @@ struct rule {
 	enum profile profile;                           /* which filter it belongs to */
 	enum kind kind;                                 /* RULE, WHEN or ELSE */
 	const char *call;                               /* the system call's name */
-	const char *action;                             /* "allow" or an errno's name */
+	const char *action;                             /* "allow", "pretend" or an errno's name */
 	unsigned count;                                 /* conditions of a WHEN */
 	struct scmp_arg_cmp conditions[CONDITIONS_MAX]; /* all of them hold */
 };
@@ -124,6 +125,7 @@ static uint32_t action_value(const char *name)
 		uint32_t value;
 	} actions[] = {
 		{ "allow", SCMP_ACT_ALLOW },
+		{ "pretend", SCMP_ACT_ERRNO(0) },
 		{ "EPERM", SCMP_ACT_ERRNO(EPERM) },
 		{ "ENOSYS", SCMP_ACT_ERRNO(ENOSYS) },
 		{ "EINVAL", SCMP_ACT_ERRNO(EINVAL) },

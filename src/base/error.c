@@ -70,3 +70,10 @@ int error_prefix(struct error *err, const char *format, ...)
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", tail);
 	return -1;
 }
+
+void error_hint(struct error *err, const char *hint)
+{
+	size_t used = strlen(err->text);
+
+	snprintf(err->text + used, sizeof(err->text) - used, "%s", hint);
+}

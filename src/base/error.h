@@ -28,4 +28,6 @@ struct error {
 int error_set(struct error *err, enum error_kind kind, int errnum, const char *format, ...) EB_PRINTF(4, 5);
 int error_errno(struct error *err, const char *format, ...) EB_PRINTF(2, 3);
 int error_usage(struct error *err, const char *format, ...) EB_PRINTF(2, 3);
+/* Adds to the end of the sentence, if there is room. */
+void error_hint(struct error *err, const char *hint);
 int error_prefix(struct error *err, const char *format, ...) EB_PRINTF(2, 3);

@@ -1,20 +1,55 @@
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+enum {
+	WORD_MAX = 63 /* letters of a word that text_nearest() compares */
+};
 
 bool text_number(const char *text, double *number)
 {
-	char *end;
+	double scale = 1;
+	uint64_t digits = 0;
+	bool any = false, fraction = false;
 
-	/* strtod() takes signs, blanks, hex, inf and nan; nobody means those. */
-	if (strspn(text, "0123456789.") != strlen(text) || !strpbrk(text, "0123456789"))
-		return false;
-	*number = strtod(text, &end);
-	return *end == '\0' && isfinite(*number);
+	/* By hand: strtod() takes signs, hex, inf and nan, and in some locales a comma for the point. */
+	for (; *text; text++) {
+		if (*text == '.' && !fraction) {
+			fraction = true;
+			continue;
+		}
+		if (*text < '0' || *text > '9')
+			return false;
+		any = true;
+		/* 18 digits fit; further decimals mean nothing, further whole digits are no number that anybody means.
+		 */
+		if (digits >= UINT64_C(100000000000000000)) {
+			if (!fraction)
+				return false;
+			continue;
+		}
+		digits = digits * 10 + (uint64_t)(*text - '0');
+		if (fraction)
+			scale *= 10;
+	}
+	/* One division of two exact numbers, for all that people write: the nearest double, as strtod() gives it. */
+	*number = (double)digits / scale;
+	return any;
+}
+
+const char *text_number_format(double number, char *out)
+{
+	uint64_t millionths = (uint64_t)(number * 1e6 + 0.5);
+	int size = snprintf(out, TEXT_NUMBER_MAX, "%" PRIu64 ".%06" PRIu64, millionths / 1000000, millionths % 1000000);
+
+	while (out[size - 1] == '0')
+		size--;
+	if (out[size - 1] == '.')
+		size--;
+	out[size] = '\0';
+	return out;
 }
 
 bool text_count(const char *text, uint64_t *count)
@@ -104,4 +139,55 @@ const char *text_path_fault(const char *path, size_t size)
 		start = i + 1;
 	}
 	return NULL;
+}
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+	size_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* Edits (insert, remove, replace) between two words, both cut at WORD_MAX. */
+static size_t word_distance(const char *a, const char *b)
+{
+	size_t row[WORD_MAX + 1];
+	size_t a_size = strnlen(a, WORD_MAX), b_size = strnlen(b, WORD_MAX);
+
+	for (size_t j = 0; j <= b_size; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_size; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_size; j++) {
+			size_t above = row[j];
+
+			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_size];
+}
+
+const char *text_nearest(const char *typed, const char *const *names)
+{
+	const char *best = NULL;
+	size_t typed_size = strlen(typed);
+	size_t best_distance = typed_size < 6 ? 3 : typed_size / 3 + 2;
+
+	if (typed_size == 0)
+		return NULL;
+	for (size_t i = 0; names[i]; i++) {
+		/* Half a name typed is a guess at the whole: `mem` means `memory`, however many letters are missing. */
+		size_t distance = typed_size >= 2 && strncmp(typed, names[i], typed_size) == 0
+					  ? 1
+					  : word_distance(typed, names[i]);
+
+		if (distance < best_distance && distance < strlen(names[i])) {
+			best = names[i];
+			best_distance = distance;
+		}
+	}
+	return best;
 }

@@ -12,6 +12,13 @@ bool text_size(const char *text, uint64_t *bytes);
 bool text_number(const char *text, double *number);
 bool text_count(const char *text, uint64_t *count);
 
+/* The same back, whatever the locale: "30", "0.25"; at most six decimals, below 1e12. `out` has TEXT_NUMBER_MAX bytes. */
+#define TEXT_NUMBER_MAX 32
+const char *text_number_format(double number, char *out);
+
+/* The entry of the list (ended by NULL) that is nearest to what was typed, or NULL when none is near. */
+const char *text_nearest(const char *typed, const char *const *names);
+
 /* The shortest exact form: "64m", "20k", "1000". `out` has TEXT_SIZE_MAX bytes. */
 #define TEXT_SIZE_MAX 24
 const char *text_size_format(uint64_t bytes, char *out);

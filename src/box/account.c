@@ -6,14 +6,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 enum {
-	FREE_SOCKETS = 32, /* not counted: an event loop, a few pairs to children, a connection or two */
-	FILE_COST = 1280,  /* bytes of an empty file: a shmem inode, a dentry, a long name */
+	FREE_SOCKETS = 32,      /* not counted: an event loop, a few pairs to children, a connection or two */
+	FILE_COST = 1280,       /* bytes of an empty file: a shmem inode, a dentry, a long name */
+	WHO_SIZE = 64,          /* of a PID/task/TID */
+	THREAD_ATTEMPTS = 4,    /* to find a living thread of a process whose first has ended */
+	HIDDEN_SAMPLES = 10,    /* without finding one: nobody is that unlucky by chance */
+	CONFIRM_NSEC = 1000000, /* between a sum above the limit and the one that confirms it */
 };
 
 /* How exactly the memory of one process is read; each is dearer than the one before. */
@@ -39,8 +44,10 @@ int account_open(int proc_fd, int work_fd, struct account *out, struct error *er
 	out->work_dev = 0;
 	out->limit = UINT64_MAX;
 	out->peak = out->cpu_usec = out->lost_ticks = out->doubt_ticks = 0;
-	out->tracked = 0;
+	out->tracked = out->parent_count = 0;
 	out->turn = 0;
+	out->hiding = false;
+	out->hidden = 0;
 	long ticks = sysconf(_SC_CLK_TCK);
 	out->tick_usec = 1000000 / (uint64_t)(ticks > 0 ? ticks : 100);
 
@@ -65,102 +72,217 @@ void account_close(struct account *account)
 	close_fd(&account->work_fd);
 }
 
-/* Opens /proc/PID/FILE of the box; -1 when the process is gone or the file refused. */
-static int open_of(const struct account *account, const char *pid, const char *file)
+/* A process that ended meanwhile. Any other failure is ours, and what is not counted must not pass for nothing. */
+static bool means_gone(int errnum)
 {
-	char path[64];
-	size_t n = strlen(pid);
-
-	if (n > 20 || strlen(file) > 30)
-		return -1;
-	memcpy(path, pid, n);
-	path[n] = '/';
-	strcpy(path + n + 1, file);
-	return openat(account->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	return errnum == ENOENT || errnum == ESRCH;
 }
 
-/* Reads the file's beginning into account->text and terminates it. Bytes, or -1. */
-static ssize_t read_of(struct account *account, const char *pid, const char *file)
+/* The kernel does not let us look into a process that made itself undumpable. */
+static bool means_refused(int errnum)
 {
-	_cleanup_close_ int fd = open_of(account, pid, file);
+	return errnum == EACCES || errnum == EPERM;
+}
+
+/* Opens /proc/WHO/FILE of the box, WHO being PID or PID/task/TID. */
+static int open_of(const struct account *account, const char *who, const char *file, int flags)
+{
+	char path[96];
+
+	if (snprintf(path, sizeof(path), "%s/%s", who, file) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return openat(account->proc_fd, path, O_RDONLY | O_CLOEXEC | flags);
+}
+
+/* Reads the file's beginning into account->text and terminates it. Bytes, or -1 with errno. */
+static ssize_t read_of(struct account *account, const char *who, const char *file)
+{
+	_cleanup_close_ int fd = open_of(account, who, file, 0);
 	ssize_t n = fd < 0 ? -1 : read(fd, account->text, sizeof(account->text) - 1);
 
-	if (n >= 0)
-		account->text[n] = '\0';
+	account->text[n < 0 ? 0 : n] = '\0';
 	return n;
 }
 
-static uint64_t parse_number(const char **at)
+/* 1 when it was read, 0 when there is no such process any more, -1 with errno. */
+static int read_status(struct account *account, const char *who, struct account_status *status)
 {
-	uint64_t value = 0;
+	ssize_t n = read_of(account, who, "status");
 
-	while (**at == ' ' || **at == '\t')
-		(*at)++;
-	while (**at >= '0' && **at <= '9')
-		value = value * 10 + (uint64_t)(*(*at)++ - '0');
-	return value;
-}
-
-/* The number of a line "KEY:   NUMBER kB"; key holds the newline before it, for a line's middle is the box's to choose.
- */
-static uint64_t line_number(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	if (!at)
+	if (n < 0 && !means_gone(errno))
+		return -1;
+	if (n <= 0)
 		return 0;
-	at += strlen(key);
-	return parse_number(&at);
+	account_parse_status(account->text, status);
+	return 1;
 }
 
-/* Whether a mapping, by its line "START-END PERM OFFSET MAJ:MIN INODE NAME", is not a file of the work tmpfs. */
-static bool mapping_counts(const struct account *account, const char *line)
-{
-	unsigned major_of, minor_of;
+/* What is done with each thread of a process; not 0 ends the walk and is its result. */
+typedef int thread_visit(struct account *account, const char *who, void *data);
 
-	/* The name comes last and is the box's to choose; nothing of it is looked at. */
-	return sscanf(line, "%*x-%*x %*4s %*x %x:%x", &major_of, &minor_of) != 2 ||
-	       makedev(major_of, minor_of) != account->work_dev;
+static int threads_visit(struct account *account, const char *pid, thread_visit *visit, void *data)
+{
+	_cleanup_close_ int dir = open_of(account, pid, "task", O_DIRECTORY);
+	char who[WHO_SIZE];
+	int r;
+
+	if (dir < 0)
+		return means_gone(errno) ? 0 : -1;
+	for (;;) {
+		ssize_t n = getdents64(dir, account->threads, sizeof(account->threads));
+		if (n < 0)
+			return means_gone(errno) ? 0 : -1;
+		if (n == 0)
+			return 0;
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(account->threads + at);
+			at += entry->d_reclen;
+			if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+				continue;
+			snprintf(who, sizeof(who), "%.20s/task/%.20s", pid, entry->d_name);
+			r = visit(account, who, data);
+			if (r != 0)
+				return r;
+		}
+	}
 }
 
-/* One line of smaps: begins a mapping, or adds to the one begun. */
-static void add_line(const struct account *account, const char *line, bool *counts, uint64_t *kib)
-{
-	const char *number = NULL;
+/* A search for a thread that has memory. */
+struct living {
+	struct account_status status; /* of it */
+	char who[WHO_SIZE];           /* it */
+	bool missed;                  /* a thread was gone before it was looked at */
+};
 
-	if (strncmp(line, "Pss:", 4) == 0)
-		number = line + 4;
-	else if (strncmp(line, "SwapPss:", 8) == 0)
-		number = line + 8;
-	else if ((line[0] >= '0' && line[0] <= '9') || (line[0] >= 'a' && line[0] <= 'f'))
-		*counts = mapping_counts(account, line);
-	if (number && *counts)
-		*kib += parse_number(&number);
+static int living_visit(struct account *account, const char *who, void *data)
+{
+	struct living *living = data;
+	int r = read_status(account, who, &living->status);
+
+	if (r == 0)
+		living->missed = true;
+	if (r <= 0 || !living->status.memory)
+		return r < 0 ? -1 : 0;
+	strcpy(living->who, who);
+	return 1;
+}
+
+/*
+ * After its first thread has ended, a process shows its memory only in the
+ * others. They may hand it on to each other faster than they are looked at;
+ * when all of them are seen ended, twice, the process is ending. 1 when one was
+ * found, 0 when not, -1 with errno.
+ */
+static int find_living(struct account *account, const char *pid, struct living *living)
+{
+	for (int attempt = 0, ended = 0; attempt < THREAD_ATTEMPTS; attempt++) {
+		living->missed = false;
+		int r = threads_visit(account, pid, living_visit, living);
+		if (r != 0)
+			return r;
+		ended = living->missed ? 0 : ended + 1;
+		if (ended == 2)
+			return 0;
+	}
+	account->hiding = true;
+	return 0;
+}
+
+static int vfork_visit(struct account *account, const char *who, void *data)
+{
+	struct account_status status;
+	ssize_t n = read_of(account, who, "syscall");
+
+	/* Absent from kernels without tracing: then no memory is known to be shared. */
+	if (n < 0)
+		return means_gone(errno) || means_refused(errno) ? 0 : -1;
+	if (!account_parse_vfork(account->text))
+		return 0;
+	int r = read_status(account, who, &status);
+	if (r > 0 && status.blocked)
+		++*(int *)data;
+	return r < 0 ? -1 : 0;
+}
+
+/* The entry of this parent, made when there is none; NULL when there are too many. */
+static struct account_parent *parent_find(struct account *account, uint64_t pid)
+{
+	struct account_parent *end = account->parents + account->parent_count;
+
+	for (struct account_parent *parent = account->parents; parent < end; parent++)
+		if (parent->pid == pid)
+			return parent;
+	if (account->parent_count == ACCOUNT_TRACKED)
+		return NULL;
+	account->parent_count++;
+	*end = (struct account_parent){ .pid = pid };
+	return end;
+}
+
+/*
+ * Between vfork and exec two processes have one memory, and each shows the
+ * whole of it. Nothing tells that two are one, and sizes can be made equal; but
+ * a thread that waits in vfork has exactly one such child. So for each of them
+ * one child of the same size counts with what it has more. This is looked at
+ * right after the child's status and before its shares, which take
+ * milliseconds, and the status again when the parent does not wait: the child
+ * may just have executed its program. 1 with the memory that is the parent's
+ * in *kib, 0 when there is none or the process is gone, or -1.
+ */
+static int find_borrowed(struct account *account, const char *who, struct account_status *status, uint64_t *kib)
+{
+	struct account_status parent_status;
+	char pid[24];
+	int waiting = 0, r;
+
+	snprintf(pid, sizeof(pid), "%llu", (unsigned long long)status->parent);
+	r = read_status(account, pid, &parent_status);
+	if (r <= 0 || !parent_status.memory || parent_status.size != status->size)
+		return r < 0 ? -1 : 0;
+	struct account_parent *parent = parent_find(account, status->parent);
+	if (!parent)
+		return 0;
+	if (threads_visit(account, pid, vfork_visit, &waiting) < 0)
+		return -1;
+	if (waiting > parent->children) {
+		parent->children++;
+		*kib = parent_status.resident + parent_status.tables + parent_status.huge;
+		return 1;
+	}
+	r = read_status(account, who, status);
+	if (r == 0)
+		status->memory = false;
+	return r < 0 ? -1 : 0;
 }
 
 /*
  * The sum of Pss and SwapPss of the mappings that are not files of the work
- * tmpfs. False when the process is gone or may not be looked into.
+ * tmpfs. 1, 0 when the process is gone or may not be looked into, or -1.
  */
-static bool add_mappings(struct account *account, const char *pid, uint64_t *kib)
+static int add_mappings(struct account *account, const char *who, uint64_t *kib)
 {
-	_cleanup_close_ int fd = open_of(account, pid, "smaps");
+	_cleanup_close_ int fd = open_of(account, who, "smaps", 0);
+	struct account_shares shares = { .leave = account->work_dev, .counts = true };
 	size_t used = 0;
-	bool counts = true, tail = false;
+	bool tail = false;
 
 	if (fd < 0)
-		return false;
+		return means_gone(errno) || means_refused(errno) ? 0 : -1;
 	for (;;) {
 		ssize_t n = read(fd, account->text + used, sizeof(account->text) - 1 - used);
-		if (n <= 0)
-			return n == 0;
+		if (n < 0)
+			return means_gone(errno) || means_refused(errno) ? 0 : -1;
+		if (n == 0)
+			break;
 		used += (size_t)n;
 		account->text[used] = '\0';
 		char *line = account->text, *end;
 		for (; (end = strchr(line, '\n')); line = end + 1) {
 			*end = '\0';
 			if (!tail)
-				add_line(account, line, &counts, kib);
+				account_parse_smaps(line, &shares);
 			tail = false;
 		}
 		used -= (size_t)(line - account->text);
@@ -168,40 +290,72 @@ static bool add_mappings(struct account *account, const char *pid, uint64_t *kib
 		/* A line longer than the buffer has a long name at its end: what counts is at its beginning. */
 		if (used == sizeof(account->text) - 1) {
 			if (!tail)
-				add_line(account, account->text, &counts, kib);
+				account_parse_smaps(account->text, &shares);
 			tail = true;
 			used = 0;
 		}
 	}
+	*kib = shares.kib;
+	return 1;
 }
 
-static void add_memory(struct account *account, const char *pid, enum pass pass, struct sums *sums)
+/* The sum of Pss and SwapPss; 1, 0 when the process is gone or may not be looked into, or -1. */
+static int add_shares(struct account *account, const char *who, uint64_t *kib, struct sums *sums)
 {
-	/* The kernel escapes newlines in the name on the first line, so a line's beginning is the kernel's own. */
-	if (read_of(account, pid, "status") <= 0)
-		return;
-	uint64_t resident = line_number(account->text, "\nVmRSS:") + line_number(account->text, "\nVmSwap:");
-	uint64_t tables = line_number(account->text, "\nVmPTE:");
-	uint64_t huge = line_number(account->text, "\nHugetlbPages:");
-	sums->threads += line_number(account->text, "\nThreads:");
-	sums->processes++;
+	ssize_t n = read_of(account, who, "smaps_rollup");
 
-	if (pass != PASS_RESIDENT && resident > 0) {
-		uint64_t kib = 0;
-		/* Where the kernel refuses to show the shares (a process that made itself undumpable), the bound
-		 * stands. */
-		if (pass == PASS_MAPPINGS) {
-			if (add_mappings(account, pid, &kib))
-				resident = kib;
-		} else if (read_of(account, pid, "smaps_rollup") > 0) {
-			resident = line_number(account->text, "\nPss:") + line_number(account->text, "\nSwapPss:");
-			/* Absent before 5.4: then anything may be. */
-			sums->shared += 1024 * (strstr(account->text, "\nPss_Shmem:")
-							? line_number(account->text, "\nPss_Shmem:")
-							: resident);
+	if (n < 0 && !means_gone(errno) && !means_refused(errno))
+		return -1;
+	if (n <= 0)
+		return 0;
+	*kib = account_parse_line(account->text, "\nPss:") + account_parse_line(account->text, "\nSwapPss:");
+	/* Absent before 5.4: then anything may be. */
+	sums->shared +=
+		1024 *
+		(strstr(account->text, "\nPss_Shmem:") ? account_parse_line(account->text, "\nPss_Shmem:") : *kib);
+	return 1;
+}
+
+static int add_memory(struct account *account, const char *pid, enum pass pass, struct sums *sums)
+{
+	struct account_status status;
+	struct living living;
+	const char *who = pid;
+	uint64_t borrowed = 0;
+	int r = read_status(account, pid, &status);
+
+	if (r <= 0)
+		return r;
+	sums->threads += status.threads;
+	sums->processes++;
+	if (!status.memory && status.threads > 1) {
+		r = find_living(account, pid, &living);
+		if (r < 0)
+			return -1;
+		if (r > 0) {
+			status = living.status;
+			who = living.who;
 		}
 	}
-	sums->memory += 1024 * (resident + tables + huge);
+	if (!status.memory)
+		return 0;
+
+	if (pass != PASS_RESIDENT) {
+		r = find_borrowed(account, who, &status, &borrowed);
+		if (r < 0)
+			return -1;
+		/* Where the kernel refuses to show the shares (a process that made itself undumpable), the bound
+		 * stands. */
+		if (r == 0 && status.memory)
+			r = pass == PASS_MAPPINGS ? add_mappings(account, who, &status.resident)
+						  : add_shares(account, who, &status.resident, sums);
+		if (r < 0)
+			return -1;
+	}
+	uint64_t kib = status.resident + status.tables + status.huge;
+	if (status.memory && kib > borrowed)
+		sums->memory += 1024 * (kib - borrowed);
+	return 0;
 }
 
 /* The two lists of processes, walked side by side: both are in the order of pids, as the kernel lists them. */
@@ -254,32 +408,19 @@ static void walk_end(struct account *account, struct walk *walk)
 	}
 }
 
-/*
- * PID (NAME) STATE …: utime to cstime are fields 14 to 17, the start 22. The
- * name may hold anything, so the last parenthesis counts.
- */
-static void add_cpu(struct account *account, const char *pid, struct walk *walk, struct sums *sums)
+static int add_cpu(struct account *account, const char *pid, struct walk *walk, struct sums *sums)
 {
 	struct account_process process = { 0 };
-	uint64_t field[23] = { 0 };
+	ssize_t n = read_of(account, pid, "stat");
 
-	if (read_of(account, pid, "stat") <= 0)
-		return;
-	const char *at = strrchr(account->text, ')');
-	for (int i = 3; at && i <= 22; i++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return;
-		at++;
-		if (i >= 14)
-			field[i] = parse_number(&at);
-	}
-	process.pid = parse_number(&pid);
-	process.start = field[22];
-	process.waited = field[16] + field[17];
-	process.ticks = field[14] + field[15] + process.waited;
+	if (n < 0 && !means_gone(errno))
+		return -1;
+	if (n <= 0 || !account_parse_stat(account->text, &process))
+		return 0;
+	process.pid = account_parse_number(&pid);
 	sums->ticks += process.ticks;
 	walk_to(walk, &process);
+	return 0;
 }
 
 static int sum(struct account *account, enum pass pass, struct sums *sums)
@@ -291,6 +432,7 @@ static int sum(struct account *account, enum pass pass, struct sums *sums)
 	};
 
 	memset(sums, 0, sizeof(*sums));
+	account->parent_count = 0;
 	if (lseek(account->proc_fd, 0, SEEK_SET) < 0)
 		return -1;
 	for (;;) {
@@ -306,9 +448,10 @@ static int sum(struct account *account, enum pass pass, struct sums *sums)
 			at += entry->d_reclen;
 			if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 				continue;
-			add_memory(account, entry->d_name, pass, sums);
-			if (pass == PASS_RESIDENT)
-				add_cpu(account, entry->d_name, &walk, sums);
+			if (add_memory(account, entry->d_name, pass, sums) < 0)
+				return -1;
+			if (pass == PASS_RESIDENT && add_cpu(account, entry->d_name, &walk, sums) < 0)
+				return -1;
 		}
 	}
 	if (pass == PASS_RESIDENT)
@@ -316,15 +459,19 @@ static int sum(struct account *account, enum pass pass, struct sums *sums)
 	return 0;
 }
 
-static uint64_t tmpfs_used(const struct account *account)
+static int add_tmpfs(const struct account *account, uint64_t *files)
 {
 	struct statfs fs;
 
-	if (account->work_fd < 0 || fstatfs(account->work_fd, &fs) < 0)
+	*files = 0;
+	if (account->work_fd < 0)
 		return 0;
+	if (fstatfs(account->work_fd, &fs) < 0)
+		return -1;
 	/* An empty file is no block, but an inode and a name in the kernel's memory. */
-	return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize +
-	       (uint64_t)(fs.f_files - fs.f_ffree) * FILE_COST;
+	*files = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize +
+		 (uint64_t)(fs.f_files - fs.f_ffree) * FILE_COST;
+	return 0;
 }
 
 /*
@@ -332,39 +479,77 @@ static uint64_t tmpfs_used(const struct account *account)
  * tells cheaply how much it is, so each counts as full. A program's first few
  * are free. Sockets closed with data on its way are still counted here.
  */
-static uint64_t sockets_used(struct account *account)
+static int add_sockets(struct account *account, uint64_t *sockets)
 {
 	static const char key[] = "sockets: used ";
 	const char *at = account->text + sizeof(key) - 1;
-	uint64_t count;
+	ssize_t n = read_of(account, "1", "net/sockstat");
 
-	if (read_of(account, "1", "net/sockstat") <= 0 || strncmp(account->text, key, sizeof(key) - 1) != 0)
+	*sockets = 0;
+	if (n < 0 && !means_gone(errno))
+		return -1;
+	if (n <= 0 || strncmp(account->text, key, sizeof(key) - 1) != 0)
 		return 0;
-	count = parse_number(&at);
-	return count > FREE_SOCKETS ? (count - FREE_SOCKETS) * NETNS_SOCKET_MAX : 0;
+	uint64_t count = account_parse_number(&at);
+	if (count > FREE_SOCKETS)
+		*sockets = (count - FREE_SOCKETS) * NETNS_SOCKET_MAX;
+	return 0;
+}
+
+/* What belongs to no process: files, and in *all what waits in sockets as well. */
+static int sum_rest(struct account *account, uint64_t *files, uint64_t *all)
+{
+	uint64_t sockets;
+
+	if (add_tmpfs(account, files) < 0 || add_sockets(account, &sockets) < 0)
+		return -1;
+	*all = *files + sockets;
+	return 0;
+}
+
+/* Each page once. */
+static int sum_exact(struct account *account, uint64_t *memory)
+{
+	struct sums exact;
+	uint64_t files, rest;
+
+	if (sum_rest(account, &files, &rest) < 0 || sum(account, PASS_SHARES, &exact) < 0)
+		return -1;
+	*memory = exact.memory + rest;
+	/* Only a sum that hangs on what may have been counted twice is worth the third look. */
+	uint64_t twice = exact.shared < files ? exact.shared : files;
+	if (*memory > account->limit && *memory - twice <= account->limit) {
+		if (sum(account, PASS_MAPPINGS, &exact) < 0)
+			return -1;
+		*memory = exact.memory + rest;
+	}
+	return 0;
 }
 
 int account_sample(struct account *account, struct account_usage *usage)
 {
-	struct sums sums, exact;
+	const struct timespec moment = { .tv_nsec = CONFIRM_NSEC };
+	struct sums sums;
+	uint64_t files, rest, memory, again;
 
-	if (sum(account, PASS_RESIDENT, &sums) < 0)
+	account->hiding = false;
+	if (sum(account, PASS_RESIDENT, &sums) < 0 || sum_rest(account, &files, &rest) < 0)
 		return -1;
-	uint64_t files = tmpfs_used(account);
-	uint64_t sockets = sockets_used(account);
-	uint64_t memory = sums.memory + files + sockets;
+	memory = sums.memory + rest;
 	if (memory > account->limit) {
-		if (sum(account, PASS_SHARES, &exact) < 0)
+		if (sum_exact(account, &memory) < 0)
 			return -1;
-		memory = exact.memory + files + sockets;
-		/* Only a sum that hangs on what may have been counted twice is worth the third look. */
-		uint64_t twice = exact.shared < files ? exact.shared : files;
-		if (memory > account->limit && memory - twice <= account->limit) {
-			if (sum(account, PASS_MAPPINGS, &exact) < 0)
+		/* A process may exec or end between two looks of one sample; it does not do so in each of two. */
+		if (memory > account->limit) {
+			nanosleep(&moment, NULL);
+			if (sum_exact(account, &again) < 0)
 				return -1;
-			memory = exact.memory + files + sockets;
+			memory = again < memory ? again : memory;
 		}
 	}
+	account->hidden = account->hiding ? account->hidden + 1 : 0;
+	if (account->hidden >= HIDDEN_SAMPLES && memory <= account->limit && account->limit < UINT64_MAX)
+		memory = account->limit + 1;
 
 	uint64_t cpu = (sums.ticks + account->lost_ticks) * account->tick_usec;
 	if (cpu > account->cpu_usec)

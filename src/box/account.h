@@ -11,24 +11,28 @@
  * Adding up resident pages counts shared ones several times, so the cheap sum
  * is an upper bound. It decides nothing by itself: above the limit, the
  * proportional shares are read, and mapped files of the box's tmpfs are counted
- * once.
+ * once. A sum above the limit is confirmed by another.
+ *
+ * Memory that pages of no process show (segments, anonymous shared mappings,
+ * which stay when they are unmapped in part) is not to be had in such a box:
+ * the filter "accounted" of kern/seccomp_rules.def denies it.
  */
 #pragma once
 
 #include "base/error.h"
+#include "box/account_parse.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define ACCOUNT_TRACKED 512 /* processes whose CPU time is kept when they vanish; more than a box may usually have */
 
-/* A process as the last sample saw it. */
-struct account_process {
-	uint64_t pid;    /* in the box */
-	uint64_t start;  /* since boot, in ticks: tells two users of one pid apart */
-	uint64_t ticks;  /* of CPU, its own and of its children waited for */
-	uint64_t waited; /* the second part of that */
+/* A process that waits for children to exec. */
+struct account_parent {
+	uint64_t pid; /* in the box */
+	int children; /* not counted, as they have its memory */
 };
 
 struct account {
@@ -45,8 +49,13 @@ struct account {
 	size_t tracked;       /* in seen[turn] */
 	int turn;             /* which of the two lists the last sample wrote */
 	struct account_process seen[2][ACCOUNT_TRACKED]; /* by ascending pid */
-	char entries[16384];                             /* of the directory; samples allocate nothing */
-	char text[8192];                                 /* of one file */
+	size_t parent_count;                             /* in parents */
+	struct account_parent parents[ACCOUNT_TRACKED];  /* of the pass under way */
+	bool hiding;         /* this sample found a process that shows its memory in no thread */
+	unsigned hidden;     /* so many samples in a row have */
+	char threads[4096];  /* of the directory of one process's threads */
+	char entries[16384]; /* of the directory; samples allocate nothing */
+	char text[8192];     /* of one file */
 };
 
 struct account_usage {
@@ -61,7 +70,10 @@ struct account_usage {
 /* Takes no ownership: duplicates both. proc_fd may be O_PATH; work_fd may be -1. */
 int account_open(int proc_fd, int work_fd, struct account *out, struct error *err);
 
-/* Returns 0, or -1 with errno when the box's /proc is gone or cannot be read. */
+/*
+ * Returns 0, or -1 with errno when the box's /proc cannot be read (for want of a descriptor, say): then nobody knows
+ * what the box uses, and it has to end. Above the limit it looks twice, 1 ms apart.
+ */
 int account_sample(struct account *account, struct account_usage *usage);
 
 /* Closes; an account that was never opened must have both descriptors -1. */

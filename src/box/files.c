@@ -29,6 +29,8 @@ struct walk {
 	struct file_list *list; /* being made */
 	size_t walked;          /* entries looked at */
 	bool full;              /* no more than that */
+	size_t length;          /* of path */
+	char path[4096];        /* of the directory that is being read, below the output directory */
 	struct error *err;      /* memory running out is the only error */
 };
 
@@ -49,45 +51,63 @@ static int add_entry(struct walk *walk, const char *path, const struct stat *st)
 	return 0;
 }
 
-static int walk_directory(struct walk *walk, int fd, const char *prefix, int depth);
+static int walk_directory(struct walk *walk, int fd, int depth);
 
-static int walk_entry(struct walk *walk, int dir, const char *name, const char *prefix, int depth)
+/* The entry's path is in walk->path while it is looked at. */
+static int walk_entry(struct walk *walk, int dir, const char *name, int depth)
 {
-	char path[4096];
 	struct stat st;
 	int sub;
 
-	walk->full = ++walk->walked > FILES_WALKED_MAX || walk->list->count >= FILES_LISTED_MAX;
-	/* What is too deep is left out alone; what is too much ends the walk. */
-	if (walk->full || depth > FILES_DEPTH_MAX ||
-	    snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "/" : "", name) >= (int)sizeof(path)) {
-		walk->list->cut = true;
-		return 0;
-	}
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (S_ISREG(st.st_mode))
-		return add_entry(walk, path, &st);
+		return add_entry(walk, walk->path, &st);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	sub = open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
-	return sub < 0 ? 0 : walk_directory(walk, sub, path, depth + 1);
+	if (sub >= 0)
+		return walk_directory(walk, sub, depth + 1);
+	/* The program may have closed it to us. */
+	walk->list->cut = true;
+	return 0;
+}
+
+static int walk_named(struct walk *walk, int dir, const char *name, int depth)
+{
+	size_t before = walk->length, length = strlen(name);
+	int result;
+
+	walk->full = ++walk->walked > FILES_WALKED_MAX || walk->list->count >= FILES_LISTED_MAX;
+	/* What is too deep is left out alone; what is too much ends the walk. */
+	if (walk->full || depth > FILES_DEPTH_MAX || before + length + 2 > sizeof(walk->path)) {
+		walk->list->cut = true;
+		return 0;
+	}
+	if (before > 0)
+		walk->path[walk->length++] = '/';
+	memcpy(walk->path + walk->length, name, length + 1);
+	walk->length += length;
+	result = walk_entry(walk, dir, name, depth);
+	walk->length = before;
+	return result;
 }
 
 /* Takes the descriptor. */
-static int walk_directory(struct walk *walk, int fd, const char *prefix, int depth)
+static int walk_directory(struct walk *walk, int fd, int depth)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
 
 	if (!dir) {
 		close_fd(&fd);
+		walk->list->cut = true;
 		return 0;
 	}
 	while (!walk->full && (entry = readdir(dir)) != NULL) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
-		if (walk_entry(walk, dirfd(dir), entry->d_name, prefix, depth) < 0)
+		if (walk_named(walk, dirfd(dir), entry->d_name, depth) < 0)
 			return -1;
 	}
 	return 0;
@@ -108,7 +128,7 @@ int files_list(int dir, struct file_list *list, struct error *err)
 	/* The program may have made its own directory unreadable: then there is nothing to list. */
 	if (fd < 0)
 		return 0;
-	if (walk_directory(&walk, fd, "", 0) < 0)
+	if (walk_directory(&walk, fd, 0) < 0)
 		return -1;
 	if (list->count > 0)
 		qsort(list->entries, list->count, sizeof(*list->entries), compare);
@@ -164,13 +184,12 @@ static int copy_data(int from, int to, off_t size, uint64_t *left)
 		end = lseek(from, data, SEEK_HOLE);
 		if (end < 0 || lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0)
 			return -1;
-		if ((uint64_t)(end - data) > *left) {
-			errno = EFBIG;
-			return -1;
-		}
+		/* One file of many links is as large each time; the bound is on what comes out. */
+		if ((uint64_t)(end - data) > *left)
+			return 1;
 		*left -= (uint64_t)(end - data);
 		for (at = data; at < end;) {
-			char block[65536];
+			char block[16384];
 			size_t want = end - at < (off_t)sizeof(block) ? (size_t)(end - at) : sizeof(block);
 			ssize_t n = fd_read(from, block, want);
 
@@ -182,6 +201,7 @@ static int copy_data(int from, int to, off_t size, uint64_t *left)
 	return ftruncate(to, size);
 }
 
+/* 1 when the program left a file that cannot be read, or more than the limit: its doing, and no failure of ours. */
 static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 {
 	_cleanup_close_ int from = open_beneath(dir, path, O_RDONLY);
@@ -189,12 +209,8 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	const char *name;
 	struct stat st;
 
-	if (from < 0 || fstat(from, &st) < 0)
-		return -1;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return 1;
 	parent = open_parent(to_dir, path, &name);
 	if (parent < 0)
 		return -1;
@@ -204,7 +220,10 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, st.st_mode & 0111 ? 0755 : 0644);
 	if (to < 0)
 		return -1;
-	return copy_data(from, to, st.st_size, left);
+	int copied = copy_data(from, to, st.st_size, left);
+	if (copied > 0)
+		unlinkat(parent, name, 0);
+	return copied;
 }
 
 int files_check_target(const char *to, struct error *err)
@@ -232,7 +251,7 @@ int files_check_target(const char *to, struct error *err)
 	return 0;
 }
 
-int files_copy(int dir, const struct file_list *list, const char *to, uint64_t limit, struct error *err)
+int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, struct error *err)
 {
 	_cleanup_close_ int to_dir = -1;
 	uint64_t left = limit;
@@ -242,8 +261,12 @@ int files_copy(int dir, const struct file_list *list, const char *to, uint64_t l
 	to_dir = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to_dir < 0)
 		return error_set(err, ERROR_USAGE, errno, "output: cannot open the directory \"%s\"", to);
-	for (size_t i = 0; i < list->count; i++)
-		if (copy_file(dir, list->entries[i].path, to_dir, &left) < 0)
+	for (size_t i = 0; i < list->count; i++) {
+		int copied = copy_file(dir, list->entries[i].path, to_dir, &left);
+
+		if (copied < 0)
 			return error_errno(err, "cannot copy \"%.200s\" from /sandbox/output to \"%.200s\"", list->entries[i].path, to);
+		list->cut |= copied > 0;
+	}
 	return 0;
 }

@@ -30,7 +30,7 @@ struct file_list {
 	struct arena arena;        /* owns the paths */
 	struct file_entry *entries; /* sorted by path */
 	size_t count;               /* how many */
-	bool cut;                   /* there was more than the bounds allow */
+	bool cut;                   /* there was more: beyond the bounds, or closed to us by the program */
 };
 
 int files_list(int dir, struct file_list *list, struct error *err);
@@ -39,5 +39,5 @@ void files_free(struct file_list *list);
 /* Whether files_copy() could use `to`, asked before a program runs in vain; makes nothing. ERROR_USAGE when not. */
 int files_check_target(const char *to, struct error *err);
 
-/* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay holes. */
-int files_copy(int dir, const struct file_list *list, const char *to, uint64_t limit, struct error *err);
+/* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay holes. A file that cannot be read is left out, and the list marked as cut. */
+int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, struct error *err);

@@ -30,6 +30,9 @@
 /* Where the root is built: every host has it, and what a plan binds is never below it (a project is taken before). */
 #define STAGE "/tmp"
 
+/* How long after the program's time pid 1 ends the box, if the supervisor has not. */
+enum { GRACE_USEC = 300000 };
+
 /* Scaffolding beside the new root: it is part of the old one, and goes with it in one step. */
 #define WORK    "../work"
 #define PROJECT "../project"
@@ -77,6 +80,7 @@ struct progress {
 	int join_fds[FD_MESSAGE_MAX]; /* after OP_MAPPED: v1 groups to enter */
 	size_t join_count;            /* how many */
 	int project_tree;             /* between OP_PROJECT and OP_OVERLAY */
+	int project_plain;            /* the same without translated owners, if it has some; else -1 */
 	pid_t program;                /* after OP_EXEC */
 	uint64_t at_usec;             /* when it was started: the report comes after the exec, and may be read late */
 };
@@ -119,18 +123,16 @@ static int make_root(void)
 }
 
 /* A detached tree with its flags set, attached once the root is there: the stage may hide where it came from. */
-static int take_project(const struct inside *in, const struct op *op, int *tree)
+static int take_project(const struct inside *in, const struct op *op, struct progress *progress)
 {
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+	int tree = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
-	if (in->project_tree >= 0) {
-		*tree = in->project_tree;
-		return 0;
-	}
-	*tree = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
-	if (*tree < 0)
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 		return -1;
-	return mount_setattr(*tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr));
+	progress->project_tree = in->project_tree >= 0 ? in->project_tree : tree;
+	progress->project_plain = in->project_tree >= 0 ? tree : -1;
+	return 0;
 }
 
 /* `dev/shm` is shm of the work tmpfs: the last part names it. */
@@ -145,13 +147,20 @@ static int place(const struct op *op)
 	return mount_bind(part, op->path, MOUNT_NODEV);
 }
 
-static int overlay(const struct op *op, int tree)
+static int overlay(const struct op *op, const struct progress *progress)
 {
-	if (mount_attach(tree, PROJECT) < 0)
+	static const char upper[] = WORK "/sandbox/code", work[] = WORK "/overlay";
+
+	if (mount_attach(progress->project_tree, PROJECT) < 0 || mkdir(work, 0700) < 0)
 		return -1;
-	if (mkdir(WORK "/overlay", 0700) < 0)
+	if (mount_overlay(PROJECT, upper, work, op->path) == 0)
+		return 0;
+	/* Before 5.19 an overlay takes no layer with translated owners: private files stay private there. */
+	if (errno != EINVAL || progress->project_plain < 0)
 		return -1;
-	return mount_overlay(PROJECT, WORK "/sandbox/code", WORK "/overlay", op->path);
+	if (umount2(PROJECT, MNT_DETACH) < 0 || mount_attach(progress->project_plain, PROJECT) < 0)
+		return -1;
+	return mount_overlay(PROJECT, upper, work, op->path);
 }
 
 static int copy_in(const struct inside *in, const struct op *op)
@@ -204,7 +213,6 @@ static void become_program(const struct inside *in, volatile int *errnum)
 			_exit(1);
 		}
 	}
-	signal(SIGALRM, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (chdir(in->plan->cwd) == 0)
 		execve(in->plan->argv[0], (char *const *)in->plan->argv, (char *const *)in->plan->envp);
@@ -255,7 +263,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_ISOLATE:
 		return mount_isolate();
 	case OP_PROJECT:
-		return take_project(in, op, &progress->project_tree);
+		return take_project(in, op, progress);
 	case OP_ROOT:
 		return make_root();
 	case OP_DIR:
@@ -271,7 +279,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_DEVICE:
 		if (rootfs_target(op->from, op->path) < 0)
 			return -1;
-		return mount_bind(op->from, op->path, MOUNT_NOEXEC);
+		/* Read-only is about the node, its times and owner; the device itself can be written to. */
+		return mount_bind(op->from, op->path, MOUNT_READONLY | MOUNT_NOEXEC);
 	case OP_PROC:
 		return mount_proc(op->path);
 	case OP_MASK:
@@ -281,7 +290,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_PLACE:
 		return place(op);
 	case OP_OVERLAY:
-		return overlay(op, progress->project_tree);
+		return overlay(op, progress);
 	case OP_COPY:
 		return copy_in(in, op);
 	case OP_PIVOT:
@@ -312,13 +321,6 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	return -1;
 }
 
-/* A supervisor that is stuck (its own output is not read) must not keep the program alive past its time. */
-static void on_alarm(int signal)
-{
-	(void)signal;
-	_exit(1);
-}
-
 /* The kernel's own; all zero is SIG_DFL with no flags on every architecture. */
 struct kernel_sigaction {
 	unsigned long words[4]; /* handler, flags, restorer, mask */
@@ -331,24 +333,49 @@ static void reset_signals(void)
 	/* Not signal(): the C library hides 32 and 33 as its own, and whoever is started by its posix_spawn() has them ignored. */
 	for (int i = 1; i < NSIG; i++)
 		syscall(SYS_rt_sigaction, i, &(struct kernel_sigaction){ 0 }, NULL, sizeof(uint64_t));
+	/* Blocked it stays pending, though its default is to be ignored: await_end() takes it. */
 	sigemptyset(&none);
+	sigaddset(&none, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void reap(const struct inside *in, pid_t program)
+/*
+ * Reaps until the program itself has ended. There is no handler: one would let
+ * the program, which has our uid, end its box by a signal to pid 1. A supervisor
+ * that is stopped, or stuck because its own output is not read, must not keep
+ * the program alive past its time: a little after it, everything ends here.
+ */
+static int await_end(pid_t program, uint64_t until_usec)
 {
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		int status = 0;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+		uint64_t now = clock_usec();
+		struct timespec left;
+
+		if (pid == program)
+			return status;
+		if (pid > 0)
+			continue;
+		if (pid < 0 || now >= until_usec)
+			_exit(1);
+		left.tv_sec = (time_t)((until_usec - now) / 1000000);
+		left.tv_nsec = (long)((until_usec - now) % 1000000) * 1000;
+		sigtimedwait(&child, NULL, &left);
+	}
+}
+
+static _Noreturn void reap(const struct inside *in, const struct progress *progress)
+{
+	uint64_t until = progress->at_usec + (uint64_t)(in->plan->limits->timeout * 1e6) + GRACE_USEC;
+	int status = await_end(progress->program, until);
 	struct report ended = { .kind = REPORT_ENDED };
 	struct rusage usage;
-	int status;
 
-	for (;;) {
-		pid_t pid = waitpid(-1, &status, 0);
-
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid == program || pid < 0)
-			break;
-	}
 	ended.at_usec = clock_usec();
 	getrusage(RUSAGE_CHILDREN, &usage);
 	ended.status = status;
@@ -362,7 +389,7 @@ static _Noreturn void reap(const struct inside *in, pid_t program)
 
 _Noreturn void inside_run(const struct inside *in)
 {
-	struct progress progress = { .project_tree = -1 };
+	struct progress progress = { .project_tree = -1, .project_plain = -1 };
 	int seen[OP_KINDS] = { 0 };
 
 	reset_signals();
@@ -384,8 +411,6 @@ _Noreturn void inside_run(const struct inside *in)
 			_exit(1);
 		}
 	}
-	signal(SIGALRM, on_alarm);
-	alarm((unsigned)in->plan->limits->timeout + 2);
 	report(in, (struct report){ .kind = REPORT_STARTED, .at_usec = progress.at_usec });
-	reap(in, progress.program);
+	reap(in, &progress);
 }

@@ -18,7 +18,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* How long the kernel gets to end a killed box before that is an error. */
@@ -294,8 +293,7 @@ static int reap(struct box *box, struct error *err)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return error_set(err, ERROR_FAILED, 0, "the box did not end within %d s of being killed", END_MSEC / 1000);
-	while (waitpid(box->pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
+	clone_wait(box->pid, NULL);
 	box->pid = 0;
 	return 0;
 }
@@ -304,9 +302,10 @@ int launch_end(struct box *box, struct error *err)
 {
 	int result = 0;
 
-	launch_kill(box);
-	if (box->pid > 0)
+	if (box->pid > 0) {
+		launch_kill(box);
 		result = reap(box, err);
+	}
 	if (box->group && result == 0)
 		result = cgroup_remove(box->group, err);
 	cgroup_free(box->group);

@@ -65,8 +65,13 @@ static int choose_layers(const struct spec *spec, const struct probe *probe, str
 	plan->range = probe->range;
 	/* Ordinary users mostly have no group of their own: the supervisor counts for them. Root always could have one. */
 	plan->accounted = !plan->group;
-	if (!plan->group && probe->range)
-		return need(spec, LAYER_CGROUP, false, &use, probe->cgroup.why, err);
+	if (!plan->group && probe->range && need(spec, LAYER_CGROUP, false, &use, probe->cgroup.why, err) < 0)
+		return -1;
+	/* The default may go unenforced, and the result says so; a limit that somebody asked for may not. */
+	if (spec->cpus_given && !spec->weaker[LAYER_CGROUP] && (!plan->group || probe->cgroup.where[CGROUP_CPU] < 0))
+		return error_set(err, ERROR_LAYER, 0,
+				 "this host cannot limit CPU (--cpus): %s; or leave --cpus out, or accept that with --allow-weaker cgroup",
+				 plan->group ? "the control group has no cpu controller" : probe->cgroup.why);
 	return 0;
 }
 
@@ -140,8 +145,14 @@ static void plan_dev(struct builder *b)
 
 	add(b, (struct op){ .kind = OP_DIR, .path = "dev", .mode = 0755 });
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		/* Mapped shared and writable it is memory that no process shows; where only those are counted it can be read. */
+		bool hides = b->plan->accounted && strcmp(devices[i], "/dev/zero") == 0;
+
+		if (hides && !b->plan->landlock)
+			continue;
 		add(b, (struct op){ .kind = OP_DEVICE, .from = devices[i], .path = devices[i] + 1 });
-		add_rule(b, devices[i], LANDLOCK_DEVICE);
+		if (!hides)
+			add_rule(b, devices[i], LANDLOCK_DEVICE);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		add(b, (struct op){ .kind = OP_LINK, .path = links[i][0], .from = links[i][1] });
@@ -153,7 +164,8 @@ static void plan_proc(struct builder *b)
 	static const char *const masks[] = {
 		"proc/kcore",      "proc/keys",          "proc/timer_list",    "proc/sched_debug", "proc/kallsyms",
 		"proc/modules",    "proc/sysrq-trigger", "proc/latency_stats", "proc/config.gz",   "proc/cmdline",
-		"proc/partitions", "proc/diskstats",     "proc/acpi",          "proc/asound",      "proc/scsi",
+		"proc/partitions", "proc/diskstats",     "proc/locks",         "proc/consoles",    "proc/fs",
+		"proc/bus",            "proc/acpi",          "proc/asound",      "proc/scsi",
 	};
 
 	add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });

@@ -1,5 +1,6 @@
 #include "box/result.h"
 
+#include "base/own.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -34,10 +35,33 @@ struct result *result_new(const struct spec *spec)
 		return NULL;
 	gettimeofday(&result->time, NULL);
 	make_id(result->id, &result->time);
-	result->runtime = spec->runtime;
 	result->limits = spec->limits;
 	output_init(&result->outputs[0]);
 	output_init(&result->outputs[1]);
+	result->runtime = spec->runtime;
+	if (spec->runtime) {
+		result->file = arena_printf(&result->arena, "/sandbox/code/%s",
+					    spec->name ? spec->name : spec->runtime->file);
+		if (!result->file) {
+			result_free(result);
+			return NULL;
+		}
+	}
+	return result;
+}
+
+struct result *result_refused(const struct spec *spec, const struct error *err)
+{
+	struct spec nothing;
+	struct result *result;
+
+	spec_init(&nothing);
+	result = result_new(spec ? spec : &nothing);
+	if (!result)
+		return NULL;
+	result->verdict.status = STATUS_ERROR;
+	result->verdict.failure = *err;
+	result_explain(result);
 	return result;
 }
 
@@ -68,6 +92,13 @@ const char *status_name(enum status status)
 	return names[status];
 }
 
+int result_signal(const struct result *result)
+{
+	const struct verdict *v = &result->verdict;
+
+	return v->status == STATUS_FAILED && WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0;
+}
+
 int result_exit_code(const struct result *result)
 {
 	const struct verdict *v = &result->verdict;
@@ -80,69 +111,70 @@ int result_exit_code(const struct result *result)
 	case STATUS_TIMEOUT:
 		return 124;
 	case STATUS_ERROR:
-		return 125;
+		return v->failure.kind == ERROR_USAGE ? 2 : v->failure.kind == ERROR_LANGUAGE ? 127 : 125;
 	default:
 		return 128 + SIGKILL;
 	}
 }
 
-/* Python says "SyntaxError: details", Bash "main.sh: line 1: syntax error near …": what follows the mark, or from it on, is the detail. */
-static const char *syntax_detail(const struct runtime *runtime, const char *line)
-{
-	for (size_t i = 0; i < sizeof(runtime->syntax_marks) / sizeof(runtime->syntax_marks[0]) && runtime->syntax_marks[i]; i++) {
-		const char *mark = runtime->syntax_marks[i];
-		const char *at = strstr(line, mark);
-		size_t length = strlen(mark);
+enum {
+	ERRORS_MAX = 1 << 20 /* bytes of stderr that are looked at for a syntax error; Node quotes whole lines of code */
+};
 
-		if (!at)
-			continue;
-		if (mark[length - 1] != ' ')
-			return line;
-		if (at == line)
-			return line + length;
-	}
-	return NULL;
+static bool syntax_detail(const struct result *result, char *detail, size_t size)
+{
+	const struct verdict *v = &result->verdict;
+	const struct output *errors = &result->outputs[1];
+	struct syntax_input input = { .file = result->file, .printed = result->outputs[0].bytes > 0 };
+	_cleanup_free_ char *text = NULL;
+	long n;
+
+	if (!WIFEXITED(v->wait_status) || errors->bytes == 0 || errors->bytes > ERRORS_MAX)
+		return false;
+	text = malloc(errors->bytes + 1);
+	n = text ? output_read(errors, text, errors->bytes, 0) : -1;
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	input.errors = text;
+	input.exit_code = WEXITSTATUS(v->wait_status);
+	return result->runtime->syntax(&input, detail, size);
 }
 
-/* Node prints its version after the error; the error itself is the line that has a mark. */
-static void failure_line(const struct output *errors, const struct runtime *runtime, char *line, size_t size)
+/* The last line, but for Node, which prints its version after the error. */
+static void failure_line(const struct output *errors, char *line, size_t size)
 {
 	char block[4096], *rest = block, *part;
-	const char *before = "";
-	long n = output_read(errors, block, sizeof(block) - 1, errors->bytes > sizeof(block) - 1 ? errors->bytes - sizeof(block) + 1 : 0);
+	long n;
 
 	output_last_line(errors, line, size);
-	if (n <= 0 || syntax_detail(runtime, line))
+	if (strncmp(line, "Node.js v", 9) != 0)
+		return;
+	n = output_read(errors, block, sizeof(block) - 1,
+			errors->bytes > sizeof(block) - 1 ? errors->bytes - sizeof(block) + 1 : 0);
+	if (n <= 0)
 		return;
 	block[n] = '\0';
-	if (strncmp(line, "Node.js v", 9) != 0) {
-		/* Bash quotes the line in question after "main.sh: line 1: syntax error near …". */
-		for (; (part = strsep(&rest, "\n")) != NULL; before = part)
-			if (strcmp(part, line) == 0 && syntax_detail(runtime, before) == before)
-				snprintf(line, size, "%s", before);
-	} else {
-		while ((part = strsep(&rest, "\n")) != NULL)
-			/* "TypeError: x is not a function", "Error: boom", "Uncaught 'x'" */
-			if (*part && *part != ' ' && (strstr(part, "Error: ") || strncmp(part, "Uncaught", 8) == 0))
-				snprintf(line, size, "%s", part);
-	}
+	while ((part = strsep(&rest, "\n")) != NULL)
+		/* "TypeError: x is not a function", "Error: boom", "Uncaught 'x'" */
+		if (*part && *part != ' ' && (strstr(part, "Error: ") || strncmp(part, "Uncaught", 8) == 0))
+			snprintf(line, size, "%s", part);
 }
 
 static void explain_failed(struct result *result)
 {
 	const struct verdict *v = &result->verdict;
+	int number = result_signal(result);
 	char line[384];
-	const char *detail;
 
-	failure_line(&result->outputs[1], result->runtime, line, sizeof(line));
-	detail = line[0] ? syntax_detail(result->runtime, line) : NULL;
-	if (detail)
-		snprintf(result->message, sizeof(result->message), "%s syntax error: %s", result->runtime->display, detail);
+	failure_line(&result->outputs[1], line, sizeof(line));
+	if (syntax_detail(result, line, sizeof(line)))
+		snprintf(result->message, sizeof(result->message), "%s syntax error: %s", result->runtime->display, line);
 	else if (line[0])
 		snprintf(result->message, sizeof(result->message), "Execution failed: %s", line);
-	else if (WIFSIGNALED(v->wait_status))
-		snprintf(result->message, sizeof(result->message), "Execution failed: ended by signal %s (%s)",
-			 sigabbrev_np(WTERMSIG(v->wait_status)) ?: "unknown", sigdescr_np(WTERMSIG(v->wait_status)) ?: "unknown");
+	else if (number)
+		snprintf(result->message, sizeof(result->message), "Execution failed: ended by signal SIG%s (%s)",
+			 sigabbrev_np(number) ?: "?", sigdescr_np(number) ?: "unknown");
 	else
 		snprintf(result->message, sizeof(result->message), "Execution failed: exit code %d", WEXITSTATUS(v->wait_status));
 }
@@ -151,7 +183,7 @@ void result_explain(struct result *result)
 {
 	const struct verdict *v = &result->verdict;
 	bool cpu = v->limit && strcmp(v->limit, "cpu_time") == 0;
-	char size[TEXT_SIZE_MAX];
+	char size[TEXT_SIZE_MAX], number[TEXT_NUMBER_MAX];
 
 	switch (v->status) {
 	case STATUS_OK:
@@ -161,8 +193,8 @@ void result_explain(struct result *result)
 		explain_failed(result);
 		break;
 	case STATUS_TIMEOUT:
-		snprintf(result->message, sizeof(result->message), "Code execution timed out after %gs%s",
-			 cpu ? result->limits.cpu_time : result->limits.timeout, cpu ? " of CPU time" : "");
+		snprintf(result->message, sizeof(result->message), "Code execution timed out after %ss%s",
+			 text_number_format(cpu ? result->limits.cpu_time : result->limits.timeout, number), cpu ? " of CPU time" : "");
 		break;
 	case STATUS_OUT_OF_MEMORY:
 		snprintf(result->message, sizeof(result->message), "Memory limit of %s exceeded",
@@ -172,7 +204,8 @@ void result_explain(struct result *result)
 		snprintf(result->message, sizeof(result->message), "Output limit of %s exceeded", text_size_format(OUTPUT_SPOOL_MAX, size));
 		break;
 	case STATUS_KILLED:
-		snprintf(result->message, sizeof(result->message), "Execution was cancelled");
+		snprintf(result->message, sizeof(result->message), "%s",
+			 v->cancelled ? "Execution was cancelled" : "The box was ended from outside");
 		break;
 	case STATUS_ERROR:
 		snprintf(result->message, sizeof(result->message), "%.*s", (int)sizeof(result->message) - 1, v->failure.text);

@@ -12,8 +12,9 @@
 struct result {
 	char id[27];                    /* sortable by time */
 	struct timeval time;            /* when it began */
-	const struct runtime *runtime;  /* the language */
-	struct limits limits;           /* those in force */
+	const struct runtime *runtime;  /* the language; NULL: not known */
+	const char *file;               /* the code file's path in the box, or NULL */
+	struct limits limits;           /* those in force; cpus 0: not limited */
 	struct verdict verdict;         /* what happened */
 	struct output outputs[2];       /* stdout and stderr */
 	struct file_list files;         /* under /sandbox/output */
@@ -27,9 +28,13 @@ struct result {
 };
 
 struct result *result_new(const struct spec *spec);
+/* Of status "error": what was asked could not be run. `spec` may be NULL. */
+struct result *result_refused(const struct spec *spec, const struct error *err);
 void result_free(struct result *result);
 
 const char *status_name(enum status status);
+/* The signal that ended the program by itself, or 0. */
+int result_signal(const struct result *result);
 /* As `emberbox run` exits. */
 int result_exit_code(const struct result *result);
 /* Fills the sentence from the verdict, the limits and stderr. */

@@ -70,9 +70,9 @@ static json_t *files_json(const struct file_list *files)
 
 static json_t *limits_json(const struct limits *limits)
 {
-	return json_pack("{s:f, s:o, s:I, s:f, s:I, s:I, s:I}", "timeout", limits->timeout, "cpu_time",
+	return json_pack("{s:f, s:o, s:I, s:o, s:I, s:I, s:I}", "timeout", limits->timeout, "cpu_time",
 			 limits->cpu_time > 0 ? json_real(limits->cpu_time) : json_null(), "memory", (json_int_t)limits->memory, "cpus",
-			 limits->cpus, "pids", (json_int_t)limits->pids, "disk", (json_int_t)limits->disk, "max_output",
+			 limits->cpus > 0 ? json_real(limits->cpus) : json_null(), "pids", (json_int_t)limits->pids, "disk", (json_int_t)limits->disk, "max_output",
 			 (json_int_t)limits->max_output);
 }
 
@@ -82,7 +82,7 @@ static json_t *meta_json(const struct result *result, bool truncated)
 	uint64_t started = v->started_usec ? v->started_usec : result->finish_usec;
 	json_t *isolation = json_array();
 	char version[64];
-	bool known = runtime_version_cached(result->runtime, version, sizeof(version));
+	bool known = result->runtime && runtime_version_cached(result->runtime, version, sizeof(version));
 
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
@@ -104,14 +104,14 @@ const char *result_json(struct result *result)
 		return result->json;
 	out = stream(&result->outputs[0], result->limits.max_output, &cut);
 	err = stream(&result->outputs[1], result->limits.max_output, &cut);
-	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s, s:o, s:n, s:[], s:o, s:o}", "id",
+	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:n, s:[], s:o, s:o}", "id",
 			 result->id, "status", status_name(v->status), "success", v->status == STATUS_OK, "exit_code",
 			 result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr", err, "stdout_bytes",
 			 (json_int_t)result->outputs[0].bytes, "stderr_bytes", (json_int_t)result->outputs[1].bytes, "truncated", cut,
 			 "execution_time", v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
 			 (double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout", v->status == STATUS_TIMEOUT,
 			 "error_message", result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
-			 result->runtime->name, "timestamp", timestamp(&result->time), "error", "outputs", "files",
+			 result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error", "outputs", "files",
 			 files_json(&result->files), "meta", meta_json(result, cut));
 	if (root)
 		result->json = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -66,19 +66,25 @@ int run_spec(const struct spec *spec, const struct supervise_io *io, struct resu
 	struct result *result;
 	int done;
 
-	if (spec_check(spec, err) < 0 || (spec->output && files_check_target(spec->output, err) < 0))
-		return -1;
 	result = result_new(spec);
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	result->begin_usec = clock_usec();
-	done = probe_host(&probe, err);
+	done = spec_check(spec, err);
+	if (done == 0 && spec->output)
+		done = files_check_target(spec->output, err);
+	if (done == 0)
+		done = probe_host(&probe, err);
 	if (done == 0)
 		done = plan_make(spec, &probe, &plan, err);
-	if (done == 0)
+	if (done == 0) {
+		if (!plan.group || probe.cgroup.where[CGROUP_CPU] < 0)
+			result->limits.cpus = 0;
 		done = execute(spec, &plan, &probe, io, result, err);
+	}
 	plan_free(&plan);
-	if (done < 0 && err->kind != ERROR_FAILED && err->kind != ERROR_LAYER) {
+	/* A request that cannot be meant is the caller's to mend; all else is a result. */
+	if (done < 0 && err->kind == ERROR_USAGE) {
 		result_free(result);
 		return -1;
 	}

@@ -53,10 +53,12 @@ static int out_of_memory(struct error *err)
 
 static int set_seconds(double *field, const char *key, const char *value, double most, struct error *err)
 {
+	char high[TEXT_NUMBER_MAX];
 	double number;
 
 	if (!text_number(value, &number) || number < 0.001 || number > most)
-		return error_usage(err, "%s: \"%.64s\" is not a number of seconds between 0.001 and %g", key, value, most);
+		return error_usage(err, "%s: \"%.64s\" is not a number of seconds between 0.001 and %s", key, value,
+				   text_number_format(most, high));
 	*field = number;
 	return 0;
 }
@@ -253,6 +255,7 @@ static int set_cpus(struct spec *spec, const char *value, struct error *err)
 	if (!text_number(value, &number) || number < 0.01 || number > 1024)
 		return error_usage(err, "cpus: \"%.64s\" is not a number of cores between 0.01 and 1024", value);
 	spec->limits.cpus = number;
+	spec->cpus_given = true;
 	return 0;
 }
 
@@ -323,8 +326,19 @@ int spec_set_input(struct spec *spec, const void *data, size_t size, struct erro
 	return spec->input ? 0 : out_of_memory(err);
 }
 
+/* Bytes that the request brings itself; what files of the host hold is known only when they are copied. */
+static uint64_t content_size(const struct spec *spec)
+{
+	uint64_t size = spec->code_size;
+
+	for (size_t i = 0; i < spec->file_count; i++)
+		size += spec->files[i].size;
+	return size;
+}
+
 int spec_check(const struct spec *spec, struct error *err)
 {
+	char room[TEXT_SIZE_MAX];
 	const char *name;
 
 	if (!spec->runtime)
@@ -333,6 +347,10 @@ int spec_check(const struct spec *spec, struct error *err)
 		return error_usage(err, "code: there is none");
 	if (!runtime_program(spec->runtime))
 		return runtime_missing(spec->runtime, err);
+	if (content_size(spec) > spec->limits.disk)
+		return error_usage(err, "disk: the code and the contents given with it are %llu bytes, more than the %s of the box; "
+					"raise --disk",
+				   (unsigned long long)content_size(spec), text_size_format(spec->limits.disk, room));
 	name = spec->name ? spec->name : spec->runtime->file;
 	for (size_t i = 0; i < spec->file_count; i++)
 		if (strncmp(spec->files[i].box, "sandbox/code/", 13) == 0 && paths_clash(spec->files[i].box + 13, name))

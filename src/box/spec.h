@@ -51,6 +51,7 @@ struct spec {
 	size_t code_size;              /* its size */
 	const char *name;              /* the code file's name in the box, NULL: the runtime's */
 	struct limits limits;          /* all of them */
+	bool cpus_given;               /* the limit on cores was asked for: a host without one refuses */
 	const char *project;           /* a directory on the host, or NULL */
 	const char *output;            /* where to copy /sandbox/output to, or NULL */
 	const void *input;             /* stdin given with the request, or NULL */

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -46,6 +47,14 @@ struct watch {
 	const char *pending;           /* input not yet written */
 	size_t pending_size;           /* how much */
 	char *input_block;             /* input on its way, BLOCK bytes */
+	char *block;                   /* output on its way, BLOCK bytes */
+};
+
+/* Large, and mostly never touched: not on the stack of a caller's thread, which may be small. */
+struct buffers {
+	struct account account;
+	char input[BLOCK];
+	char output[BLOCK];
 };
 
 static void end_box(struct watch *w, enum status status, const char *limit)
@@ -89,6 +98,9 @@ static void explain_failure(struct watch *w, const struct report *report)
 		else
 			error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO, "step %u of the launch failed, %.200s",
 				  report->index, text.data ? text.data : op_name(op->kind));
+		/* AppArmor and container runtimes let a namespace be made, and then deny what it is for. */
+		if (op->kind <= OP_PROC && (report->errnum == EPERM || report->errnum == EACCES))
+			error_hint(&err, " (emberbox doctor tells what to change)");
 	}
 	fail(w, &err);
 }
@@ -123,8 +135,16 @@ static void on_started(struct watch *w, const struct report *report)
 	w->verdict->started_usec = now;
 	if (limits->cpu_time > 0)
 		w->cpu_check_usec = now + (uint64_t)(limits->cpu_time * 1e6 / (limits->cpus > 1 ? limits->cpus : 1));
-	if (w->counting)
+	/* Before 5.19 a v2 group does not tell its peak. */
+	if (w->counting || (w->box->group && !cgroup_knows_peak(w->box->group)))
 		w->sample_usec = now;
+}
+
+static uint64_t deadline(const struct watch *w)
+{
+	if (w->verdict->started_usec)
+		return w->verdict->started_usec + (uint64_t)(w->spec->limits.timeout * 1e6);
+	return w->launch_usec + LAUNCH_USEC;
 }
 
 static void on_ended(struct watch *w, const struct report *report)
@@ -138,13 +158,19 @@ static void on_ended(struct watch *w, const struct report *report)
 	v->ended_usec = reported_time(report->at_usec);
 	v->wait_status = report->status;
 	v->status = report->status == 0 ? STATUS_OK : STATUS_FAILED;
+	/* It was in nobody's power to end it in time if we were stopped meanwhile; late it is all the same. */
+	if (v->started_usec && v->ended_usec > deadline(w)) {
+		v->status = STATUS_TIMEOUT;
+		v->limit = "timeout";
+	}
 	if (v->cpu_usec < report->cpu_usec)
 		v->cpu_usec = report->cpu_usec;
 	/* Where we count ourselves, a peak between two samples is missed; that of one process is not. */
 	if (w->counting && v->memory_peak < report->memory)
 		v->memory_peak = report->memory;
-	/* RLIMIT_CPU, the fence behind our own. */
-	if (w->spec->limits.cpu_time > 0 && WIFSIGNALED(v->wait_status) && WTERMSIG(v->wait_status) == SIGXCPU) {
+	/* RLIMIT_CPU, the fence behind our own. A program may also send itself that signal. */
+	if (w->spec->limits.cpu_time > 0 && WIFSIGNALED(v->wait_status) && WTERMSIG(v->wait_status) == SIGXCPU &&
+	    (double)v->cpu_usec >= w->spec->limits.cpu_time * 1e6) {
 		v->status = STATUS_TIMEOUT;
 		v->limit = "cpu_time";
 	}
@@ -182,8 +208,7 @@ static void on_control(struct watch *w)
 static void on_output(struct watch *w, int index)
 {
 	int *fd = &w->box->output[index];
-	char block[BLOCK];
-	ssize_t n = read(*fd, block, sizeof(block));
+	ssize_t n = read(*fd, w->block, BLOCK);
 	struct error err;
 	long fits;
 
@@ -193,14 +218,14 @@ static void on_output(struct watch *w, int index)
 		close_fd(fd);
 		return;
 	}
-	fits = output_add(&w->outputs[index], block, (size_t)n);
+	fits = output_add(&w->outputs[index], w->block, (size_t)n);
 	if (fits < 0) {
 		error_errno(&err, "cannot keep the program's output");
 		fail(w, &err);
 		return;
 	}
 	if (fits > 0 && w->io->on_output)
-		w->io->on_output(index + 1, block, (size_t)fits, w->io->userdata);
+		w->io->on_output(index + 1, w->block, (size_t)fits, w->io->userdata);
 	if (w->outputs[index].over) {
 		end_box(w, STATUS_OUTPUT_LIMIT, "output");
 		/* A program can write faster than the kernel ends it. */
@@ -256,7 +281,17 @@ static void count_usage(struct watch *w)
 			v->status = STATUS_OUT_OF_MEMORY;
 			v->limit = "memory";
 		}
-	} else if (w->counting && !w->dead && account_sample(w->account, &account) == 0) {
+	} else if (w->counting && !w->dead) {
+		struct error err;
+
+		if (account_sample(w->account, &account) < 0) {
+			/* Unless it is that the box has just ended, nobody holds its memory limit any more. */
+			if (errno != ESRCH && errno != ENOENT && !w->reported) {
+				error_errno(&err, "cannot count what the box uses");
+				fail(w, &err);
+			}
+			return;
+		}
 		memory = account.memory_now < account.memory_peak ? account.memory_peak : account.memory_now;
 		cpu = account.cpu_usec;
 		if (account.memory_now > w->spec->limits.memory)
@@ -268,20 +303,28 @@ static void count_usage(struct watch *w)
 		v->cpu_usec = cpu;
 }
 
+static void take_sample(struct watch *w)
+{
+	uint64_t memory;
+
+	if (!w->box->group)
+		count_usage(w);
+	else if (cgroup_memory_now(w->box->group, &memory) == 0 && memory > w->verdict->memory_peak)
+		w->verdict->memory_peak = memory;
+}
+
 static void on_oom(struct watch *w)
 {
 	short events;
-	uint64_t drain;
+	uint64_t count;
+	int fd = cgroup_oom_fd(w->box->group, &events);
 
-	/* An eventfd (v1) is drained; memory.events (v2) is level triggered by reading it, which counting does. */
-	if (cgroup_oom_fd(w->box->group, &events) >= 0 && (events & POLLIN))
-		(void)!read(cgroup_oom_fd(w->box->group, &events), &drain, sizeof(drain));
-	else {
-		struct cgroup_usage usage;
-
-		/* Other events, such as nearing the limit, wake us as well. */
-		if (cgroup_usage(w->box->group, &usage, NULL) == 0 && usage.oom_kills == 0)
-			return;
+	if (events & POLLIN) {
+		/* v1: an eventfd that only tells of this. */
+		(void)!read(fd, &count, sizeof(count));
+	} else if (cgroup_oom_kills(w->box->group, &count) < 0 || count == 0) {
+		/* v2: other events, such as reaching the limit and being helped by reclaim, wake us as well. */
+		return;
 	}
 	end_box(w, STATUS_OUT_OF_MEMORY, "memory");
 }
@@ -303,13 +346,6 @@ static void check_cpu(struct watch *w, uint64_t now)
 	w->cpu_check_usec = now + (uint64_t)(left > 2000 ? left : 2000);
 }
 
-static uint64_t deadline(const struct watch *w)
-{
-	if (w->verdict->started_usec)
-		return w->verdict->started_usec + (uint64_t)(w->spec->limits.timeout * 1e6);
-	return w->launch_usec + LAUNCH_USEC;
-}
-
 static void on_time(struct watch *w)
 {
 	uint64_t now = clock_usec(), expirations;
@@ -326,7 +362,7 @@ static void on_time(struct watch *w)
 		}
 	}
 	if (w->sample_usec && now >= w->sample_usec) {
-		count_usage(w);
+		take_sample(w);
 		w->sample_usec = now + SAMPLE_USEC;
 	}
 	if (w->cpu_check_usec && now >= w->cpu_check_usec)
@@ -394,17 +430,34 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 		on_input(w);
 	if (fds[WATCH_SOURCE].revents)
 		on_source(w);
-	if (fds[WATCH_CANCEL].revents)
+	if (fds[WATCH_CANCEL].revents && !w->killed && !w->reported) {
+		w->verdict->cancelled = true;
 		end_box(w, STATUS_KILLED, NULL);
+	}
 	if (fds[WATCH_TIMER].revents)
 		on_time(w);
 	if (fds[WATCH_DEATH].revents)
 		w->dead = true;
 }
 
-static bool finished(const struct watch *w)
+/*
+ * Once init is dead nothing of its namespace lives, and what was written is in
+ * the pipes. Their end is not waited for: another thread of the caller's may have
+ * forked while we made them, and its child holds copies.
+ */
+static void drain(struct watch *w)
 {
-	return w->dead && w->box->control < 0 && w->box->output[0] < 0 && w->box->output[1] < 0;
+	struct pollfd fds[WATCHES];
+
+	for (;;) {
+		fill(w, fds);
+		for (int i = 0; i < WATCHES; i++)
+			if (i != WATCH_CONTROL && i != WATCH_STDOUT && i != WATCH_STDERR)
+				fds[i].fd = -1;
+		if (poll(fds, WATCHES, 0) <= 0)
+			return;
+		dispatch(w, fds);
+	}
 }
 
 /* Nobody reported an end: the box's init was killed, by the kernel for memory, by its own alarm, or by somebody outside. */
@@ -432,20 +485,24 @@ static void explain_silence(struct watch *w)
 static void watch_loop(struct watch *w)
 {
 	struct pollfd fds[WATCHES];
+	struct error err;
 
-	while (!finished(w)) {
-		uint64_t now;
-
+	while (!w->dead) {
 		arm(w);
 		fill(w, fds);
-		if (poll(fds, WATCHES, -1) < 0 && errno != EINTR)
-			break;
+		if (poll(fds, WATCHES, -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			error_errno(&err, "cannot watch the box");
+			fail(w, &err);
+			return;
+		}
 		dispatch(w, fds);
-		now = clock_usec();
 		/* launch_end() says what is wrong with a box that will not die. */
-		if ((w->killed || w->reported) && now >= next_due(w))
-			break;
+		if ((w->killed || w->reported) && clock_usec() >= next_due(w))
+			return;
 	}
+	drain(w);
 }
 
 /* A program that closes its input must not kill us by SIGPIPE: blocked here, and taken away if it came. */
@@ -468,17 +525,16 @@ static void with_pipe_signal_held(struct watch *w, void (*loop)(struct watch *))
 void supervise_box(struct box *box, const struct spec *spec, const struct supervise_io *io, struct output outputs[2],
 		   struct verdict *verdict)
 {
-	/* Not in the watch: these are large, and mostly never touched. */
-	char input_block[BLOCK];
-	struct account account;
+	struct buffers *buffers = malloc(sizeof(*buffers));
 	struct watch w = {
 		.box = box,
 		.spec = spec,
 		.io = io,
 		.outputs = outputs,
 		.verdict = verdict,
-		.account = &account,
-		.input_block = input_block,
+		.account = buffers ? &buffers->account : NULL,
+		.input_block = buffers ? buffers->input : NULL,
+		.block = buffers ? buffers->output : NULL,
 		.launch_usec = clock_usec(),
 		.source_open = io->stdin_fd >= 0,
 		.pending = spec->input,
@@ -486,20 +542,27 @@ void supervise_box(struct box *box, const struct spec *spec, const struct superv
 	};
 	struct error err;
 
-	account.proc_fd = -1;
-	account.work_fd = -1;
 	*verdict = (struct verdict){ .status = STATUS_KILLED };
+	if (!buffers) {
+		error_set(&err, ERROR_FAILED, ENOMEM, "cannot watch the box");
+		fail(&w, &err);
+		return;
+	}
+	buffers->account.proc_fd = -1;
+	buffers->account.work_fd = -1;
 	if (!w.source_open && w.pending_size == 0)
 		close_fd(&box->input);
 	w.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w.timer < 0) {
 		error_errno(&err, "cannot make a timer");
 		fail(&w, &err);
+		free(buffers);
 		return;
 	}
 	with_pipe_signal_held(&w, watch_loop);
 	explain_silence(&w);
 	count_usage(&w);
-	account_close(&account);
+	account_close(&buffers->account);
+	free(buffers);
 	close_fd(&w.timer);
 }

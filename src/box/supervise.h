@@ -36,6 +36,7 @@ struct verdict {
 	enum status status;     /* what the program did; STATUS_ERROR: what we failed at */
 	int wait_status;        /* as waitpid() gives it; meaningless when `ended` is false */
 	bool ended;             /* the program ended by itself */
+	bool cancelled;         /* the caller ended it */
 	const char *limit;      /* the limit that ended it: "timeout", "memory"…; NULL */
 	uint64_t started_usec;  /* on the monotonic clock; 0: never */
 	uint64_t ended_usec;    /* when the program, or we, ended it */

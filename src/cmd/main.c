@@ -1,6 +1,6 @@
 /* emberbox: finds the sub-command and calls it. */
+#include "base/text.h"
 #include "cmd/cmd.h"
-#include "cmd/options.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int print_help(void)
 	     "Runs code that you do not trust in a box of its own.\n");
 	print_commands(stdout);
 	puts("\n"
-	     "  --help       this text; `emberbox COMMAND --help` for a command's options\n"
+	     "  --help       this text; `emberbox COMMAND --help` or `emberbox help COMMAND` for its options\n"
 	     "  --version    the version");
 	return cmd_flush(0);
 }
@@ -46,7 +46,7 @@ static int unknown_command(const char *name)
 
 	for (size_t i = 0; i < COMMANDS; i++)
 		names[i] = commands[i].name;
-	nearest = option_nearest(name, names);
+	nearest = text_nearest(name, names);
 	if (nearest)
 		cmd_complain("unknown command \"%s\"; did you mean %s?", name, nearest);
 	else
@@ -57,18 +57,27 @@ static int unknown_command(const char *name)
 
 /*
  * A caller may have closed 0, 1 or 2. The next open() would then land there
- * and be taken for standard output, so the gaps are filled first.
+ * and be taken for standard output, so the gaps are filled first: input is at
+ * its end, errors go nowhere, and output that somebody wants to write fails as
+ * it does when a reader has left, because losing it silently would be a lie.
  */
 static int fill_standard_fds(void)
 {
-	int fd;
+	int no_output = fcntl(STDOUT_FILENO, F_GETFD) < 0, fd, ends[2];
 
+	if (!no_output && fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDERR_FILENO, F_GETFD) >= 0)
+		return 0;
 	do
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
-	if (fd < 0)
+	if (fd < 0 || close(fd) < 0)
 		return -1;
-	return close(fd);
+	if (!no_output)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0 || dup2(ends[1], STDOUT_FILENO) < 0)
+		return -1;
+	close(ends[0]);
+	return close(ends[1]);
 }
 
 int main(int argc, char **argv)
@@ -84,6 +93,18 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		return print_help();
+	if (strcmp(argv[1], "help") == 0) {
+		/* `emberbox help run` is `emberbox run --help`. */
+		char *asked[] = { argc > 2 ? argv[2] : NULL, (char *)"--help", NULL };
+
+		if (argc == 2)
+			return print_help();
+		for (size_t i = 0; i < COMMANDS; i++) {
+			if (strcmp(asked[0], commands[i].name) == 0)
+				return commands[i].run(2, asked);
+		}
+		return unknown_command(asked[0]);
+	}
 	if (strcmp(argv[1], "--version") == 0) {
 		printf("emberbox %s\n", eb_version());
 		return cmd_flush(0);

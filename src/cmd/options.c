@@ -1,5 +1,7 @@
 #include "cmd/options.h"
 
+#include "base/text.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,57 +10,6 @@ enum {
 	NAMES_MAX = 64,
 	WORD_MAX = 63
 };
-
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-	size_t least = a < b ? a : b;
-
-	return least < c ? least : c;
-}
-
-/* Edits (insert, remove, replace) between two words, both cut at WORD_MAX. */
-static size_t word_distance(const char *a, const char *b)
-{
-	size_t row[WORD_MAX + 1];
-	size_t a_size = strnlen(a, WORD_MAX), b_size = strnlen(b, WORD_MAX);
-
-	for (size_t j = 0; j <= b_size; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_size; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= b_size; j++) {
-			size_t above = row[j];
-
-			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[b_size];
-}
-
-const char *option_nearest(const char *typed, const char *const *names)
-{
-	const char *best = NULL;
-	size_t typed_size = strlen(typed);
-	size_t best_distance = typed_size < 6 ? 3 : typed_size / 3 + 2;
-
-	if (typed_size == 0)
-		return NULL;
-	for (size_t i = 0; names[i]; i++) {
-		/* Half a name typed is a guess at the whole: `mem` means `memory`, however many letters are missing. */
-		size_t distance = typed_size >= 2 && strncmp(typed, names[i], typed_size) == 0
-					  ? 1
-					  : word_distance(typed, names[i]);
-
-		if (distance < best_distance && distance < strlen(names[i])) {
-			best = names[i];
-			best_distance = distance;
-		}
-	}
-	return best;
-}
 
 static int option_unknown(struct option_reader *reader, const char *typed, size_t size)
 {
@@ -69,7 +20,7 @@ static int option_unknown(struct option_reader *reader, const char *typed, size_
 	snprintf(word, sizeof(word), "%.*s", (int)(size < WORD_MAX ? size : WORD_MAX), typed);
 	for (size_t i = 0; reader->specs[i].id && i < NAMES_MAX; i++)
 		names[i] = reader->specs[i].name;
-	nearest = option_nearest(word, names);
+	nearest = text_nearest(word, names);
 	if (nearest)
 		snprintf(reader->message, sizeof(reader->message), "unknown option --%s; did you mean --%s?", word,
 			 nearest);

@@ -40,8 +40,5 @@ struct option_reader {
 /* The next option's id, or one of OPTION_…; value and message are in the reader. */
 int option_next(struct option_reader *reader);
 
-/* The entry of the list (ended by NULL) that is nearest to what was typed, or NULL when none is near. */
-const char *option_nearest(const char *typed, const char *const *names);
-
 /* The table as help text, one option a line. */
 void option_print(FILE *out, const struct option_spec *specs);

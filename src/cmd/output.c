@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +69,11 @@ int cmd_usage(const char *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+/* Nobody reads it: said by the exit code alone, as a program that SIGPIPE ends says it. */
 static int print_failed(void)
 {
+	if (errno == EPIPE)
+		return 128 + SIGPIPE;
 	cmd_complain("cannot write to standard output: %s", strerror(errno));
 	return EXIT_BROKEN;
 }

@@ -12,7 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,31 +82,64 @@ static const struct option_spec specs[] = {
 };
 
 struct run {
-	eb_request *request;    /* what is asked */
-	struct source source;   /* the code */
-	const char *code;       /* of -c, or NULL */
-	const char *file;       /* FILE or "-", or NULL */
-	const char *language;   /* of -l, or NULL */
-	const char *stdin_from; /* of --stdin, or NULL */
-	const char *engine;     /* of --engine, or NULL */
-	int timeout_given;      /* the option was given: the environment is not looked at */
-	int max_output_given;   /* the same */
-	int json;               /* --json */
-	int quiet;              /* --quiet */
-	int explain;            /* --explain */
-	int help;               /* --help */
+	eb_request *request;     /* what is asked */
+	struct source source;    /* the code */
+	const char *code;        /* of -c, or NULL */
+	const char *file;        /* FILE or "-", or NULL */
+	const char *language;    /* of -l, or NULL */
+	const char *project;     /* of --project, or NULL */
+	const char *stdin_from;  /* of --stdin, or NULL */
+	const char *engine;      /* of --engine or SANDBOX_TYPE, or NULL */
+	const char *engine_from; /* which of them */
+	int json;                /* --json */
+	int quiet;               /* --quiet */
+	int explain;             /* --explain */
+	int help;                /* --help */
 };
 
-static int usage(const char *message)
+static int print_json(const eb_result *result, int code)
 {
-	return cmd_usage("run", "%s", message);
+	const char *json = result ? eb_result_json(result) : NULL;
+
+	if (!json) {
+		cmd_complain("no memory for the result");
+		return EXIT_BROKEN;
+	}
+	printf("%s\n", json);
+	return cmd_flush(code);
+}
+
+/* --json promises an object whatever happens, also for a run that never was. */
+static int print_refusal(const struct run *run, const eb_error *err)
+{
+	eb_result *result;
+	int code;
+
+	if (!run->json)
+		return (int)err->code;
+	result = eb_result_of_error(run->request, err);
+	code = print_json(result, (int)err->code);
+	eb_result_free(result);
+	return code;
 }
 
 /* Says what failed before there was a result; the exit code is the error's kind. */
-static int refused(const eb_error *err)
+static int refused(const struct run *run, const eb_error *err)
 {
 	cmd_complain("%s", err->message);
-	return (int)err->code;
+	return print_refusal(run, err);
+}
+
+__attribute__((format(printf, 2, 3))) static int usage(const struct run *run, const char *format, ...)
+{
+	eb_error err = { .code = EB_BAD_REQUEST };
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err.message, sizeof(err.message), format, args);
+	va_end(args);
+	cmd_usage("run", "%s", err.message);
+	return print_refusal(run, &err);
 }
 
 static const struct option_spec *spec_of(int id)
@@ -140,13 +175,14 @@ static int take_word(struct run *run, const char *word, int after_dashes, eb_err
 	return eb_request_set(run->request, "arg", word, err);
 }
 
-static int check_engine(const char *engine, const char *named)
+/* Returns 0, or an exit code. */
+static int set_engine(struct run *run, const char *engine, const char *from)
 {
-	if (strcmp(engine, "local") == 0 || strcmp(engine, "auto") == 0)
-		return 0;
-	if (strcmp(engine, "docker") == 0)
-		return cmd_usage("run", "%s docker is not available yet; use local", named);
-	return cmd_usage("run", "%s \"%s\" is none of local, docker, auto", named, engine);
+	if (strcmp(engine, "local") != 0 && strcmp(engine, "auto") != 0 && strcmp(engine, "docker") != 0)
+		return usage(run, "%s: \"%.80s\" is none of local, docker, auto", from, engine);
+	run->engine = engine;
+	run->engine_from = from;
+	return 0;
 }
 
 /* Returns 0, or an exit code. */
@@ -157,49 +193,52 @@ static int take_option(struct run *run, int option, const char *value)
 	if (option > OPT_REQUEST_FIRST && option < OPT_REQUEST_LAST) {
 		if (option == OPT_LANGUAGE)
 			run->language = value;
-		if (option == OPT_TIMEOUT)
-			run->timeout_given = 1;
-		if (option == OPT_MAX_OUTPUT)
-			run->max_output_given = 1;
-		return eb_request_set(run->request, spec_of(option)->name, value, &err) < 0 ? refused(&err) : 0;
+		if (option == OPT_PROJECT)
+			run->project = value;
+		return eb_request_set(run->request, spec_of(option)->name, value, &err) < 0 ? refused(run, &err) : 0;
 	}
 	switch (option) {
 	case OPT_CODE:
 		if (run->code)
-			return usage("-c is given twice");
+			return usage(run, "-c is given twice");
 		if (run->file)
-			return cmd_usage("run", "the code is given twice: as \"%s\" and by -c", run->file);
+			return usage(run, "the code is given twice: as \"%s\" and by -c", run->file);
 		run->code = value;
 		return 0;
 	case OPT_NET:
 		if (strcmp(value, "none") != 0)
-			return cmd_usage("run", "--net \"%s\" is not available yet; a box has no network: --net none",
-					 value);
-		return eb_request_set(run->request, "net", value, &err) < 0 ? refused(&err) : 0;
+			return usage(run, "--net \"%s\" is not available yet; a box has no network: --net none", value);
+		return eb_request_set(run->request, "net", value, &err) < 0 ? refused(run, &err) : 0;
 	case OPT_STDIN:
 		run->stdin_from = value;
 		return 0;
 	case OPT_ENGINE:
-		run->engine = value;
-		return check_engine(value, "--engine");
+		return set_engine(run, value, "--engine");
 	case OPT_PACKAGE:
 	case OPT_PROFILE:
 	case OPT_SESSION:
-		return cmd_usage("run", "--%s is not available yet", spec_of(option)->name);
-	case OPT_COLD:
-		return 0;
+		return usage(run, "--%s is not available yet", spec_of(option)->name);
 	case OPT_EXPLAIN:
 		run->explain = 1;
-		return 0;
-	case OPT_JSON:
-		run->json = 1;
 		return 0;
 	case OPT_QUIET:
 		run->quiet = 1;
 		return 0;
 	default:
-		run->help = 1;
+		/* --cold changes nothing yet; --json and --help were seen before. */
 		return 0;
+	}
+}
+
+/* What decides how everything else is said has to be known first, also if a wrong option stands before it. */
+static void read_manner(struct run *run, int argc, char **argv)
+{
+	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
+	int option;
+
+	while ((option = option_next(&reader)) != OPTION_END) {
+		run->json |= option == OPT_JSON;
+		run->help |= option == OPT_HELP;
 	}
 }
 
@@ -207,57 +246,150 @@ static int read_arguments(struct run *run, int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
 	eb_error err = { 0 };
-	int option, code;
+	int option, code = 0;
 
-	while ((option = option_next(&reader)) != OPTION_END) {
+	while (code == 0 && (option = option_next(&reader)) != OPTION_END) {
 		if (option == OPTION_BAD)
-			return usage(reader.message);
-		if (option == OPTION_WORD) {
-			if (take_word(run, reader.value, reader.only_words, &err) < 0)
-				return refused(&err);
-			continue;
-		}
-		code = take_option(run, option, reader.value);
-		if (code != 0 || run->help)
-			return code;
+			code = usage(run, "%s", reader.message);
+		else if (option != OPTION_WORD)
+			code = take_option(run, option, reader.value);
+		else if (take_word(run, reader.value, reader.only_words, &err) < 0)
+			code = refused(run, &err);
 	}
-	return 0;
+	if (code == 0 && run->explain && run->json)
+		code = usage(run, "--explain prints a plan, not a result; it cannot be combined with --json");
+	if (code == 0 && run->engine && strcmp(run->engine, "docker") == 0)
+		code = usage(run, "%s: docker is not available yet; use local", run->engine_from);
+	return code;
 }
 
-static int set_from_environment(struct run *run, const char *variable, const char *key, const char *unit)
+/* Sizes and numbers as the options have them. Returns 0, or an exit code. */
+static int set_from_environment(struct run *run, const char *variable, const char *key)
 {
 	const char *value = getenv(variable);
-	char text[128];
+	size_t prefix = strlen(key) + 2;
+	eb_error err = { 0 };
+
+	if (!value || eb_request_set(run->request, key, value, &err) == 0)
+		return 0;
+	/* The sentence begins with the key, which nobody typed. */
+	if (strncmp(err.message, key, prefix - 2) != 0)
+		prefix = 0;
+	return usage(run, "%s: %s", variable, err.message + prefix);
+}
+
+static int set_output_from_environment(struct run *run)
+{
+	const char *value = getenv("SANDBOX_MAX_OUTPUT_KB");
+	char text[32];
 	eb_error err = { 0 };
 
 	if (!value)
 		return 0;
-	/* A unit is ours to add: a value that brings its own must not become `20kk` in the sentence. */
-	if (strlen(value) > 64 || (*unit && strspn(value, "0123456789") != strlen(value)) || !*value)
-		return cmd_usage("run", "%s: \"%.80s\" is not a number", variable, value);
-	snprintf(text, sizeof(text), "%s%s", value, unit);
-	if (eb_request_set(run->request, key, text, &err) < 0)
-		return cmd_usage("run", "%s: %s", variable, err.message);
+	snprintf(text, sizeof(text), "%.16sk", value);
+	/* The unit is ours to add: a value that brings its own must not be taken for another. */
+	if (!*value || strlen(value) > 16 || strspn(value, "0123456789") != strlen(value) ||
+	    eb_request_set(run->request, "max-output", text, &err) < 0)
+		return usage(run, "SANDBOX_MAX_OUTPUT_KB: \"%.80s\" is not a number of KiB between 1 and 16384", value);
 	return 0;
 }
 
-/* What an option did not say, the environment may. Returns 0, or an exit code. */
+/* A variable that takes one of a few words; NULL ends them. */
+static int check_word(const struct run *run, const char *variable, const char *const *words, const char *listed)
+{
+	const char *value = getenv(variable);
+
+	for (; value && *words; words++)
+		if (strcmp(value, *words) == 0)
+			return 0;
+	return value ? usage(run, "%s: \"%.80s\" is not %s", variable, value, listed) : 0;
+}
+
+/*
+ * The environment is read before the options, which then beat it; but a value
+ * that cannot be used is refused also when an option would have. Returns 0, or
+ * an exit code.
+ */
 static int read_environment(struct run *run)
 {
+	static const char *const store[] = { "always", "on_error", "never", NULL };
+	static const char *const truth[] = { "true", "false", NULL };
 	const char *engine = getenv("SANDBOX_TYPE"), *imports = getenv("SANDBOX_BLOCK_DANGEROUS_IMPORTS");
-	int code = 0;
+	const char *home = getenv("EMBERBOX_HOME");
+	int code = engine ? set_engine(run, engine, "SANDBOX_TYPE") : 0;
 
-	if (engine && !run->engine)
-		code = check_engine(engine, "SANDBOX_TYPE");
-	if (code == 0 && !run->timeout_given)
-		code = set_from_environment(run, "SANDBOX_TIMEOUT_SEC", "timeout", "");
-	if (code == 0 && !run->max_output_given)
-		code = set_from_environment(run, "SANDBOX_MAX_OUTPUT_KB", "max-output", "k");
+	if (code == 0)
+		code = set_from_environment(run, "SANDBOX_TIMEOUT_SEC", "timeout");
+	if (code == 0)
+		code = set_output_from_environment(run);
+	if (code == 0)
+		code = set_from_environment(run, "DOCKER_MEMORY_LIMIT", "memory");
+	if (code == 0)
+		code = set_from_environment(run, "DOCKER_CPU_LIMIT", "cpus");
+	if (code == 0)
+		code = check_word(run, "SANDBOX_STORE_CODE", store, "one of always, on_error, never");
+	if (code == 0)
+		code = check_word(run, "SANDBOX_BLOCK_DANGEROUS_IMPORTS", truth, "true or false");
 	/* Who asks for a check must not get a run without it. */
-	if (code == 0 && imports && strcmp(imports, "false") != 0)
-		code = cmd_usage("run", "SANDBOX_BLOCK_DANGEROUS_IMPORTS=%.40s is not available yet; use false",
-				 imports);
+	if (code == 0 && imports && strcmp(imports, "true") == 0)
+		code = usage(run, "SANDBOX_BLOCK_DANGEROUS_IMPORTS: true is not available yet; use false");
+	if (code == 0 && home && *home != '/')
+		code = usage(run, "EMBERBOX_HOME: \"%.80s\" is not an absolute path", home);
 	return code;
+}
+
+/* "python, javascript or bash" */
+static void list_languages(char *text, size_t size)
+{
+	const char *name;
+
+	*text = '\0';
+	for (size_t i = 0; (name = eb_language_at(i)); i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, "%s%s", i == 0 ? "" : eb_language_at(i + 1) ? ", " : " or ", name);
+	}
+}
+
+static int detect_language(struct run *run)
+{
+	const struct source *source = &run->source;
+	const char *language = eb_detect_language(source->name ? source->name : "", source->data, source->size);
+	char known[128];
+	eb_error err = { 0 };
+
+	if (!language) {
+		list_languages(known, sizeof(known));
+		return usage(run, "cannot tell the language of %s; name it with -l LANG: %s",
+			     run->code      ? "the code"
+			     : source->name ? source->name
+					    : "standard input",
+			     known);
+	}
+	return eb_request_set(run->request, "language", language, &err) < 0 ? refused(run, &err) : 0;
+}
+
+/*
+ * A file of the project runs in its own place there, so that it finds its
+ * neighbours and they find it. By the path of its directory, links resolved; a
+ * link to elsewhere as FILE is what the caller chose to run.
+ */
+static int place_in_project(struct run *run)
+{
+	char project[PATH_MAX], parent[PATH_MAX], name[2 * PATH_MAX];
+	const char *slash = strrchr(run->file, '/');
+	size_t root;
+	eb_error err = { 0 };
+
+	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - run->file) + 1 : 1, slash ? run->file : ".");
+	/* What is wrong with the directory is said when it is used. */
+	if (!realpath(run->project, project) || !realpath(name, parent))
+		return 0;
+	root = strcmp(project, "/") == 0 ? 0 : strlen(project);
+	if (strncmp(parent, project, root) != 0 || (parent[root] != '/' && parent[root] != '\0'))
+		return 0;
+	snprintf(name, sizeof(name), "%s/%s", parent + root, slash ? slash + 1 : run->file);
+	return eb_request_set(run->request, "name", name + strspn(name, "/"), &err) < 0 ? refused(run, &err) : 0;
 }
 
 /* Reads the code and settles the language. Returns 0, or an exit code. */
@@ -266,45 +398,45 @@ static int read_code(struct run *run)
 	struct source *source = &run->source;
 	char message[1024] = "";
 	eb_error err = { 0 };
-	int result = 0;
+	int result = 0, code = 0;
 
 	if (run->code) {
 		source->size = strlen(run->code);
 		source->data = strdup(run->code);
 		if (source->size > SOURCE_MAX || !source->data)
-			return usage("-c: too much code");
+			return usage(run, "-c: too much code");
 	} else if (!run->file) {
-		return usage("nothing to run: give a FILE, - for standard input, or -c CODE");
+		return usage(run, "nothing to run: give a FILE, - for standard input, or -c CODE");
 	} else if (strcmp(run->file, "-") == 0) {
 		if (run->stdin_from && strcmp(run->stdin_from, "-") == 0)
-			return usage("standard input cannot be both the code and the program's input");
+			return usage(run, "standard input cannot be both the code and the program's input");
 		result = source_read_fd(source, STDIN_FILENO, "standard input", message, sizeof(message));
 	} else {
 		result = source_read_file(source, run->file, message, sizeof(message));
 	}
 	if (result < 0) {
-		cmd_complain("%s", message);
-		return EXIT_USAGE;
-	}
-	if (!run->language) {
-		const char *language = eb_detect_language(source->name ? source->name : "", source->data, source->size);
+		/* print(1) is more likely a program than a file's name. */
+		const char *hint = run->file && errno == ENOENT && strpbrk(run->file, " \t\n()'\";=")
+					   ? "; code itself is given with -c CODE"
+					   : "";
 
-		if (!language)
-			return cmd_usage("run", "cannot tell the language of %s; name it with -l LANG",
-					 run->code      ? "the code"
-					 : source->name ? source->name
-							: "standard input");
-		if (eb_request_set(run->request, "language", language, &err) < 0)
-			return refused(&err);
+		err.code = EB_BAD_REQUEST;
+		snprintf(err.message, sizeof(err.message), "%.900s%s", message, hint);
+		return refused(run, &err);
 	}
-	return eb_request_set_code(run->request, source->data, source->size, &err) < 0 ? refused(&err) : 0;
+	if (!run->language)
+		code = detect_language(run);
+	if (code == 0 && run->project && source->name)
+		code = place_in_project(run);
+	if (code != 0)
+		return code;
+	return eb_request_set_code(run->request, source->data, source->size, &err) < 0 ? refused(run, &err) : 0;
 }
 
 /*
- * The descriptor that the program's input is read from, or -1 for none, at
- * least 3 because the library takes 0 for "none". Ours is passed on, unless
- * the code came from there, or we are in the background of a terminal: to read
- * there would stop us, and the clock of the run with us.
+ * The descriptor that the program's input is read from, or -1 for none. Ours
+ * is passed on, unless the code came from there, or we are in the background of
+ * a terminal: to read there would stop us, and the clock of the run with us.
  */
 static int open_stdin(const struct run *run, int *fd)
 {
@@ -321,14 +453,14 @@ static int open_stdin(const struct run *run, int *fd)
 			errno = EISDIR;
 		}
 		if (*fd < 0)
-			return cmd_usage("run", "--stdin: cannot open \"%s\": %s", run->stdin_from, strerror(errno));
+			return usage(run, "--stdin: cannot open \"%s\": %s", run->stdin_from, strerror(errno));
 		return 0;
 	}
 	if (!run->code && strcmp(run->file, "-") == 0)
 		return 0;
 	if (!run->stdin_from && from_terminal && tcgetpgrp(STDIN_FILENO) != getpgrp())
 		return 0;
-	*fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	*fd = STDIN_FILENO;
 	return 0;
 }
 
@@ -368,48 +500,24 @@ static void catch_signals(void (*handler)(int))
 	}
 }
 
+static int on_terminal[3]; /* whether descriptors 1 and 2 are terminals */
+static char last_shown;    /* the last byte that went to one, or 0 */
+
 static void on_output(int stream, const void *data, size_t size, void *userdata)
 {
+	int fd = stream == EB_STDERR ? STDERR_FILENO : STDOUT_FILENO;
+
 	(void)userdata;
-	relay_write(&relay, stream == EB_STDERR ? STDERR_FILENO : STDOUT_FILENO, data, size);
+	if (size > 0 && on_terminal[fd])
+		last_shown = ((const char *)data)[size - 1];
+	relay_write(&relay, fd, data, size);
 }
 
-/* How many bytes of a well-formed UTF-8 character are at `at`, or 0. */
-static size_t utf8_size(const unsigned char *at)
+/* Our own sentence begins a line, also if the program left one unfinished on the same terminal. */
+static void end_line(void)
 {
-	size_t size = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
-
-	for (size_t i = 1; i < size; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
-	    (at[0] == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return size;
-}
-
-/* A result for the run that never was: --json promises an object whatever happens. */
-static void print_json_error(const eb_error *err)
-{
-	printf("{\"status\":\"error\",\"success\":false,\"exit_code\":%d,\"error_message\":\"", (int)err->code);
-	for (const unsigned char *at = (const unsigned char *)err->message; *at;) {
-		size_t size = utf8_size(at);
-
-		if (size == 0) {
-			fputs("\\ufffd", stdout);
-			at++;
-			continue;
-		}
-		if (*at == '"' || *at == '\\')
-			printf("\\%c", *at);
-		else if (*at < 0x20 || *at == 0x7f)
-			printf("\\u%04x", *at);
-		else
-			fwrite(at, 1, size, stdout);
-		at += size;
-	}
-	puts("\"}");
+	if (on_terminal[STDERR_FILENO] && last_shown && last_shown != '\n')
+		cmd_write(STDERR_FILENO, "\n", 1);
 }
 
 /* How a run ended is said when the program could not say it itself. */
@@ -418,33 +526,49 @@ static int ended_from_outside(const char *status)
 	return strcmp(status, "ok") != 0 && strcmp(status, "failed") != 0;
 }
 
+static void tell_end(const struct run *run, const eb_result *result)
+{
+	const char *status = eb_result_status(result), *message = eb_result_message(result);
+	int number = eb_result_signal(result);
+
+	if (run->quiet && strcmp(status, "error") != 0)
+		return;
+	if (message && ended_from_outside(status)) {
+		end_line();
+		cmd_complain("%s", message);
+	} else if (number && sigabbrev_np(number)) {
+		end_line();
+		cmd_complain("ended by signal SIG%s (%s)", sigabbrev_np(number), sigdescr_np(number));
+	} else if (number) {
+		end_line();
+		cmd_complain("ended by signal %d", number);
+	}
+}
+
 static int show_result(const struct run *run, const eb_result *result)
 {
-	const char *message = eb_result_message(result);
 	int code = eb_result_exit_code(result);
 	int ended = ended_from_outside(eb_result_status(result));
 	/* Who reads the output of a program that ended may take his time; a run that was ended does not wait for him.
 	 */
 	int errnum = relay_finish(&relay, ended || caught_signal ? 1 : 0);
 
+	/* The object and we say the same, also when a signal to us ended the run. */
+	if (run->json)
+		return print_json(result, code);
 	if (errnum == EPIPE)
 		return 128 + SIGPIPE;
 	if (errnum && errnum != ETIMEDOUT) {
 		cmd_complain("cannot write the program's output: %s", strerror(errnum));
 		return EXIT_BROKEN;
 	}
-	if (run->json) {
-		printf("%s\n", eb_result_json(result));
-		code = cmd_flush(code);
-	} else if (!run->quiet && message && ended) {
-		cmd_complain("%s", message);
-	}
+	tell_end(run, result);
 	return caught_signal ? 128 + caught_signal : code;
 }
 
 static int execute(const struct run *run)
 {
-	eb_options options = { .stdin_fd = -1 };
+	eb_options options = EB_OPTIONS_INIT;
 	eb_result *result = NULL;
 	eb_error err = { 0 };
 	int code = open_stdin(run, &options.stdin_fd);
@@ -452,26 +576,23 @@ static int execute(const struct run *run)
 	if (code != 0)
 		return code;
 	if (pipe2(cancel_pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
-		cmd_complain("cannot make a pipe: %s", strerror(errno));
-		return EXIT_BROKEN;
+		err.code = EB_FAILED;
+		err.errnum = errno;
+		snprintf(err.message, sizeof(err.message), "cannot make a pipe: %s", strerror(errno));
+		return refused(run, &err);
 	}
 	options.cancel_fd = cancel_pipe[0];
 	if (!run->json)
 		options.on_output = on_output;
+	on_terminal[STDOUT_FILENO] = isatty(STDOUT_FILENO);
+	on_terminal[STDERR_FILENO] = isatty(STDERR_FILENO);
 	relay_start(&relay, cancel_run);
 	signal(SIGPIPE, SIG_IGN);
 	catch_signals(on_signal);
 	code = eb_execute(run->request, &options, &result, &err);
 	/* From here on there is no box that a signal would have to end. */
 	catch_signals(SIG_DFL);
-	if (code == 0) {
-		code = show_result(run, result);
-	} else if (run->json && err.code != EB_BAD_REQUEST) {
-		print_json_error(&err);
-		code = cmd_flush((int)err.code);
-	} else {
-		code = refused(&err);
-	}
+	code = code == 0 ? show_result(run, result) : refused(run, &err);
 	eb_result_free(result);
 	return code;
 }
@@ -483,7 +604,7 @@ static int explain(const struct run *run)
 	int code;
 
 	if (eb_explain(run->request, &text, &err) < 0)
-		return refused(&err);
+		return refused(run, &err);
 	code = cmd_print(text, 0);
 	free(text);
 	return code;
@@ -498,11 +619,10 @@ int cmd_run(int argc, char **argv)
 		cmd_complain("no memory");
 		return EXIT_BROKEN;
 	}
-	code = read_arguments(&run, argc, argv);
-	if (run.help)
-		code = print_help();
+	read_manner(&run, argc, argv);
+	code = run.help ? print_help() : read_environment(&run);
 	if (code == 0 && !run.help)
-		code = read_environment(&run);
+		code = read_arguments(&run, argc, argv);
 	if (code == 0 && !run.help)
 		code = read_code(&run);
 	if (code == 0 && !run.help)

@@ -29,6 +29,8 @@ struct cgroup {
 	int dir[CGROUP_CONTROLLERS];      /* the group's directory in it */
 	int join[CGROUP_CONTROLLERS];     /* v1: its tasks file */
 	bool made[CGROUP_CONTROLLERS];    /* the directory is there, and ours to remove */
+	int now;                          /* v2: memory.current, v1: memory.usage_in_bytes */
+	int peak;                         /* v2: memory.peak, -1 before 5.19; v1: memory.max_usage_in_bytes */
 	int events;                       /* v2: memory.events, v1: memory.oom_control */
 	int oom;                          /* what is polled: v2 the same descriptor as events, v1 an eventfd */
 	char name[64];                    /* the directory's name */
@@ -41,7 +43,7 @@ static struct cgroup *group_new(const struct cgroup_site *site, const char *name
 	if (!group)
 		return NULL;
 	group->count = site->count;
-	group->events = group->oom = -1;
+	group->now = group->peak = group->events = group->oom = -1;
 	for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
 		group->where[i] = site->where[i];
 		group->unified[i] = i < site->count && site->unified[i];
@@ -93,6 +95,17 @@ static int limit_set(const struct cgroup *group, int controller, const char *fil
 	return 0;
 }
 
+/* The same from a descriptor that is kept. False with errno. */
+static bool number_at(int fd, uint64_t *value)
+{
+	char text[64];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+
+	if (n >= 0)
+		errno = ENODATA;
+	return n > 0 && cgroup_parse_number(text, (size_t)n, value);
+}
+
 static bool has(const struct cgroup *group, int controller, const char *file)
 {
 	return faccessat(group->dir[group->where[controller]], file, F_OK, 0) == 0;
@@ -105,7 +118,8 @@ static int limit_memory(const struct cgroup *group, uint64_t bytes, struct error
 	if (group->unified[group->where[CGROUP_MEMORY]]) {
 		if (limit_set(group, CGROUP_MEMORY, "memory.max", bytes, page, err) < 0)
 			return -1;
-		/* The first is missing in a kernel without swap, the second before 4.19. */
+		/* The first is missing in a kernel without swap (cgroup_find() has seen to it), the second before 4.19.
+		 */
 		if (has(group, CGROUP_MEMORY, "memory.swap.max") &&
 		    limit_set(group, CGROUP_MEMORY, "memory.swap.max", 0, 1, err) < 0)
 			return -1;
@@ -167,6 +181,20 @@ static int limit_cpu(const struct cgroup *group, double cpus, struct error *err)
 	if (period != 100000 && limit_set(group, CGROUP_CPU, "cpu.cfs_period_us", period, 1, err) < 0)
 		return -1;
 	return limit_set(group, CGROUP_CPU, "cpu.cfs_quota_us", (uint64_t)quota, 1, err);
+}
+
+/* What is read while the box runs, or at its end when there may be no descriptor left to have. */
+static int open_counters(struct cgroup *group, struct error *err)
+{
+	bool v2 = group->unified[group->where[CGROUP_MEMORY]];
+
+	group->now = open_in(group, CGROUP_MEMORY, v2 ? "memory.current" : "memory.usage_in_bytes", O_RDONLY);
+	if (group->now < 0)
+		return error_errno(err, "Opening the memory in use of the control group");
+	group->peak = open_in(group, CGROUP_MEMORY, v2 ? "memory.peak" : "memory.max_usage_in_bytes", O_RDONLY);
+	if (group->peak < 0 && (!v2 || errno != ENOENT))
+		return error_errno(err, "Opening the peak memory of the control group");
+	return 0;
 }
 
 /* Being told of an OOM is a convenience: cgroup_usage() counts the kills all the same, so failure leaves -1. */
@@ -243,6 +271,8 @@ int cgroup_make(const struct cgroup_site *site, const char *name, const struct c
 		goto fail;
 	if (group->where[CGROUP_CPU] >= 0 && limits->cpus != 0 && limit_cpu(group, limits->cpus, err) < 0)
 		goto fail;
+	if (open_counters(group, err) < 0)
+		goto fail;
 	watch_oom(group);
 	*out = group;
 	return 0;
@@ -310,28 +340,56 @@ static int read_cpu(const struct cgroup *group, uint64_t *usec, struct error *er
 	return 0;
 }
 
+bool cgroup_knows_peak(const struct cgroup *group)
+{
+	return group->peak >= 0;
+}
+
+int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes)
+{
+	return number_at(group->now, bytes) ? 0 : -1;
+}
+
+int cgroup_oom_kills(const struct cgroup *group, uint64_t *kills)
+{
+	char text[512];
+	ssize_t n = pread(group->events, text, sizeof(text), 0);
+
+	if (n < 0)
+		return -1;
+	if (cgroup_parse_field(text, (size_t)n, "oom_kill", kills))
+		return 0;
+	errno = ENODATA;
+	return -1;
+}
+
 int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err)
 {
-	int memory = group->where[CGROUP_MEMORY];
-	bool v2 = group->unified[memory];
-	char text[512];
-
 	memset(usage, 0, sizeof(*usage));
-	if (!number_in(group, memory, v2 ? "memory.current" : "memory.usage_in_bytes", &usage->memory_now))
+	if (cgroup_memory_now(group, &usage->memory_now) < 0)
 		return error_errno(err, "Reading the memory of the control group");
-	if (!number_in(group, memory, v2 ? "memory.peak" : "memory.max_usage_in_bytes", &usage->memory_peak) &&
-	    (!v2 || errno != ENOENT))
+	if (cgroup_knows_peak(group) && !number_at(group->peak, &usage->memory_peak))
 		return error_errno(err, "Reading the peak memory of the control group");
-	/* On v2 this also makes the descriptor quiet until the next event. */
-	ssize_t n = group->events < 0 ? -1 : pread(group->events, text, sizeof(text), 0);
-	/* v1 counts kills since 4.13. */
-	if (n > 0)
-		cgroup_parse_field(text, (size_t)n, "oom_kill", &usage->oom_kills);
+	if (cgroup_oom_kills(group, &usage->oom_kills) < 0)
+		usage->oom_kills = 0;
 	return read_cpu(group, &usage->cpu_usec, err);
+}
+
+/* The dying use the processor too: with a small share of it that takes seconds. */
+static void lift_cpu_limit(const struct cgroup *group)
+{
+	int where = group->where[CGROUP_CPU];
+	if (where < 0)
+		return;
+	bool unified = group->unified[where];
+	_cleanup_close_ int fd = open_in(group, CGROUP_CPU, unified ? "cpu.max" : "cpu.cfs_quota_us", O_WRONLY);
+	if (fd >= 0)
+		(void)!write(fd, unified ? "max" : "-1", unified ? 3 : 2);
 }
 
 int cgroup_kill(const struct cgroup *group)
 {
+	lift_cpu_limit(group);
 	for (size_t i = 0; i < group->count; i++) {
 		if (!group->unified[i])
 			continue;
@@ -403,7 +461,8 @@ void cgroup_sweep(const struct cgroup_site *site)
 		for (struct dirent *entry; (entry = readdir(dir));) {
 			pid_t owner = entry->d_type == DT_DIR ? name_owner(entry->d_name) : 0;
 			/* One with members stays: the kernel says EBUSY. */
-			if (owner > 0 && kill(owner, 0) < 0 && errno == ESRCH && is_abandoned(dirfd(dir), entry->d_name))
+			if (owner > 0 && kill(owner, 0) < 0 && errno == ESRCH &&
+			    is_abandoned(dirfd(dir), entry->d_name))
 				unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
 		}
 	}
@@ -416,6 +475,8 @@ void cgroup_free(struct cgroup *group)
 	if (group->oom != group->events)
 		close_fd(&group->oom);
 	close_fd(&group->events);
+	close_fd(&group->now);
+	close_fd(&group->peak);
 	for (size_t i = 0; i < CGROUP_CONTROLLERS; i++) {
 		close_fd(&group->join[i]);
 		close_fd(&group->dir[i]);

@@ -3,10 +3,20 @@
  *
  * Three shapes of host are served: a unified (v2) tree, separate (v1)
  * hierarchies, and hybrids where some controllers are v1. A site is the place
- * on this host where groups of boxes may be made: below the caller's own group
- * when it may write there (a delegated subtree), or a group named `emberbox`
- * at the top for root. A group is one box's, made before the box and removed
- * after it.
+ * on this host where groups of boxes may be made; a group is one box's, made
+ * before the box and removed after it.
+ *
+ * On v2 the site is, for root, inside the caller's own group where that has
+ * been delegated (systemd's Delegate=yes, which it marks with an attribute
+ * `delegate`, or a container's part of the tree), so that what bounds the
+ * caller bounds its boxes too. Only root that nobody has given a part of the
+ * tree uses a group `emberbox` at the top, and enables controllers in the root
+ * for it, which systemd would rather do itself. A delegated group that holds
+ * other processes beside the caller cannot be divided (no internal processes):
+ * with DelegateSubgroup= it can, without it root falls back to the top as well.
+ * An ordinary user has what it may write to. On v1, where there is no such
+ * rule, the site is `emberbox` at the top of each hierarchy if the caller may
+ * write there, else inside its own group.
  */
 #pragma once
 
@@ -27,12 +37,12 @@ enum cgroup_controller {
 
 /* The fewest hierarchies that hold the controllers we need: one on v2, up to four on v1. */
 struct cgroup_site {
-	int version;                               /* 0: none usable; 1: at least one controller is v1; 2: all v2 */
-	size_t count;                              /* hierarchies in use */
-	char base[CGROUP_CONTROLLERS][PATH_MAX];   /* each hierarchy's directory under which groups are made */
-	int where[CGROUP_CONTROLLERS];             /* controller -> index into base, or -1 */
-	bool unified[CGROUP_CONTROLLERS];          /* base[i] is on a v2 tree */
-	char why[256];                             /* version 0: one sentence, what is missing and what gives it */
+	int version;                             /* 0: none usable; 1: at least one controller is v1; 2: all v2 */
+	size_t count;                            /* hierarchies in use */
+	char base[CGROUP_CONTROLLERS][PATH_MAX]; /* each hierarchy's directory under which groups are made */
+	int where[CGROUP_CONTROLLERS];           /* controller -> index into base, or -1 */
+	bool unified[CGROUP_CONTROLLERS];        /* base[i] is on a v2 tree */
+	char why[512];                           /* version 0: "WHAT IS MISSING; … with: COMMAND" */
 };
 
 struct cgroup_limits {
@@ -42,7 +52,7 @@ struct cgroup_limits {
 };
 
 struct cgroup_usage {
-	uint64_t memory_peak; /* bytes; 0 when the kernel does not say (v2 before 5.19) */
+	uint64_t memory_peak; /* bytes; 0 when the kernel does not say, see cgroup_knows_peak() */
 	uint64_t memory_now;  /* bytes */
 	uint64_t cpu_usec;    /* user and system */
 	uint64_t oom_kills;   /* processes that the kernel killed for memory */
@@ -50,12 +60,13 @@ struct cgroup_usage {
 
 struct cgroup;
 
-/* Looks for a site and prepares it (enables controllers below it). No usable site is not an error: version is 0 and why says why. */
+/* Looks for a site and prepares it (enables controllers below it). No usable site is not an error: version is 0 and why
+ * says why. */
 int cgroup_find(struct cgroup_site *site, struct error *err);
 
 /* Makes a group `name` with its limits set and read back. *out is owned by the caller, see cgroup_free(). */
-int cgroup_make(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits, struct cgroup **out,
-		struct error *err);
+int cgroup_make(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
+		struct cgroup **out, struct error *err);
 
 /* The v2 directory for CLONE_INTO_CGROUP, or -1 when there is none. */
 int cgroup_clone_fd(const struct cgroup *group);
@@ -76,13 +87,29 @@ int cgroup_oom_fd(const struct cgroup *group, short *events);
 
 int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err);
 
-/* Kills every member where the kernel can do it in one step (v2, 5.14). Returns 0, or -1 with errno ENOTSUP where it cannot: the pid namespace does it there. */
+/* False on v2 before 5.19: then the most that cgroup_memory_now() was seen to give is all there is. */
+bool cgroup_knows_peak(const struct cgroup *group);
+
+/* Bytes in use now, by one read of a descriptor that the group keeps. Returns 0, or -1 with errno. */
+int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes);
+
+/*
+ * Processes that the kernel killed for memory, by one read of a descriptor
+ * that the group keeps; on v2 the read also makes cgroup_oom_fd() quiet until
+ * the next event. Returns 0, or -1 with errno: ENODATA where the kernel does
+ * not count them (v1 before 4.13).
+ */
+int cgroup_oom_kills(const struct cgroup *group, uint64_t *kills);
+
+/* Lifts the CPU limit, and kills every member where the kernel can do it in one step (v2, 5.14). Returns 0, or -1 with errno ENOTSUP where it
+ * cannot: the pid namespace does it there. */
 int cgroup_kill(const struct cgroup *group);
 
 /* Removes the group's directories. Fails with EBUSY in err->errnum while a member lives. */
 int cgroup_remove(struct cgroup *group, struct error *err);
 
-/* Removes groups that a killed emberbox left behind under the site: names are "box-PID-CHANCE", PID is gone, and nobody holds its lock. */
+/* Removes groups that a killed emberbox left behind under the site: names are "box-PID-CHANCE", PID is gone, and nobody
+ * holds its lock. */
 void cgroup_sweep(const struct cgroup_site *site);
 
 /* Closes and frees; NULL is fine. Does not remove the directories. */

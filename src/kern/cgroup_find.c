@@ -6,14 +6,18 @@
  * known by a few calls. Only the first run on a host makes directories and
  * enables controllers.
  *
- * On v2 three places are tried. Root uses /emberbox below the top of the tree:
- * the real root group is exempt from the rule that a group with processes has
- * no controllers for its children. Inside a delegated group that rule holds,
- * so a caller that is alone in its group first moves itself into a child of
- * it, `emberbox-self`. Otherwise a group above, which systemd's user manager
- * lets its user write, may hold ours beside the caller's: both the caller's
- * and the box's group must be below one that the caller may write to, or the
- * kernel refuses to start a process there.
+ * On v2 three places are tried. A group with processes has no controllers for
+ * its children, so a caller that is alone in its group first moves itself into
+ * a child of it, `emberbox-self`, and the boxes' groups are made beside that.
+ * Otherwise a group above, which systemd's user manager lets its user write,
+ * may hold ours beside the caller's: both the caller's and the box's group must
+ * be below one that the caller may write to, or the kernel refuses to start a
+ * process there. Last, and for root alone, /emberbox below the top of the
+ * tree: the real root group is exempt from that rule.
+ *
+ * Root may write to every group, so permission does not tell which are its own
+ * to divide: it takes the first two places only up to the group that was
+ * delegated. The rest of the tree is systemd's, its only writer.
  */
 #include "kern/cgroup.h"
 #include "kern/cgroup_parse.h"
@@ -27,13 +31,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
 #define GROUP_NAME "emberbox"
 #define TCP_LIMIT  "memory.kmem.tcp.limit_in_bytes"
 #define SELF_NAME  "emberbox-self"
 #define V2_BITS    (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS) | CGROUP_BIT(CGROUP_CPU))
 #define MUST_BITS  (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS))
-#define USER_FIX   "start it in a delegated scope: systemd-run --user --scope -p Delegate=yes emberbox …"
+#define USER_FIX   "start it in a scope of its own with: systemd-run --user --scope -p Delegate=yes emberbox run ..."
 
 struct tree {
 	bool unified;         /* a v2 tree */
@@ -45,8 +50,9 @@ struct tree {
 
 /* One for each v1 controller of ours at most, and the unified tree. */
 struct trees {
-	size_t count;
-	struct tree tree[CGROUP_CONTROLLERS + 1];
+	size_t count;                             /* of tree */
+	struct tree tree[CGROUP_CONTROLLERS + 1]; /* those that can be seen */
+	struct tree hidden;                       /* one that matters and that another mount covers, or empty */
 };
 
 __attribute__((format(printf, 2, 3))) static void explain(struct cgroup_site *site, const char *format, ...)
@@ -210,6 +216,29 @@ static void add_member(struct trees *trees, const struct cgroup_member *member)
 	}
 }
 
+/* The tree is seen at its mount point: a later mount there, or above it, hides what mountinfo's line was about. */
+static bool is_seen(const struct tree *tree)
+{
+	struct statfs fs;
+
+	return statfs(tree->top, &fs) == 0 &&
+	       (unsigned long)fs.f_type == (tree->unified ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC);
+}
+
+static void drop_hidden(struct trees *trees)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < trees->count; i++) {
+		const struct tree *tree = &trees->tree[i];
+		if (is_seen(tree))
+			memmove(&trees->tree[kept++], tree, sizeof(*tree));
+		else if (!trees->hidden.top[0] && (tree->unified || (tree->controllers & MUST_BITS)))
+			trees->hidden = *tree;
+	}
+	trees->count = kept;
+}
+
 static int gather(struct trees *trees, struct error *err)
 {
 	_cleanup_free_ char *mounts = NULL, *members = NULL;
@@ -226,6 +255,7 @@ static int gather(struct trees *trees, struct error *err)
 	for (text = mounts; cgroup_next_line(&text, &length, &line, &n);)
 		if (cgroup_parse_mount(line, n, mount))
 			add_mount(trees, mount);
+	drop_hidden(trees);
 	if (!trees->count)
 		return 0;
 	members = read_whole("/proc/self/cgroup", &length);
@@ -335,36 +365,56 @@ static unsigned place_own(const char *own, unsigned want)
 	return 0;
 }
 
-/* v2: the controllers of `want` that groups in `base` have, or 0. */
-static unsigned place_v2(const struct tree *tree, unsigned want, char base[PATH_MAX])
+/* systemd marks what it delegates: with trusted.delegate, and since 5.7 gave groups such attributes, user.delegate. */
+static bool is_marked(const char *group)
 {
-	unsigned have;
-	char *slash;
+	static const char *const marks[] = { "user.delegate", "trusted.delegate" };
+	char value[2];
 
-	strcpy(base, tree->own);
-	slash = strrchr(base, '/');
-	if (slash && slash > base && strcmp(slash + 1, SELF_NAME) == 0 && strlen(base) > strlen(tree->top)) {
-		/* We moved ourselves at an earlier call. */
-		*slash = '\0';
-		have = enabled(base) & want;
-		if (enough(have, want) && claim(base, true) == 0)
-			return have;
-	}
-	/* In the real root, groups and processes may live side by side; in a container's the kernel says no. */
-	if (geteuid() == 0 && (have = place_below(tree->top, want, base)))
-		return have;
-	if (!tree->own[0])
-		return 0;
-	/* Only groups below the real root have a type. */
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (getxattr(group, marks[i], value, sizeof(value)) == 1 && value[0] == '1')
+			return true;
+	return false;
+}
+
+/*
+ * Goes from a group to the one above it, if that is still in the tree. "/" is
+ * never reached: a tree's mount point has a name.
+ */
+static bool climb(const struct tree *tree, char group[PATH_MAX])
+{
+	char *slash = strrchr(group, '/');
+
+	if (strlen(group) <= strlen(tree->top) || !slash || slash == group)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* The group up to which root's own one was delegated. False when none was. */
+static bool find_delegated(const struct tree *tree, char group[PATH_MAX])
+{
+	strcpy(group, tree->own);
+	do {
+		if (is_marked(group))
+			return true;
+	} while (climb(tree, group));
+	/* A container's part of the tree is its own; only groups below the real root have a type. */
+	return strcmp(tree->own, tree->top) == 0 && exists(group, "cgroup.type");
+}
+
+/* Inside the caller's own group, or one above it up to `last`, which is "" for as far as one may write. */
+static unsigned place_delegated(const struct tree *tree, const char *last, unsigned want, char base[PATH_MAX])
+{
+	char above[PATH_MAX];
+	unsigned have;
+
 	if (exists(tree->own, "cgroup.type") && (have = place_own(tree->own, want))) {
 		strcpy(base, tree->own);
 		return have;
 	}
-
-	char above[PATH_MAX];
 	strcpy(above, tree->own);
-	while (strlen(above) > strlen(tree->top) && (slash = strrchr(above, '/')) && slash > above) {
-		*slash = '\0';
+	while (strcmp(above, last) != 0 && climb(tree, above)) {
 		/* Once a group may not be written, those above it do not help: the common ancestor must be writable. */
 		if (!may_write(above, "cgroup.procs"))
 			break;
@@ -374,27 +424,118 @@ static unsigned place_v2(const struct tree *tree, unsigned want, char base[PATH_
 	return 0;
 }
 
+/* v2: the controllers of `want` that groups in `base` have, or 0. */
+static unsigned place_v2(const struct tree *tree, unsigned want, char base[PATH_MAX])
+{
+	char last[PATH_MAX] = "";
+	/* Where the top is out of reach, as for root of a user namespace, permission does tell what is one's own. */
+	bool root = geteuid() == 0 && may_write(tree->top, "cgroup.procs");
+	unsigned have;
+
+	strcpy(base, tree->own);
+	const char *slash = strrchr(base, '/');
+	if (slash && strcmp(slash + 1, SELF_NAME) == 0 && climb(tree, base)) {
+		/* We moved ourselves at an earlier call. */
+		have = enabled(base) & want;
+		if (enough(have, want) && claim(base, true) == 0)
+			return have;
+	}
+	if (tree->own[0] && (!root || find_delegated(tree, last)) && (have = place_delegated(tree, last, want, base)))
+		return have;
+	return root ? place_below(tree->top, want, base) : 0;
+}
+
+/* The caller's uid as the first user namespace has it: 0 for root that is more than root of a namespace. */
+static uid_t uid_outside(void)
+{
+	_cleanup_fclose_ FILE *map = fopen("/proc/self/uid_map", "re");
+	unsigned inside, outside, count;
+
+	while (map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+		if (geteuid() >= inside && geteuid() - inside < count)
+			return outside + (geteuid() - inside);
+	return geteuid();
+}
+
+/* Why real root, or that of a container, found no place: it tried the top last. */
+static void explain_top(struct cgroup_site *site, const char *top, unsigned lacks)
+{
+	const char *missing = lacks & CGROUP_BIT(CGROUP_MEMORY) ? "memory" : "pids";
+
+	if (lacks)
+		explain(site,
+			"The control groups under %.60s have no %s controller; it is disabled at "
+			"boot (cgroup_disable=%s) or not delegated to this container",
+			top, missing, missing);
+	else if (!may_write(top, "cgroup.procs"))
+		explain(site,
+			"The control groups under %.60s are read-only; make them writable with: "
+			"mount -o remount,rw %.60s",
+			top, top);
+	else
+		explain(site,
+			"The control group %.60s holds other processes and cannot be divided; move them into one "
+			"below it with: mkdir -p %.60s/init && for p in $(cat %.60s/cgroup.procs); do echo $p "
+			">%.60s/init/cgroup.procs; done",
+			top, top, top, top);
+}
+
 static void explain_v2(struct cgroup_site *site, const struct tree *tree, unsigned want)
 {
 	char text[512];
-	const char *group = tree->own[0] ? tree->own : tree->top;
+	bool user = geteuid() != 0 || (uid_outside() != 0 && strcmp(tree->own, tree->top) != 0);
+	const char *group = user && tree->own[0] ? tree->own : tree->top;
 	ssize_t n = read_file(group, "cgroup.controllers", text, sizeof(text));
 	unsigned lacks = n < 0 ? 0 : MUST_BITS & want & ~cgroup_parse_controllers(text, (size_t)n);
 
-	if (geteuid() != 0)
-		explain(site, "The control group %.80s is not the caller's alone to divide%s; " USER_FIX, group,
+	if (!user)
+		explain_top(site, tree->top, lacks);
+	else
+		explain(site, "The control group %.120s is not the caller's alone to divide%s; " USER_FIX, group,
 			lacks ? " and lacks the memory or pids controller" : "");
-	else if (lacks)
+}
+
+/* `refusal` is the errno of the attempt. */
+static void explain_v1(struct cgroup_site *site, const struct trees *trees, const struct tree *tree, int refusal)
+{
+	char groups[320] = "";
+	size_t used = 0;
+
+	if (refusal == EROFS) {
 		explain(site,
-			"The control group %.80s has no %s controller; enable it in the cgroup.subtree_control above "
-			"it",
-			group, lacks & CGROUP_BIT(CGROUP_MEMORY) ? "memory" : "pids");
+			"The control groups under %.120s are read-only; make them writable with: mount -o remount,rw "
+			"%.120s",
+			tree->top, tree->top);
+		return;
+	}
+	if (uid_outside() == 0) {
+		explain(site, "No control group can be made under %.120s: %s", tree->top, strerror(refusal));
+		return;
+	}
+	for (size_t i = 0; i < trees->count; i++)
+		if (!trees->tree[i].unified && used < sizeof(groups))
+			used += (size_t)snprintf(groups + used, sizeof(groups) - used, " %s/" GROUP_NAME,
+						 trees->tree[i].top);
+	explain(site, "The caller may not make control groups under %.60s; root gives it some with: install -d -o %u%s",
+		tree->top, (unsigned)uid_outside(), groups);
+}
+
+static void explain_hidden(struct cgroup_site *site, const struct tree *tree)
+{
+	if (tree->unified)
+		explain(site,
+			"No control group file system is to be seen at %.120s, another is mounted over it; "
+			"mount it with: mount -t cgroup2 none %.120s",
+			tree->top, tree->top);
 	else
 		explain(site,
-			"No control group can be made in %.80s; mount it writable and start emberbox alone in its "
-			"group (docker: "
-			"--cgroupns=private with a writable /sys/fs/cgroup)",
-			group);
+			"No control group file system is to be seen at %.120s, another is mounted over it; "
+			"mount it with: mkdir -p %.120s && mount -t cgroup -o %s none %.120s",
+			tree->top, tree->top,
+			tree->controllers & CGROUP_BIT(CGROUP_MEMORY) ? "memory"
+			: tree->controllers & CGROUP_BIT(CGROUP_PIDS) ? "pids"
+								      : "cpu,cpuacct",
+			tree->top);
 }
 
 static void use(struct cgroup_site *site, const struct tree *tree, unsigned controllers)
@@ -415,10 +556,7 @@ static void find_v1(struct cgroup_site *site, const struct trees *trees)
 		if (place_v1(tree, site->base[site->count]) == 0)
 			use(site, tree, tree->controllers);
 		else if (tree->controllers & MUST_BITS)
-			explain(site, "The caller may not make control groups under %.80s: %s; %s", tree->top,
-				strerror(errno),
-				geteuid() ? "root must give it a group of its own there, or run emberbox"
-					  : "mount it writable");
+			explain_v1(site, trees, tree, errno);
 	}
 }
 
@@ -443,6 +581,27 @@ static void find_v2(struct cgroup_site *site, const struct trees *trees)
 	}
 }
 
+static bool swap_is_on(void)
+{
+	char text[512];
+	ssize_t n = read_file("/proc", "swaps", text, sizeof(text));
+	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+
+	/* The first line is a heading. */
+	return end && end + 1 < text + n;
+}
+
+/*
+ * A v2 group that does not count swap while there is some bounds nothing: what
+ * is beyond memory.max goes to swap. (On v1 a group's swappiness keeps it out.)
+ */
+static bool swap_escapes(const struct cgroup_site *site)
+{
+	int memory = site->where[CGROUP_MEMORY];
+
+	return site->unified[memory] && !exists(site->base[memory], "memory.swap.max") && swap_is_on();
+}
+
 int cgroup_find(struct cgroup_site *site, struct error *err)
 {
 	_cleanup_free_ struct trees *trees = calloc(1, sizeof(*trees));
@@ -456,9 +615,16 @@ int cgroup_find(struct cgroup_site *site, struct error *err)
 		return error_set(err, ERROR_FAILED, ENOMEM, "Looking for control groups");
 	if (gather(trees, err) < 0)
 		return -1;
+	/* If there is no site, then because of this. */
+	if (trees->hidden.top[0])
+		explain_hidden(site, &trees->hidden);
 	find_v1(site, trees);
 	find_v2(site, trees);
-	if (site->where[CGROUP_MEMORY] >= 0 && site->where[CGROUP_PIDS] >= 0) {
+	if (site->where[CGROUP_MEMORY] >= 0 && site->where[CGROUP_PIDS] >= 0 && swap_escapes(site)) {
+		site->why[0] = '\0';
+		explain(site, "Control groups do not count swap here, and swap is on; boot with swapaccount=1, or "
+			      "switch it off with: swapoff -a");
+	} else if (site->where[CGROUP_MEMORY] >= 0 && site->where[CGROUP_PIDS] >= 0) {
 		site->version = 2;
 		for (size_t i = 0; i < site->count; i++)
 			if (!site->unified[i])
@@ -467,7 +633,8 @@ int cgroup_find(struct cgroup_site *site, struct error *err)
 		return 0;
 	}
 	if (!trees->count)
-		explain(site, "No control group tree is mounted; mount one: mount -t cgroup2 none /sys/fs/cgroup");
+		explain(site,
+			"No control group file system is mounted; mount it with: mount -t cgroup2 none /sys/fs/cgroup");
 	explain(site, "No control group tree has a %s controller; the kernel lacks it or was booted with it disabled",
 		site->where[CGROUP_MEMORY] < 0 ? "memory" : "pids");
 	site->count = 0;

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -51,24 +51,54 @@ static int make_new(const char *type, const char *const (*options)[2], unsigned 
 	return mount_attach(tree, to);
 }
 
+/* stdio may take locks that another thread held at the clone. */
+static const char *digits(char out[24], uint64_t value, unsigned base)
+{
+	char *at = out + 23;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + value % base);
+	while (value /= base);
+	return at;
+}
+
+/* Adds to a text of `room` bytes; false when it does not fit. */
+static bool append(char **at, size_t *room, const char *more)
+{
+	size_t length = strlen(more);
+
+	if (length >= *room)
+		return false;
+	memcpy(*at, more, length + 1);
+	*at += length;
+	*room -= length;
+	return true;
+}
+
+static bool append_option(char **at, size_t *room, const char *name, const char *value)
+{
+	return append(at, room, name) && append(at, room, value);
+}
+
 int mount_tmpfs(const char *to, uint64_t size, uint64_t inodes, unsigned mode, unsigned flags)
 {
-	char size_text[24], inodes_text[24], mode_text[8], all[96];
+	char texts[3][24], all[128], *at = all;
+	size_t room = sizeof(all);
 	const char *const options[][2] = {
-		{ "mode", mode_text },
-		{ "size", size_text },
-		{ "nr_inodes", inodes_text },
+		{ "mode", digits(texts[0], mode, 8) },
+		{ "size", digits(texts[1], size, 10) },
+		{ "nr_inodes", digits(texts[2], inodes, 10) },
 		{ NULL, NULL },
 	};
 
-	snprintf(mode_text, sizeof(mode_text), "%o", mode);
-	snprintf(size_text, sizeof(size_text), "%llu", (unsigned long long)size);
-	snprintf(inodes_text, sizeof(inodes_text), "%llu", (unsigned long long)inodes);
 	if (make_new("tmpfs", options, flags, to) == 0)
 		return 0;
 	if (errno != ENOSYS)
 		return -1;
-	snprintf(all, sizeof(all), "mode=%s,size=%s,nr_inodes=%s", mode_text, size_text, inodes_text);
+	append_option(&at, &room, "mode=", options[0][1]);
+	append_option(&at, &room, ",size=", options[1][1]);
+	append_option(&at, &room, ",nr_inodes=", options[2][1]);
 	return mount("tmpfs", to, "tmpfs", old_flags(flags), all);
 }
 
@@ -128,10 +158,12 @@ int mount_mask(const char *path, const char *null, const char *empty)
 
 int mount_overlay(const char *lower, const char *upper, const char *work, const char *to)
 {
-	char all[512];
+	char all[512], *at = all;
+	size_t room = sizeof(all);
 
 	/* userxattr (5.11): an overlay made in a user namespace may not write trusted.* attributes. */
-	if (snprintf(all, sizeof(all), "lowerdir=%s,upperdir=%s,workdir=%s,userxattr", lower, upper, work) >= (int)sizeof(all)) {
+	if (!append_option(&at, &room, "lowerdir=", lower) || !append_option(&at, &room, ",upperdir=", upper) ||
+	    !append_option(&at, &room, ",workdir=", work) || !append(&at, &room, ",userxattr")) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}

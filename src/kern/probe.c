@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "kern/clone.h"
 #include "kern/landlock.h"
 #include "kern/mount.h"
 #include "kern/userns.h"
@@ -59,8 +60,9 @@ static int attempt_apart(int (*attempt)(void))
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
+	_cleanup_close_ int pidfd = -1;
 	int status;
-	pid_t pid = fork();
+	pid_t pid = clone_into(0, -1, &pidfd);
 
 	if (pid < 0)
 		return errno;
@@ -70,14 +72,14 @@ static int attempt_apart(int (*attempt)(void))
 		if (map_self(uid, gid) < 0)
 			_exit(errno);
 		/* A pid namespace begins with the next child. */
-		pid = fork();
+		pid = clone_into(0, -1, &pidfd);
 		if (pid == 0)
 			_exit(attempt() < 0 ? errno : 0);
-		if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+		if (pid < 0 || clone_wait(pid, &status) < 0 || !WIFEXITED(status))
 			_exit(ECHILD);
 		_exit(WEXITSTATUS(status));
 	}
-	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+	if (clone_wait(pid, &status) < 0 || !WIFEXITED(status))
 		return ECHILD;
 	return WEXITSTATUS(status);
 }

@@ -25,7 +25,7 @@ int seccomp_mode(void);
 /* The rule's line for `emberbox run --explain` and the tests: name, action, reason; NULL past the end. */
 struct seccomp_rule {
 	const char *syscall; /* its name */
-	const char *action;  /* "allow", "EPERM", … or "allow if …" */
+	const char *action;  /* "allow", "pretend", "EPERM", … or "allow if …" */
 	const char *reason;  /* why */
 };
 const struct seccomp_rule *seccomp_rule_at(enum seccomp_profile profile, size_t index);

@@ -150,7 +150,7 @@ int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid,
 			error_errno(err, "cannot open the user namespace of an ID-mapped mount");
 	}
 	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	clone_wait(pid, NULL);
 	return fd;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,7 @@ static const struct runtime runtimes[] = {
 		.file = "main.py",
 		.version_flag = "--version",
 		.install = "sudo apt-get install python3",
-		.syntax_marks = { "SyntaxError: ", "IndentationError: ", "TabError: " },
+		.syntax = syntax_python,
 	},
 	{
 		.name = "javascript",
@@ -42,7 +43,7 @@ static const struct runtime runtimes[] = {
 		.file = "main.js",
 		.version_flag = "--version",
 		.install = "sudo apt-get install nodejs",
-		.syntax_marks = { "SyntaxError: " },
+		.syntax = syntax_node,
 	},
 	{
 		.name = "bash",
@@ -55,7 +56,7 @@ static const struct runtime runtimes[] = {
 		.file = "main.sh",
 		.version_flag = "--version",
 		.install = "sudo apt-get install bash",
-		.syntax_marks = { "syntax error" },
+		.syntax = syntax_bash,
 	},
 };
 
@@ -174,16 +175,33 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 	return true;
 }
 
+/* A name or an alias that is near to it, by the language's own name. */
+static const char *nearest_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+		const char *const own[] = { runtimes[i].name, NULL };
+
+		/* Aliases of two letters are near to everything short. */
+		if (strlen(name) > 2 && (text_nearest(name, own) || text_nearest(name, runtimes[i].aliases)))
+			return runtimes[i].name;
+	}
+	return NULL;
+}
+
 int runtime_unknown(const char *name, struct error *err)
 {
+	const char *nearest = nearest_name(name);
 	char known[256] = "";
 
 	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
 		size_t used = strlen(known);
 
-		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", runtimes[i].name);
+		if (runtime_program(&runtimes[i]))
+			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", runtimes[i].name);
 	}
-	return error_set(err, ERROR_LANGUAGE, 0, "Unknown language \"%.64s\"; available: %s", name, known);
+	return error_set(err, ERROR_LANGUAGE, 0, "Unknown language \"%.64s\"; available: %s%s%s%s", name,
+			 *known ? known : "none", nearest ? "; did you mean " : "", nearest ? nearest : "",
+			 nearest ? "?" : "");
 }
 
 int runtime_missing(const struct runtime *runtime, struct error *err)

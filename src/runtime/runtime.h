@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "runtime/syntax.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@ struct runtime {
 	const char *file;                /* the code's name in the box */
 	const char *version_flag;        /* prints the version */
 	const char *install;             /* the command that installs it */
-	const char *syntax_marks[4];     /* a last line of stderr that begins or holds one of these is a syntax error */
+	syntax_reader *syntax;           /* tells a syntax error of the program from its other errors */
 };
 
 /* By name or alias; NULL when there is none. */

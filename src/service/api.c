@@ -61,28 +61,63 @@ int eb_request_add_content(eb_request *request, const char *box_path, const void
 	return spec_add_content(&request->spec, box_path, data, size, &e) < 0 ? public_error(err, &e) : 0;
 }
 
+/* A caller built with a later header may know more than we do, as long as he does not ask for it. */
+static int options_read(const eb_options *options, struct supervise_io *io, struct error *err)
+{
+	const unsigned char *bytes = (const unsigned char *)options;
+
+	if (options->size < sizeof(*options))
+		return error_usage(err, "options: their size is not set; begin with EB_OPTIONS_INIT");
+	for (size_t i = sizeof(*options); i < options->size; i++)
+		if (bytes[i] != 0)
+			return error_usage(err, "options: this version of libemberbox (%s) does not know all of them",
+					   EMBERBOX_VERSION);
+	io->on_output = options->on_output;
+	io->userdata = options->userdata;
+	io->cancel_fd = options->cancel_fd;
+	io->stdin_fd = options->stdin_fd;
+	return 0;
+}
+
+static eb_result *result_wrap(struct result *inner)
+{
+	eb_result *result = inner ? calloc(1, sizeof(*result)) : NULL;
+
+	if (result)
+		result->result = inner;
+	else
+		result_free(inner);
+	return result;
+}
+
 int eb_execute(const eb_request *request, const eb_options *options, eb_result **result, eb_error *err)
 {
 	struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
-	struct error e;
+	struct result *inner = NULL;
+	struct error e = { 0 };
 
-	if (options) {
-		io.on_output = options->on_output;
-		io.userdata = options->userdata;
-		io.cancel_fd = options->cancel_fd > 0 ? options->cancel_fd : -1;
-		io.stdin_fd = options->stdin_fd > 0 ? options->stdin_fd : -1;
-	}
-	*result = calloc(1, sizeof(**result));
+	*result = NULL;
+	if ((options && options_read(options, &io, &e) < 0) || run_spec(&request->spec, &io, &inner, &e) < 0)
+		return public_error(err, &e);
+	*result = result_wrap(inner);
 	if (!*result) {
 		error_set(&e, ERROR_FAILED, ENOMEM, "cannot make the result");
 		return public_error(err, &e);
 	}
-	if (run_spec(&request->spec, &io, &(*result)->result, &e) < 0) {
-		free(*result);
-		*result = NULL;
-		return public_error(err, &e);
-	}
 	return 0;
+}
+
+eb_result *eb_result_of_error(const eb_request *request, const eb_error *err)
+{
+	struct error inner = {
+		.kind = err->code == EB_BAD_REQUEST   ? ERROR_USAGE
+			: err->code == EB_NO_LANGUAGE ? ERROR_LANGUAGE
+						      : ERROR_FAILED,
+		.errnum = err->errnum,
+	};
+
+	snprintf(inner.text, sizeof(inner.text), "%.*s", (int)sizeof(inner.text) - 1, err->message);
+	return result_wrap(result_refused(request ? &request->spec : NULL, &inner));
 }
 
 int eb_explain(const eb_request *request, char **text, eb_error *err)
@@ -115,6 +150,11 @@ int eb_result_exit_code(const eb_result *result)
 	return result_exit_code(result->result);
 }
 
+int eb_result_signal(const eb_result *result)
+{
+	return result_signal(result->result);
+}
+
 const char *eb_result_json(const eb_result *result)
 {
 	return result_json(result->result);
@@ -132,6 +172,13 @@ long eb_result_read(const eb_result *result, int stream, void *data, size_t size
 const char *eb_detect_language(const char *name, const void *head, size_t size)
 {
 	const struct runtime *runtime = runtime_detect(name, head, size);
+
+	return runtime ? runtime->name : NULL;
+}
+
+const char *eb_language_at(size_t index)
+{
+	const struct runtime *runtime = runtime_at(index);
 
 	return runtime ? runtime->name : NULL;
 }

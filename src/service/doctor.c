@@ -128,7 +128,8 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 		bool cpu = site->where[CGROUP_CPU] >= 0;
 
 		row = row_add(rows, "cgroup", cpu ? DOCTOR_ENFORCED : DOCTOR_WEAKER, "v%d memory,pids%s below %s%s",
-			      site->version, cpu ? ",cpu" : "", site->base[0], cpu ? "" : "; --cpus is not enforced");
+			      site->version, cpu ? ",cpu" : "", site->base[0],
+			      cpu ? "" : "; cores are not limited, --cpus is refused");
 		if (!cpu)
 			row_fix(row,
 				"a delegated subtree with the cpu controller, or a kernel with CONFIG_CFS_BANDWIDTH");
@@ -141,7 +142,8 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 		size_t used = strlen(row->detail);
 
 		snprintf(row->detail + used, sizeof(row->detail) - used,
-			 "%sthe supervisor sums the box's memory and rlimits bound the rest; --cpus is not enforced",
+			 "%sthe supervisor sums the box's memory and rlimits bound the rest; cores are not limited, "
+			 "--cpus is refused",
 			 used ? ": " : "");
 		/* systemd gives a user's own scopes the controllers that the user manager has. */
 		if (!*row->fix)

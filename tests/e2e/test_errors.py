@@ -57,6 +57,7 @@ GOOD_VALUES = {
     "disk": ("64k", "1g"),
     "max-output": ("1", "64k", "16m"),
     "cpus": ("0.5", "2"),
+    "allow-weaker": ("cgroup",),
     "pids": ("8", "100"),
     "env": ("A=", "A=b=c"),
     "net": ("none",),
@@ -122,6 +123,35 @@ def a_language_that_nothing_tells():
 def an_unknown_language():
     for name in ("cobol", "", "../../bin/sh", "python; id", "x" * 5000):
         refused(["run", "-l", name, "-c", "1"], "Unknown language", "available:", "python", code=127)
+
+
+@kit.test
+def a_language_that_is_nearly_one():
+    for typed, meant in (("pyton", "python"), ("Pythn", "python"), ("javascrip", "javascript"), ("bsah", "bash")):
+        refused(["run", "-l", typed, "-c", "1"], f"did you mean {meant}?", code=127)
+
+
+@kit.test
+def code_that_was_taken_for_a_file():
+    refused(["run", "-l", "python", "print(1)"], "-c CODE")
+    r = kit.emberbox("run", "absent.py")
+    kit.equal((r.code, "-c" in r.errtext), (2, False), r.errtext)
+
+
+@kit.test
+def the_languages_are_listed():
+    refused(["run", "-c", "print(1)"], "python, javascript or bash")
+
+
+@kit.test
+def explain_is_no_result():
+    r = kit.emberbox(*hello("--explain", "--json"))
+    kit.equal((r.code, r.json["status"]), (2, "error"))
+
+
+@kit.test
+def more_code_than_disk():
+    refused(["run", "-l", "python", "-", "--disk", "64k"], "disk", "65537 bytes", stdin=b"#" * 65537)
 
 
 @kit.test

@@ -6,6 +6,7 @@
 import datetime
 import json
 import os
+import resource
 import signal
 import sys
 
@@ -218,7 +219,7 @@ FIELDS = {
     "memory_used": int,
     "timeout": bool,
     "error_message": (str, type(None)),
-    "language": str,
+    "language": (str, type(None)),
     "timestamp": str,
     "error": (dict, type(None)),
     "outputs": list,
@@ -227,7 +228,7 @@ FIELDS = {
 }
 META = {
     "runtime": str,
-    "language_version": str,
+    "language_version": (str, type(None)),
     "start": str,
     "timings": dict,
     "resource_limits": dict,
@@ -285,12 +286,57 @@ def syntax_errors_are_named():
         kit.matches(r["error_message"], rf"^{display} syntax error: \S", language)
 
 
+SYNTAX = (
+    ("python", "1\n2\ndef f(:", "Python syntax error: invalid syntax (line 3)"),
+    ("python", "  x = 1", "Python syntax error: unexpected indent (line 1)"),
+    ("js", "1\nlet = = 1", "JavaScript syntax error: Unexpected token '=' (line 2)"),
+    ("bash", "echo before\nif ;", "Bash syntax error: near unexpected token `;' (line 2)"),
+)
+NO_SYNTAX = (
+    ("python", "exec('def f(:')", "Execution failed: SyntaxError: "),
+    ("python", "import sys; sys.exit('SyntaxError: x')", "Execution failed: SyntaxError: x"),
+    ("js", "JSON.parse('{bad')", "Execution failed: SyntaxError: "),
+    ("js", "eval('let = = 1')", "Execution failed: SyntaxError: "),
+    ("bash", "echo 'syntax error here' >&2; exit 3", "Execution failed: syntax error here"),
+)
+
+
+@kit.test
+def only_syntax_errors_of_the_program_are_called_so():
+    for language, code, sentence in SYNTAX:
+        kit.equal(result(code, language=language)["error_message"], sentence, code)
+    for language, code, start in NO_SYNTAX:
+        kit.contains(result(code, language=language)["error_message"], start, code)
+
+
+def cores(r):
+    """What the result has to say about a limit of one core: without a cpu controller there is none."""
+    told = next(entry for entry in r["meta"]["isolation"] if entry.startswith(("cgroup:", "accounting:")))
+    return None if "no cpu limit" in told else 1
+
+
 @kit.test
 def limits_in_force_are_told():
-    kit.equal(result("1")["meta"]["resource_limits"], LIMITS)
-    given = "--timeout 5 --cpu-time 2.5 --memory 128m --cpus 0.5 --pids 16 --disk 8m --max-output 4k".split()
-    want = {"timeout": 5, "cpu_time": 2.5, "memory": 128 << 20, "cpus": 0.5, "pids": 16, "disk": 8 << 20, "max_output": 4096}
+    r = result("1")
+    kit.equal(r["meta"]["resource_limits"], {**LIMITS, "cpus": cores(r)})
+    given = "--timeout 5 --cpu-time 2.5 --memory 128m --pids 16 --disk 8m --max-output 4k".split()
+    want = {"timeout": 5, "cpu_time": 2.5, "memory": 128 << 20, "cpus": cores(r), "pids": 16, "disk": 8 << 20, "max_output": 4096}
     kit.equal(result("1", *given)["meta"]["resource_limits"], want)
+
+
+@kit.test
+def a_limit_on_cores_is_enforced_or_refused():
+    enforced = cores(result("1"))
+    r = python("print('ran')", "--cpus", "0.5", "--json")
+    if enforced:
+        kit.equal((r.code, r.json["meta"]["resource_limits"]["cpus"]), (0, 0.5))
+    else:
+        kit.equal((r.code, r.json["status"], r.json["stdout"]), (125, "error", ""))
+        kit.contains(r.json["error_message"], "--cpus")
+        kit.contains(r.json["error_message"], "--allow-weaker cgroup")
+    r = python("print('ran')", "--cpus", "0.5", "--allow-weaker", "cgroup", "--json")
+    want = 0.5 if enforced else None
+    kit.equal((r.code, r.json["stdout"], r.json["meta"]["resource_limits"]["cpus"]), (0, "ran\n", want))
 
 
 @kit.test
@@ -316,6 +362,62 @@ def ids_and_times_sort():
 def json_is_one_object_and_nothing_else():
     r = run("-l", "bash", "-c", "echo out; echo err >&2; exit 3", "--json")
     kit.equal((r.code, r.err, r.out.count(b"\n")), (3, b"", 1))
+
+
+@kit.test
+def json_is_an_object_also_when_nothing_runs():
+    for code, args, words in (
+        (127, ["-l", "cobol", "-c", "1"], "Unknown language"),
+        (2, ["-c", "1"], "cannot tell the language"),
+        (2, ["--zzzzzz", "-l", "bash", "-c", "1"], "--zzzzzz"),
+        (2, ["-l", "bash", "-c", "1", "--memory", "lots"], "memory"),
+        (2, ["-l", "bash", "-c", "1", "--explain"], "--explain"),
+        (2, ["-l", "bash", "-c", "1", "--file", "/absent"], "/absent"),
+        (2, ["/absent/x.py"], "/absent/x.py"),
+        (2, [], "nothing to run"),
+    ):
+        r = run(*args, "--json")
+        kit.equal((r.code, r.out.count(b"\n")), (code, 1), repr(r))
+        check_types(r.json, FIELDS, str(args))
+        check_types(r.json["meta"], META, str(args))
+        kit.equal((r.json["status"], r.json["success"], r.json["exit_code"]), ("error", False, code), str(args))
+        kit.contains(r.json["error_message"], words, str(args))
+        # Whoever looks at a log finds it there, too.
+        kit.contains(r.errtext, words, str(args))
+    kit.equal(run("-l", "cobol", "-c", "1", "--json").json["language"], None)
+    kit.equal(run("-l", "bash", "-c", "1", "--zz", "--json").json["language"], "bash")
+
+
+@kit.test(modes=("root",))
+def a_language_that_is_not_installed():
+    hide = 'for p in /usr/bin/node /usr/local/bin/node; do [ ! -e $p ] || mount --bind /dev/null $p; done; exec "$@"'
+    argv = ["unshare", "-m", "/bin/bash", "-c", hide, "hide", kit.built(), "run", "-l", "js", "-c", "1"]
+    sentence = "JavaScript is not installed on this machine; install it with: sudo apt-get install nodejs"
+    r = kit.command([*argv, "--json"])
+    kit.equal((r.code, r.json["status"], r.json["exit_code"], r.json["language"]), (127, "error", 127, "javascript"))
+    kit.equal(r.json["error_message"], sentence)
+    check_types(r.json, FIELDS, "result")
+    r = kit.command(argv)
+    kit.equal((r.code, r.text, r.errtext), (127, "", f"emberbox: {sentence}\n"))
+    # The list of what is available leaves it out.
+    argv[argv.index("js")] = "cobol"
+    kit.equal(kit.command(argv).errtext, 'emberbox: Unknown language "cobol"; available: python, bash\n')
+
+
+@kit.test
+def a_host_without_descriptors():
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+
+    r = run("-l", "bash", "-c", "echo ran", "--json", preexec_fn=few)
+    kit.equal((r.code, r.json["status"], r.json["exit_code"]), (125, "error", 125))
+    kit.contains(r.json["error_message"], "Too many open files")
+
+
+@kit.test
+def a_word_that_is_called_json_is_a_word():
+    r = run("-l", "bash", "-c", "echo $1", "--zz", "--", "--json")
+    kit.equal((r.code, r.text), (2, ""))
 
 
 @kit.test
@@ -363,15 +465,36 @@ def signals_mask_and_umask_are_the_defaults():
             kit.equal(int(fields[name], 16), 0, name)
 
 
-@kit.test
-def closed_standard_descriptors_of_the_caller():
-    def close_all():
-        for fd in (0, 1, 2):
+def closing(*fds):
+    def close():
+        for fd in fds:
             os.close(fd)
 
+    return close
+
+
+@kit.test
+def closed_standard_descriptors_of_the_caller():
+    r = run("-l", "bash", "-c", "cat; echo x; echo y >&2; exit 7", preexec_fn=closing(0, 2))
+    kit.equal((r.code, r.text), (7, "x\n"))
     # Nothing can be read from it, so the program's own exit code tells that it ran.
-    r = run("-l", "bash", "-c", "echo x && echo y >&2; exit 7", preexec_fn=close_all)
+    r = run("-l", "bash", "-c", "echo y >&2; exit 7", preexec_fn=closing(0, 1, 2))
     kit.equal(r.code, 7)
+
+
+@kit.test
+def output_that_has_nowhere_to_go_is_not_lost_silently():
+    for args in ([], ["--json"]):
+        kit.equal(run("-l", "bash", "-c", "echo x", *args, preexec_fn=closing(1)).code, 128 + signal.SIGPIPE, str(args))
+        kit.equal(run("-l", "bash", "-c", "echo x", *args).code, 0, "the control")
+
+
+@kit.test
+def a_signal_is_named():
+    r = run("-l", "bash", "-c", "kill -SEGV $$")
+    kit.equal((r.code, r.errtext), (139, "emberbox: ended by signal SIGSEGV (Segmentation fault)\n"))
+    kit.equal(run("-l", "bash", "-c", "kill -SEGV $$", "--quiet").errtext, "")
+    kit.equal(run("-l", "bash", "-c", "exit 139").errtext, "")
 
 
 @kit.test
@@ -381,9 +504,38 @@ def environment_variables_of_the_command_line():
     kit.equal((limits["timeout"], limits["max_output"]), (7, 3072))
     r = python("1", "--json", "--timeout", "9", env={"SANDBOX_TIMEOUT_SEC": "7"})
     kit.equal(r.json["meta"]["resource_limits"]["timeout"], 9, "an option beats the environment")
-    r = python("1", env={"SANDBOX_TIMEOUT_SEC": "soon"})
-    kit.equal(r.code, 2)
-    kit.contains(r.errtext, "SANDBOX_TIMEOUT_SEC")
+    r = python("1", "--json", env={"DOCKER_MEMORY_LIMIT": "64m"})
+    kit.equal(r.json["meta"]["resource_limits"]["memory"], 64 << 20)
+    r = python("1", "--json", "--allow-weaker", "cgroup", env={"DOCKER_CPU_LIMIT": "0.5"})
+    kit.true(r.json["meta"]["resource_limits"]["cpus"] in (0.5, None), repr(r))
+    for name, value in (
+        ("SANDBOX_TIMEOUT_SEC", "soon"),
+        ("SANDBOX_MAX_OUTPUT_KB", "3k"),
+        ("SANDBOX_MAX_OUTPUT_KB", "16385"),
+        ("SANDBOX_TYPE", "podman"),
+        ("SANDBOX_STORE_CODE", "sometimes"),
+        ("SANDBOX_BLOCK_DANGEROUS_IMPORTS", "yes"),
+        ("DOCKER_MEMORY_LIMIT", "64q"),
+        ("DOCKER_CPU_LIMIT", "many"),
+        ("EMBERBOX_HOME", "relative"),
+    ):
+        # Also when an option says something else.
+        overriding = "--timeout 9 --max-output 4k --engine local --memory 64m".split()
+        for args in ([], overriding):
+            r = python("1", *args, env={name: value})
+            kit.equal((r.code, r.text), (2, ""), f"{name}={value} {args}")
+            kit.contains(r.errtext, f'emberbox: {name}: "{value}" is not ' if name != "SANDBOX_TYPE" else f'{name}: "{value}" is none of')
+    for name, value in (("SANDBOX_STORE_CODE", "on_error"), ("SANDBOX_BLOCK_DANGEROUS_IMPORTS", "false"), ("SANDBOX_TYPE", "auto")):
+        kit.equal(python("print(1)", env={name: value}).text, "1\n", name)
+    kit.equal(python("print(1)", "--engine", "local", env={"SANDBOX_TYPE": "docker"}).text, "1\n")
+    kit.equal(python("print(1)", env={"SANDBOX_TYPE": "docker"}).code, 2)
+
+
+@kit.test
+def versions_are_kept_in_the_home():
+    home = kit.tmp()
+    kit.equal(python("1", "--json", env={"EMBERBOX_HOME": home}).code, 0)
+    kit.equal(os.listdir(home), ["version-python"])
 
 
 @kit.test
@@ -408,6 +560,9 @@ def help_and_version():
     kit.equal(r.code, 0)
     for option in "language timeout cpu-time memory cpus pids disk max-output stdin env file project output json".split():
         kit.contains(r.text, f"--{option}")
+    kit.equal(kit.emberbox("help").text, kit.emberbox("--help").text)
+    kit.equal(kit.emberbox("help", "run").text, r.text)
+    kit.equal(kit.emberbox("help", "rnu").code, 2)
     kit.matches(kit.emberbox("--version").text, r"^emberbox \d+\.\d+\.\d+")
 
 

@@ -123,7 +123,10 @@ def an_ended_run_gives_a_result():
             kit.fail(f"ended with {process.returncode}")
     os.kill(emberbox_pid(process), signal.SIGTERM)
     r = kit.finish(process, timeout=10)
-    kit.equal((r.code, r.json["status"], r.json["success"], r.json["stdout"]), (143, "killed", False, "ready\n"))
+    # The object and the exit code say the same: that the program was killed.
+    kit.equal((r.code, r.json["exit_code"], r.json["status"], r.json["signal"]), (137, 137, "killed", "SIGKILL"))
+    kit.equal((r.json["success"], r.json["stdout"]), (False, "ready\n"))
+    kit.equal(r.json["error_message"], "Execution was cancelled")
 
 
 def command(pid):

@@ -86,6 +86,14 @@ def control_c_ends_the_run():
 
 
 @kit.test
+def our_own_sentence_begins_a_line():
+    for code, before in (("printf unfinished", b"unfinished\r\n"), ("echo finished", b"finished\r\n")):
+        terminal = Terminal(run("bash", f"{code}; kill -SEGV $$"))
+        kit.equal(terminal.end(), 139, repr(terminal.text))
+        kit.equal(terminal.text, before + b"emberbox: ended by signal SIGSEGV (Segmentation fault)\r\n")
+
+
+@kit.test
 def in_the_background_it_is_not_stopped():
     # A background job that read from its terminal would be stopped, and the clock of the run with it.
     words = " ".join(f"'{word}'" for word in run("bash", "read -r line; echo over:$?"))

@@ -110,7 +110,7 @@ def A6_deep_and_wide_trees():
     code = f"{box.PLACE} {deep}; cd /sandbox/output; printf x >$'name\\xff\\n'"
     r = box.run(code=code, options=["--output", out], timeout=25)
     kit.equal(r[deep], "1000")
-    kit.true(r.json["status"] in ("ok", "error"), r.json["status"])
+    kit.equal((r.json["status"], r.json["meta"]["files_truncated"]), ("ok", True))
     kit.true(r.process.seconds < 10, f"{r.process.seconds:.1f} s")
     wide = "many-files=/sandbox/output:90000"
     r = box.run(wide, options=["--memory", "1g"], timeout=25)
@@ -186,7 +186,8 @@ def A17_no_link_is_followed_when_results_are_copied():
     os.symlink(base, os.path.join(out, "dir"))
     code = f"cd /sandbox/output; echo overwritten >planted; mkdir dir; echo overwritten >dir/canary; ln -s {canary} link"
     r = box.run(code=code, options=["--output", out])
-    kit.true(r.json["status"] in ("ok", "error"), r.json)
+    # What stands in the way on the host's side is ours to say.
+    kit.equal((r.json["status"], r.json["exit_code"]), ("error", 125))
     after = os.lstat(canary)
     kit.equal((after.st_uid, after.st_gid, after.st_mode, after.st_ino), (before.st_uid, before.st_gid, before.st_mode, before.st_ino))
     with open(canary, encoding="utf-8") as file:

@@ -49,6 +49,50 @@ def X3_a_child_that_keeps_the_output_open():
 
 
 @kit.test
+def X4_no_signal_reaches_init():
+    # A handler in pid 1 would let the program end its own box and have that called something else.
+    code = """
+import os, time
+time.sleep(0.1)
+for number in range(1, 65):
+    os.kill(1, number)
+time.sleep(0.1)
+print("alive")
+"""
+    r = kit.emberbox("run", "-l", "python", "-c", code, "--json")
+    kit.equal((r.json["status"], r.json["stdout"], r.json["stderr"]), ("ok", "alive\n", ""))
+
+
+@kit.test
+def X4_init_cannot_be_slowed_down():
+    # An init that the scheduler forgets is slow to die, and everything else in the box lives as long.
+    code = """
+import errno, os
+def attempt(name, call, *args):
+    try:
+        call(*args)
+        print(name, "OK")
+    except OSError as e:
+        print(name, errno.errorcode[e.errno])
+for pid in (1, 0):
+    attempt("class", os.sched_setscheduler, pid, os.SCHED_IDLE, os.sched_param(0))
+    attempt("niceness", os.setpriority, os.PRIO_PROCESS, pid, 19)
+    attempt("affinity", os.sched_setaffinity, pid, {0})
+attempt("group", os.setpriority, os.PRIO_PGRP, 1, 19)
+attempt("user", os.setpriority, os.PRIO_USER, 0, 19)
+"""
+    r = kit.emberbox("run", "-l", "python", "-c", code)
+    denied, allowed = "class {0}\nniceness {0}\naffinity {0}\n".format("EPERM"), "class OK\nniceness OK\naffinity OK\n"
+    kit.equal(r.text, denied + allowed + "group EPERM\nuser EPERM\n")
+
+
+@kit.test
+def X5_a_signal_of_ones_own_is_no_verdict():
+    r = kit.emberbox("run", "-l", "bash", "-c", "kill -XCPU $$", "--cpu-time", "10", "--json")
+    kit.equal((r.json["status"], r.json["signal"]), ("failed", "SIGXCPU"))
+
+
+@kit.test
 def X4_killing_everything():
     other = box.Held(box.script("wait"))
     kit.equal(other.line(), "wait ready")

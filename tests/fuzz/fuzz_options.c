@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(id == OPTION_WORD || (id >= 1 && id <= 4));
 		MUST((reader.value != NULL) == (id == OPTION_WORD || id <= 2));
 		if (reader.value)
-			(void)option_nearest(reader.value, names);
+			(void)text_nearest(reader.value, names);
 	}
 	free(text);
 	return 0;

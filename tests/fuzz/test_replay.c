@@ -5,6 +5,11 @@
 #include <dirent.h>
 #include <stdint.h>
 
+#define LLVMFuzzerTestOneInput replay_account
+int replay_account(const uint8_t *data, size_t size);
+#include "fuzz_account.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_cgroup_parse
 int replay_cgroup_parse(const uint8_t *data, size_t size);
 #include "fuzz_cgroup_parse.c"
@@ -79,6 +84,11 @@ static void replay(const char *name, int (*target)(const uint8_t *, size_t))
 	CHECK_INT(target(data, 0), 0);
 }
 
+static void account(void)
+{
+	replay("account", replay_account);
+}
+
 static void cgroup_parse(void)
 {
 	replay("cgroup_parse", replay_cgroup_parse);
@@ -111,6 +121,7 @@ static void utf8(void)
 
 int main(void)
 {
+	RUN(account);
 	RUN(cgroup_parse);
 	RUN(options);
 	RUN(runtime);

@@ -22,7 +22,7 @@ static inline void in_child(void (*body)(void))
 		fflush(stdout);
 		_exit(check_failed ? 1 : 0);
 	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+	if (pid < 0 || waitpid(pid, &status, __WALL) != pid) {
 		check_fail("fork or waitpid: %s", strerror(errno));
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == 1) {
 		check_failed = true;

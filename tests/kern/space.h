@@ -46,7 +46,7 @@ static inline void in_space_while(uint64_t namespaces, void (*body)(void), void 
 	if (pid > 0 && meanwhile && !check_failed)
 		meanwhile();
 	close(go[1]);
-	if (pid > 0 && waitpid(pid, &status, 0) != pid)
+	if (pid > 0 && waitpid(pid, &status, __WALL) != pid)
 		check_fail("waitpid: %s", strerror(errno));
 	else if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 1) {
 		check_failures += !check_failed;

@@ -11,11 +11,13 @@
 #include "base/own.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -65,6 +67,30 @@ static void burn(int milliseconds)
 	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < milliseconds);
 }
 
+static size_t leaderless_size; /* of the thread's memory */
+static int leaderless_said;    /* where it says that it has it */
+
+/* Goes on when the process's first thread is a zombie. */
+static void *leaderless(void *unused)
+{
+	char text[256];
+	const char *end;
+
+	touch(memory_get(leaderless_size, MAP_PRIVATE | MAP_ANONYMOUS, -1), leaderless_size, true);
+	do {
+		_cleanup_close_ int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(fd, text, sizeof(text) - 1);
+		text[n < 0 ? 0 : n] = '\0';
+		end = strrchr(text, ')');
+		sched_yield();
+	} while (!end || strncmp(end, ") Z", 3) != 0);
+	if (write(leaderless_said, "x", 1) != 1)
+		_exit(91);
+	for (;;)
+		pause();
+	return unused;
+}
+
 /* A child of the box's init that does one thing, says that it has, and stays. */
 static void member(char what, int number, void *shared, int said)
 {
@@ -77,6 +103,32 @@ static void member(char what, int number, void *shared, int said)
 	case 'a': /* private memory */
 		touch(memory_get(size, MAP_PRIVATE | MAP_ANONYMOUS, -1), size, true);
 		break;
+	case 'l': { /* private memory, of a thread that outlives the first */
+		pthread_t thread;
+		leaderless_size = size;
+		leaderless_said = said;
+		if (pthread_create(&thread, NULL, leaderless, NULL) != 0)
+			_exit(99);
+		syscall(SYS_exit, 0);
+		break;
+	}
+	case 'w': /* private memory, and a child that has not yet executed a program */
+		touch(memory_get(size, MAP_PRIVATE | MAP_ANONYMOUS, -1), size, true);
+		if (vfork() == 0) {
+			if (write(said, "x", 1) != 1)
+				_exit(91);
+			for (;;)
+				pause();
+		}
+		break;
+	case 'y': { /* private memory, and a child with as much of its own */
+		void *memory = memory_get(size, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		touch(memory, size, true);
+		if (fork() != 0)
+			pause();
+		touch(memory, size, true);
+		break;
+	}
 	case 's': /* memory shared with its brothers */
 		touch(shared, size, true);
 		break;
@@ -164,8 +216,11 @@ static void obey(const struct order *order)
 {
 	switch (order->what) {
 	case 'a':
+	case 'l':
 	case 'u':
 	case 't':
+	case 'w':
+	case 'y':
 		spawn(order->what, order->number, 1);
 		break;
 	case 's':
@@ -365,6 +420,44 @@ static void undumpable_memory(void)
 	clear();
 }
 
+static void memory_of_a_process_without_its_first_thread(void)
+{
+	between(grows('l', 32, UINT64_MAX), 32, 64);
+	clear();
+	between(grows('l', 32, 0), 32, 38);
+	/* Above the limit after the shares and below it after the mappings: the third look finds it as well. */
+	uint64_t base = sample(0).memory_now;
+	CHECK(tell('f', 20));
+	CHECK(tell('m', 20));
+	between(sample(base + 26 * MIB).memory_now, 51, 60);
+	clear();
+	CHECK_INT(sample(0).threads, 1);
+}
+
+static void memory_between_vfork_and_exec_counts_once(void)
+{
+	between(grows('w', 32, 0), 32, 38);
+	/* Each of two copies is there. */
+	clear();
+	between(grows('y', 32, 0), 64, 72);
+	clear();
+}
+
+static void want_of_descriptors_is_an_error(void)
+{
+	struct account_usage usage;
+	struct rlimit before, few;
+
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+	int r = account_sample(&account, &usage), error = errno;
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &before), 0);
+	CHECK_INT(r, -1);
+	CHECK_INT(error, EMFILE);
+	CHECK_INT(sample(UINT64_MAX).processes, 1);
+}
+
 static void shared_memory_counts_once_where_it_matters(void)
 {
 	/* The cheap sum is a bound from above. */
@@ -463,7 +556,7 @@ static void box_that_is_gone(void)
 	int status;
 
 	kill(init_pid, SIGKILL);
-	CHECK_INT(waitpid(init_pid, &status, 0), init_pid);
+	CHECK_INT(waitpid(init_pid, &status, __WALL), init_pid);
 	account.limit = 0;
 	/* Nothing is left to count; the peak remains. */
 	CHECK_INT(account_sample(&account, &usage), 0);
@@ -556,6 +649,80 @@ static void cpu_that_reaches_the_parent_late_counts_once(void)
 	CHECK_INT(rmdir(path), 0);
 }
 
+/* A directory that plays /proc. */
+static int fake_proc(char *path)
+{
+	CHECK(mkdtemp(path));
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void what_cannot_be_read_is_an_error(void)
+{
+	static const char *const files[] = { "5/status", "5/stat", "1/net/sockstat" };
+	char path[] = "/dev/shm/test-account-XXXXXX";
+	struct account_usage usage;
+	struct error err = { 0 };
+	_cleanup_close_ int dir = fake_proc(path);
+
+	fake(dir, "1", 3, 0);
+	CHECK_INT(mkdirat(dir, "1/net", 0755), 0);
+	CHECK_INT(account_open(dir, -1, &account, &err), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		fake(dir, "5", 20, 0);
+		CHECK_INT(account_sample(&account, &usage), 0);
+		unlinkat(dir, files[i], 0);
+		CHECK_INT(account_sample(&account, &usage), 0);
+		/* Of the errors that are not "gone" the one that root gets as well. */
+		CHECK_INT(symlinkat("loop", dir, "loop"), 0);
+		CHECK_INT(symlinkat(i == 2 ? "../../loop" : "../loop", dir, files[i]), 0);
+		CHECK_ERRNO(account_sample(&account, &usage), ELOOP);
+		unlinkat(dir, files[i], 0);
+		unlinkat(dir, "loop", 0);
+		unfake(dir, "5");
+	}
+	account_close(&account);
+	unlinkat(dir, "1/net", AT_REMOVEDIR);
+	unfake(dir, "1");
+	CHECK_INT(rmdir(path), 0);
+}
+
+static void a_process_that_hides_is_above_the_limit(void)
+{
+	char path[] = "/dev/shm/test-account-XXXXXX";
+	struct account_usage usage = { 0 };
+	struct error err = { 0 };
+	_cleanup_close_ int dir = fake_proc(path);
+
+	CHECK_INT(mkdirat(dir, "5", 0755), 0);
+	CHECK_INT(mkdirat(dir, "5/task", 0755), 0);
+	CHECK_INT(mkdirat(dir, "5/task/7", 0755), 0);
+	_cleanup_close_ int status = openat(dir, "5/status", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK(dprintf(status, "Name:\ta\nThreads:\t2\n") > 0);
+	CHECK_INT(account_open(dir, -1, &account, &err), 0);
+	account.limit = 5 * MIB;
+	/* Its thread is listed and always gone: that may be chance, for a while. */
+	CHECK_INT(account_sample(&account, &usage), 0);
+	CHECK_INT(usage.memory_now, 0);
+	for (int i = 0; i < 20; i++)
+		CHECK_INT(account_sample(&account, &usage), 0);
+	CHECK_INT(usage.memory_now, 5 * MIB + 1);
+	/* One that is seen to have ended is no riddle. */
+	_cleanup_close_ int ended = openat(dir, "5/task/7/status", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	CHECK(dprintf(ended, "Name:\ta\nThreads:\t2\n") > 0);
+	CHECK_INT(account_sample(&account, &usage), 0);
+	CHECK_INT(usage.memory_now, 0);
+	/* And one that lives shows what there is. */
+	CHECK(dprintf(ended, "VmRSS:\t 3072 kB\n") > 0);
+	CHECK_INT(account_sample(&account, &usage), 0);
+	CHECK_INT(usage.memory_now, 3 * MIB);
+	account_close(&account);
+	unlinkat(dir, "5/task/7/status", 0);
+	unlinkat(dir, "5/task/7", AT_REMOVEDIR);
+	unlinkat(dir, "5/task", AT_REMOVEDIR);
+	unfake(dir, "5");
+	CHECK_INT(rmdir(path), 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 2 && strcmp(argv[2], "user") == 0 && geteuid() == 0) {
@@ -565,6 +732,8 @@ int main(int argc, char **argv)
 		prctl(PR_SET_DUMPABLE, 1);
 	}
 	RUN(bad_descriptors_are_refused);
+	RUN(what_cannot_be_read_is_an_error);
+	RUN(a_process_that_hides_is_above_the_limit);
 	RUN(cpu_that_reaches_the_parent_late_counts_once);
 	if (!box_start()) {
 		int status = 0;
@@ -577,6 +746,9 @@ int main(int argc, char **argv)
 	RUN(private_memory);
 	RUN(peak_stays);
 	RUN(undumpable_memory);
+	RUN(memory_of_a_process_without_its_first_thread);
+	RUN(memory_between_vfork_and_exec_counts_once);
+	RUN(want_of_descriptors_is_an_error);
 	RUN(shared_memory_counts_once_where_it_matters);
 	RUN(files_count);
 	RUN(mapped_files_count_once);

@@ -80,7 +80,7 @@ static void check_namespaces(uint64_t flags)
 	}
 	close(gate);
 	close(pidfd);
-	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(waitpid(pid, &status, __WALL), pid);
 	CHECK_INT(status, W_EXITCODE(flags & CLONE_NEWPID ? 41 : 40, 0));
 }
 
@@ -131,7 +131,7 @@ static void pidfd_is_the_childs(void)
 	CHECK_INT(syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0), 0);
 	close(gate);
 	CHECK_INT(poll(&end, 1, 20000), 1);
-	CHECK_INT(waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED), 0);
+	CHECK_INT(waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED | __WALL), 0);
 	CHECK_INT(info.si_pid, pid);
 	CHECK_INT(info.si_code, CLD_EXITED);
 	CHECK_INT(info.si_status, 7);
@@ -145,7 +145,7 @@ static void pidfd_kills(void)
 	pid_t pid = held_child(CLONE_NEWUSER | CLONE_NEWPID, &pidfd, &gate, 0);
 
 	CHECK_INT(syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0), 0);
-	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(waitpid(pid, &status, __WALL), pid);
 	CHECK_INT(status, W_EXITCODE(0, SIGKILL));
 	close(gate);
 	close(pidfd);
@@ -194,7 +194,7 @@ static void straight_into_a_group(void)
 			n = read(file, text, sizeof(text));
 			_exit(n > 0 && write(ends[1], text, (size_t)n) == n ? 0 : 1);
 		}
-		CHECK_INT(waitpid(pid, &status, 0), pid);
+		CHECK_INT(waitpid(pid, &status, __WALL), pid);
 		CHECK_INT(status, 0);
 		n = read(ends[0], text, sizeof(text) - 1);
 		CHECK(n > 0);

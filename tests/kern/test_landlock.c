@@ -181,7 +181,7 @@ static void child_signals(void)
 	}
 	CHECK(pid > 0);
 	CHECK_INT(kill(pid, SIGKILL), 0);
-	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(waitpid(pid, NULL, __WALL), pid);
 }
 
 /* ABI 6: abstract sockets of processes outside. */

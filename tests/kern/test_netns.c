@@ -248,7 +248,7 @@ static void find_kind(void)
 		child_finds_kind();
 		_exit(0);
 	}
-	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) >= 10)
+	if (pid > 0 && waitpid(pid, &status, __WALL) == pid && WIFEXITED(status) && WEXITSTATUS(status) >= 10)
 		device_kind = device_kinds[WEXITSTATUS(status) - 10];
 	if (pid > 0)
 		close(pidfd);

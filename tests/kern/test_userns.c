@@ -124,7 +124,7 @@ static int try_lock_elsewhere(uid_t uid)
 		close(held.lock_fd);
 		_exit(try_lock(uid));
 	}
-	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return waitpid(pid, &status, __WALL) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void child_holds(void)
@@ -149,7 +149,7 @@ static void child_holds(void)
 	userns_release(&held);
 	CHECK_INT(try_lock(held.uid), EAGAIN);
 	close(gate[1]);
-	CHECK_INT(waitpid(init, NULL, 0), init);
+	CHECK_INT(waitpid(init, NULL, __WALL), init);
 	CHECK_INT(try_lock(held.uid), 0);
 }
 
@@ -306,7 +306,7 @@ static void maps_are_exact(void)
 	CHECK_INT(err.errnum, EPERM);
 	CHECK(strstr(err.text, "cannot write the box's "));
 	close(gate[1]);
-	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(waitpid(pid, NULL, __WALL), pid);
 	CHECK_INT(userns_map(pid, &ids, &err), -1);
 	CHECK_INT(err.errnum, ENOENT);
 	close(pidfd);
@@ -331,7 +331,7 @@ static void foreign_uids_cannot_be_mapped(void)
 	CHECK_INT(err.errnum, EPERM);
 	close(gate[0]);
 	close(gate[1]);
-	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(waitpid(pid, NULL, __WALL), pid);
 	close(pidfd);
 }
 
@@ -417,7 +417,7 @@ static void host_sees_the_box_alone(void)
 	CHECK_INT(st.st_gid, ids.gid);
 	close(gate[1]);
 	close(ready[0]);
-	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	CHECK_INT(waitpid(pid, NULL, __WALL), pid);
 	close(pidfd);
 	userns_release(&ids);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +44,28 @@ static void allocate_hidden(const char *arg)
 		say("prctl: %s", error_name(errno));
 	else
 		allocate(arg);
+}
+
+static const char *leaderless_size; /* of what the second thread takes */
+
+static void *leaderless_thread(void *unused)
+{
+	allocate(leaderless_size);
+	/* The whole process, and what was said. */
+	exit(0);
+	return unused;
+}
+
+/* The same, by a thread of a process whose first thread has ended: its files in /proc show no memory any more. */
+static void allocate_leaderless(const char *arg)
+{
+	pthread_t thread;
+
+	leaderless_size = arg;
+	if (pthread_create(&thread, NULL, leaderless_thread, NULL) != 0)
+		say("pthread_create: %s", error_name(errno));
+	else
+		syscall(SYS_exit, 0);
 }
 
 /* Arg: COUNT:SIZE. Each process takes SIZE and keeps it until all have theirs. */
@@ -142,6 +166,54 @@ static void shared_anonymous(const char *arg)
 		map[at] = 1;
 	/* Unmapped, it would be freed; mapped elsewhere only, /proc/self would not show it. */
 	say("OK");
+}
+
+/* Takes it page by page and lets go of each MiB at once: the pages stay, and no page table has them. */
+static void forget(char *map, uint64_t size)
+{
+	if (map == MAP_FAILED) {
+		say("%s", error_name(errno));
+		return;
+	}
+	for (uint64_t at = 0; at < size; at += 4096) {
+		map[at] = 1;
+		if ((at + 4096) % (1 << 20) == 0)
+			madvise(map + at + 4096 - (1 << 20), 1 << 20, MADV_DONTNEED);
+	}
+	say("OK");
+}
+
+static void shared_forgotten(const char *arg)
+{
+	uint64_t size = size_of(arg);
+
+	forget(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), size);
+}
+
+/* The same object by another way. */
+static void zero_forgotten(const char *arg)
+{
+	uint64_t size = size_of(arg);
+	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		say("open: %s", error_name(errno));
+	else
+		forget(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), size);
+}
+
+/* Opened for reading it is no such object: the mapping cannot be made writable. */
+static void zero_read(const char *arg)
+{
+	char text[4] = "xxx";
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	void *map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+
+	(void)arg;
+	if (fd < 0 || read(fd, text, 3) != 3 || memcmp(text, "\0\0\0", 3) != 0 || map == MAP_FAILED)
+		say("%s", error_name(errno));
+	else
+		say_rc(mprotect(map, 4096, PROT_READ | PROT_WRITE));
 }
 
 static void system_v(const char *arg)
@@ -377,10 +449,14 @@ static void lines(const char *arg)
 const struct probe resource_probes[] = {
 	{ "alloc", allocate },
 	{ "alloc-hidden", allocate_hidden },
+	{ "alloc-leaderless", allocate_leaderless },
 	{ "alloc-split", allocate_split },
 	{ "write", write_file },
 	{ "memfd", memory_file },
 	{ "shared", shared_anonymous },
+	{ "shared-forgotten", shared_forgotten },
+	{ "zero-forgotten", zero_forgotten },
+	{ "zero-read", zero_read },
 	{ "shm", system_v },
 	{ "pipes", fill_pipes },
 	{ "fallocate", disk_reserve },

@@ -3,9 +3,11 @@
 
 tests/run: timeout=120
 
-tests/kern/test_cgroup runs there as root, as an ordinary user with a group of
-its own, with and without company in it, and as one without any. Its lines are
-passed on, each with the case before it.
+tests/kern/test_cgroup runs there as root, in a systemd service of root's that
+was or was not given its group, as an ordinary user with a group of its own,
+with and without company in it, and as one without any; and on the v1
+hierarchies of the same kernel, before and after root has done what the program
+asked for. Its lines are passed on, each with the case before it.
 """
 import os
 import subprocess
@@ -23,48 +25,133 @@ make_case() { # NAME: a slice with a scope in it
 	mkdir -p /sys/fs/cgroup/$1.slice/scope
 	echo "+memory +pids +cpu" >/sys/fs/cgroup/$1.slice/cgroup.subtree_control
 }
+mark() { # GROUP NAME VALUE: as systemd marks what it delegates
+	python3 -c 'import os, sys; os.setxattr(sys.argv[1], sys.argv[2], sys.argv[3].encode())' "$@"
+}
+enter() { # GROUP COMMAND...: the command alone in the group
+	sh -c 'echo $$ >/sys/fs/cgroup/$0/cgroup.procs; exec "$@"' "$@"
+}
+join() { # GROUP COMMAND...: the command beside a shell
+	sh -c 'echo $$ >/sys/fs/cgroup/$0/cgroup.procs; "$@"; :' "$@"
+}
 as_user='setpriv --reuid=54321 --regid=54321 --clear-groups --'
 test=$1
+# Where the groups are made, and one with members in it: the rest depends on who one is, not on where.
+quick="$test --site"
 
+# The v1 hierarchies of this kernel first: a controller that v2 has had does not come back at once.
+umount /sys/fs/cgroup
+mount -t tmpfs none /sys/fs/cgroup
+for name in memory pids cpu,cpuacct; do
+	mkdir /sys/fs/cgroup/$name
+	mount -t cgroup -o $name none /sys/fs/cgroup/$name
+done
+echo "case v1_user"; $as_user $quick
+echo "case v1_userns"; $as_user unshare -r $quick
+$as_user $quick | sed -n 's/.* with: //p' >/tmp/command
+sh /tmp/command
+echo "case v1_given"; $as_user $quick
+mount -t tmpfs none /sys/fs/cgroup
+echo "case v1_hidden"; $quick
+umount /sys/fs/cgroup
+for name in memory pids cpu,cpuacct; do
+	rmdir /sys/fs/cgroup/$name/emberbox
+	umount /sys/fs/cgroup/$name
+done
+umount /sys/fs/cgroup
+echo "case none"; $quick
+
+mount -t cgroup2 none /sys/fs/cgroup
+# A hierarchy that is gone gives its controllers back a moment later.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q "cpu.*memory.*pids" /sys/fs/cgroup/cgroup.controllers && break
+	sleep 0.2
+done
 echo "case root"; $test
 
 echo "+memory +pids +cpu" >/sys/fs/cgroup/cgroup.subtree_control
 
+# A service of root's: without Delegate=yes; with it; beside others; and beside others with DelegateSubgroup=.
+make_case service
+echo "case root_service"; enter service.slice/scope $quick
+mark /sys/fs/cgroup/service.slice/scope user.delegate 0
+echo "case root_marked_no"; enter service.slice/scope $quick
+mark /sys/fs/cgroup/service.slice/scope user.delegate 1
+echo "case root_delegated"; enter service.slice/scope $quick
+make_case crew; mark /sys/fs/cgroup/crew.slice/scope trusted.delegate 1
+echo "case root_crowded"; join crew.slice/scope $quick
+mkdir /sys/fs/cgroup/crew.slice/scope/main
+echo "case root_subgroup"; join crew.slice/scope/main $quick
+# Not above what was delegated, though root could.
+make_case above; mark /sys/fs/cgroup/above.slice/scope user.delegate 1
+echo "case root_above"; join above.slice/scope $quick
+cat /sys/fs/cgroup/above.slice/cgroup.subtree_control; [ ! -e /sys/fs/cgroup/above.slice/emberbox ] || echo made
+
 # The group holds the test alone: it moves itself and divides the rest.
 make_case alone; give /sys/fs/cgroup/alone.slice/scope
-echo "case alone"
-sh -c 'echo $$ >/sys/fs/cgroup/alone.slice/scope/cgroup.procs; exec "$@"' sh $as_user $test
+echo "case alone"; enter alone.slice/scope $as_user $test
 
 # Not alone, but the group above is the user's too, as in systemd's user@.service.
 make_case shared; give /sys/fs/cgroup/shared.slice/scope; give /sys/fs/cgroup/shared.slice
-echo "case shared"
-sh -c 'echo $$ >/sys/fs/cgroup/shared.slice/scope/cgroup.procs; "$@"; :' sh $as_user $test
+echo "case shared"; join shared.slice/scope $as_user $quick
 
 # Not alone, and nothing above.
 make_case crowded; give /sys/fs/cgroup/crowded.slice/scope
-echo "case crowded"
-sh -c 'echo $$ >/sys/fs/cgroup/crowded.slice/scope/cgroup.procs; "$@"; :' sh $as_user $test
+echo "case crowded"; join crowded.slice/scope $as_user $quick
 
-echo "case user"; $as_user $test
+echo "case user"; $as_user $quick
+echo "case userns"; join crowded.slice/scope $as_user unshare -r $quick
+
+make_case mapped; give /sys/fs/cgroup/mapped.slice/scope
+echo "case userns_alone"; enter mapped.slice/scope $as_user unshare -r $quick
 
 # Root of a container: its part of the tree is all of the tree, and holds the container's first process.
 make_case container
-echo "case container"
-sh -c 'echo $$ >/sys/fs/cgroup/container.slice/scope/cgroup.procs; exec "$@"' sh \
-	unshare -C -m sh -c 'umount /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; exec "$@"' sh $test
+own_tree='umount /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup'
+echo "case container"; enter container.slice/scope unshare -C -m sh -c "$own_tree; exec \"\$@\"" sh $quick
+make_case full
+echo "case container_full"; enter full.slice/scope unshare -C -m sh -c "$own_tree; \"\$@\"; :" sh $quick
+echo "case container_read_only"
+enter full.slice/scope unshare -C -m sh -c "$own_tree; mount -o remount,bind,ro /sys/fs/cgroup; exec \"\$@\"" sh $quick
+
+mount -t tmpfs none /sys/fs/cgroup
+echo "case hidden"; $quick
+umount /sys/fs/cgroup
 
 echo "case end"
 find /sys/fs/cgroup -name 'box-*'
 """
 
-# What each case must say about where the groups are made.
+SCOPE = "with: systemd-run --user --scope -p Delegate=yes emberbox run ..."
+
+# What each case must say about where the groups are made, or how it can be had.
 WANTED = {
+    "v1_user": f"The caller may not make control groups under {TREE}/memory; root gives it some with: install -d -o 54321 "
+               f"{TREE}/memory/emberbox {TREE}/pids/emberbox {TREE}/cpu,cpuacct/emberbox",
+    "v1_userns": f"root gives it some with: install -d -o 54321 {TREE}/memory/emberbox",
+    "v1_given": f"# version 1: {TREE}/memory/emberbox {TREE}/pids/emberbox {TREE}/cpu,cpuacct/emberbox",
+    "v1_hidden": f"No control group file system is to be seen at {TREE}/memory, another is mounted over it; mount it with: "
+                 f"mkdir -p {TREE}/memory && mount -t cgroup -o memory none {TREE}/memory",
+    "none": "No control group file system is mounted; mount it with: mount -t cgroup2 none /sys/fs/cgroup",
     "root": f"# version 2: {TREE}/emberbox",
+    "root_service": f"# version 2: {TREE}/emberbox",
+    "root_marked_no": f"# version 2: {TREE}/emberbox",
+    "root_delegated": f"# version 2: {TREE}/service.slice/scope",
+    "root_crowded": f"# version 2: {TREE}/emberbox",
+    "root_subgroup": f"# version 2: {TREE}/crew.slice/scope/emberbox",
+    "root_above": f"# version 2: {TREE}/emberbox",
     "alone": f"# version 2: {TREE}/alone.slice/scope",
     "shared": f"# version 2: {TREE}/shared.slice/emberbox",
-    "crowded": "systemd-run --user --scope -p Delegate=yes",
-    "user": "systemd-run --user --scope -p Delegate=yes",
+    "crowded": f"The control group {TREE}/crowded.slice/scope is not the caller's alone to divide; start it in a scope of its "
+               f"own {SCOPE}",
+    "user": SCOPE,
+    "userns": SCOPE,
+    "userns_alone": f"# version 2: {TREE}/mapped.slice/scope",
     "container": f"# version 2: {TREE}",
+    "container_full": f"The control group {TREE} holds other processes and cannot be divided; move them into one below it with: ",
+    "container_read_only": f"The control groups under {TREE} are read-only; make them writable with: mount -o remount,rw {TREE}",
+    "hidden": f"No control group file system is to be seen at {TREE}, another is mounted over it; mount it with: "
+              f"mount -t cgroup2 none {TREE}",
 }
 
 
@@ -105,6 +192,11 @@ def main():
             failed += 1
             print(f"not ok v2_{name}/site: it says {said!r}, not {want!r}; status {run.returncode}, "
                   f"stderr {run.stderr[-300:]!r}")
+    if cases.get("root_above", [])[-1:] == ["cpu memory pids"]:
+        print("ok v2_root_above/nothing_is_made_there")
+    else:
+        failed += 1
+        print(f"not ok v2_root_above/nothing_is_made_there: {cases.get('root_above')!r}")
     left = cases.get("end")
     if left == []:
         print("ok v2_nothing_is_left")

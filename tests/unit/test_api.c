@@ -6,6 +6,7 @@
 #include <emberbox.h>
 #include <jansson.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 static eb_error err;
@@ -90,11 +91,13 @@ static void a_run_with_everything(void)
 	size_t before = open_descriptors();
 	eb_request *request = bash("read -r line; echo \"$line $1 $KEY $(cat note)\"; echo problem >&2; exit 3");
 	struct seen seen = { 0 };
-	eb_options options = { .on_output = on_output, .userdata = &seen };
+	eb_options options = EB_OPTIONS_INIT;
 	eb_result *result = NULL;
 	char data[8] = "";
 	json_t *root;
 
+	options.on_output = on_output;
+	options.userdata = &seen;
 	CHECK_INT(eb_request_set(request, "arg", "word", &err), 0);
 	CHECK_INT(eb_request_set(request, "env", "KEY=value", &err), 0);
 	CHECK_INT(eb_request_add_content(request, "note", "noted", 5, &err), 0);
@@ -141,7 +144,10 @@ static void a_run_that_is_cancelled(void)
 
 	if (pipe(ends) < 0)
 		abort();
-	eb_options options = { .on_output = cancel_on_output, .userdata = &ends[1], .cancel_fd = ends[0] };
+	eb_options options = EB_OPTIONS_INIT;
+	options.on_output = cancel_on_output;
+	options.userdata = &ends[1];
+	options.cancel_fd = ends[0];
 	if (eb_execute(request, &options, &result, &err) < 0) {
 		check_fail("%s", err.message);
 	} else {
@@ -165,7 +171,8 @@ static void input_from_a_descriptor(void)
 	if (pipe(ends) < 0 || write(ends[1], "streamed", 8) != 8)
 		abort();
 	close(ends[1]);
-	eb_options options = { .stdin_fd = ends[0] };
+	eb_options options = EB_OPTIONS_INIT;
+	options.stdin_fd = ends[0];
 	if (eb_execute(request, &options, &result, &err) < 0) {
 		check_fail("%s", err.message);
 	} else {
@@ -176,6 +183,78 @@ static void input_from_a_descriptor(void)
 	eb_result_free(result);
 	eb_request_free(request);
 	close(ends[0]);
+}
+
+/* 0 is a descriptor like the others. */
+static void input_from_descriptor_0(void)
+{
+	int saved = dup(0);
+
+	close(0);
+	/* The pipe of the test takes the place. */
+	input_from_a_descriptor();
+	if (saved >= 0)
+		dup2(saved, 0);
+	close(saved);
+}
+
+static void options_know_their_size(void)
+{
+	struct {
+		eb_options options;
+		long later; /* what a later version might add */
+	} larger = { .options = EB_OPTIONS_INIT };
+	eb_options options = EB_OPTIONS_INIT;
+	eb_request *request = bash("true");
+	eb_result *result = NULL;
+
+	options.size = 0;
+	CHECK_INT(eb_execute(request, &options, &result, &err), -1);
+	CHECK_INT(err.code, EB_BAD_REQUEST);
+	CHECK_STR(err.message, "options: their size is not set; begin with EB_OPTIONS_INIT");
+	CHECK(!result);
+	larger.options.size = sizeof(larger);
+	larger.later = 1;
+	CHECK_INT(eb_execute(request, &larger.options, &result, &err), -1);
+	CHECK(strstr(err.message, "does not know all of them") != NULL);
+	larger.later = 0;
+	CHECK_INT(eb_execute(request, &larger.options, &result, &err), 0);
+	eb_result_free(result);
+	eb_request_free(request);
+}
+
+static void results_of_errors(void)
+{
+	eb_request *request = eb_request_new();
+	eb_result *result;
+	json_t *root;
+
+	CHECK_INT(eb_request_set(request, "language", "cobol", &err), -1);
+	result = eb_result_of_error(request, &err);
+	CHECK_STR(eb_result_status(result), "error");
+	CHECK_INT(eb_result_exit_code(result), EB_NO_LANGUAGE);
+	CHECK_INT(eb_result_signal(result), 0);
+	root = json_loads(eb_result_json(result), 0, NULL);
+	CHECK_STR(json_string_value(json_object_get(root, "error_message")), err.message);
+	CHECK(json_is_null(json_object_get(root, "language")));
+	json_decref(root);
+	eb_result_free(result);
+	result = eb_result_of_error(NULL, &err);
+	CHECK_INT(eb_result_exit_code(result), EB_NO_LANGUAGE);
+	eb_result_free(result);
+	eb_request_free(request);
+}
+
+static void signals_are_told(void)
+{
+	eb_request *request = bash("kill -SEGV $$");
+	eb_result *result = NULL;
+
+	CHECK_INT(eb_execute(request, NULL, &result, &err), 0);
+	CHECK_INT(eb_result_signal(result), SIGSEGV);
+	CHECK_INT(eb_result_exit_code(result), 128 + SIGSEGV);
+	eb_result_free(result);
+	eb_request_free(request);
 }
 
 static void *run_in_thread(void *argument)
@@ -214,6 +293,23 @@ static void two_threads(void)
 	}
 }
 
+/* As much stack as the header promises to do with. */
+static void a_small_stack(void)
+{
+	static char word[] = "small";
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *good = NULL;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 256 << 10);
+	if (pthread_create(&thread, &attributes, run_in_thread, word) != 0)
+		abort();
+	pthread_attr_destroy(&attributes);
+	pthread_join(thread, &good);
+	CHECK(good);
+}
+
 static void plans_are_text(void)
 {
 	eb_request *request = bash("true");
@@ -230,6 +326,8 @@ static void languages_are_detected(void)
 	CHECK_STR(eb_detect_language("x.py", NULL, 0), "python");
 	CHECK_STR(eb_detect_language(NULL, "#!/bin/sh\n", 10), "bash");
 	CHECK(!eb_detect_language("x", "", 0));
+	CHECK_STR(eb_language_at(0), "python");
+	CHECK(!eb_language_at(1000));
 }
 
 int main(void)
@@ -239,7 +337,12 @@ int main(void)
 	RUN(a_run_with_everything);
 	RUN(a_run_that_is_cancelled);
 	RUN(input_from_a_descriptor);
+	RUN(input_from_descriptor_0);
+	RUN(options_know_their_size);
+	RUN(results_of_errors);
+	RUN(signals_are_told);
 	RUN(two_threads);
+	RUN(a_small_stack);
 	RUN(plans_are_text);
 	RUN(languages_are_detected);
 	return check_failures != 0;

@@ -213,6 +213,28 @@ static void no_group_is_refused_to_root_only(void)
 	CHECK(plan.accounted && !plan.group);
 }
 
+static void cores_that_cannot_be_limited(void)
+{
+	fresh();
+	ordinary_user();
+	spec_set(&spec, "cpus", "2", &err);
+	refused("this host cannot limit CPU (--cpus): no group can be made here; or leave --cpus out, or accept that "
+		"with "
+		"--allow-weaker cgroup");
+	spec_set(&spec, "allow-weaker", "cgroup", &err);
+	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	fresh();
+	probe.cgroup = (struct cgroup_site){ .version = 2, .count = 1, .where = { 0, 0, -1, -1 }, .unified = { true } };
+	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	spec_set(&spec, "cpus", "1", &err);
+	refused("this host cannot limit CPU (--cpus): the control group has no cpu controller; or leave --cpus out, or "
+		"accept "
+		"that with --allow-weaker cgroup");
+	fresh();
+	spec_set(&spec, "cpus", "1", &err);
+	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+}
+
 static void nothing_at_all_is_refused(void)
 {
 	fresh();
@@ -351,6 +373,7 @@ int main(void)
 	RUN(no_landlock_is_refused);
 	RUN(no_seccomp_is_refused);
 	RUN(no_group_is_refused_to_root_only);
+	RUN(cores_that_cannot_be_limited);
 	RUN(nothing_at_all_is_refused);
 	RUN(giving_up_is_not_asking_for_less);
 	RUN(order_that_matters);

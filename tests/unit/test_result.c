@@ -102,7 +102,7 @@ static void has_every_field(void)
 		{ "memory_used", "i" },
 		{ "timeout", "b" },
 		{ "error_message", "sn" },
-		{ "language", "s" },
+		{ "language", "sn" },
 		{ "timestamp", "s" },
 		{ "error", "no" },
 		{ "outputs", "a" },
@@ -120,7 +120,7 @@ static void has_every_field(void)
 		{ "meta.resource_limits.timeout", "f" },
 		{ "meta.resource_limits.cpu_time", "fn" },
 		{ "meta.resource_limits.memory", "i" },
-		{ "meta.resource_limits.cpus", "f" },
+		{ "meta.resource_limits.cpus", "fn" },
 		{ "meta.resource_limits.pids", "i" },
 		{ "meta.resource_limits.disk", "i" },
 		{ "meta.resource_limits.max_output", "i" },
@@ -327,6 +327,8 @@ static void sentences_of_limits(void)
 	result->verdict.status = STATUS_OUTPUT_LIMIT;
 	says("Output limit of 16m exceeded");
 	result->verdict.status = STATUS_KILLED;
+	says("The box was ended from outside");
+	result->verdict.cancelled = true;
 	says("Execution was cancelled");
 	result->verdict.status = STATUS_ERROR;
 	error_set(&result->verdict.failure, ERROR_FAILED, EIO, "step 3 failed");
@@ -335,36 +337,127 @@ static void sentences_of_limits(void)
 	says("");
 }
 
-static void failed_with(const char *language, const char *errors, const char *sentence)
+static void failed_with_code(const char *language, int code, const char *errors, const char *sentence)
 {
 	fresh(language);
-	ended(1 << 8);
+	ended(code << 8);
 	output_add(&result->outputs[1], errors, strlen(errors));
 	says(sentence);
+}
+
+static void failed_with(const char *language, const char *errors, const char *sentence)
+{
+	failed_with_code(language, 1, errors, sentence);
+}
+
+#define PYTHON "  File \"/sandbox/code/main.py\", line 3\n    def f(:\n          ^\n"
+#define NODE   "/sandbox/code/main.js:2\nlet = = 1\n      ^\n\n"
+
+/* Those that the interpreter reports when it cannot read the code file. */
+static void syntax_errors(void)
+{
+	failed_with("python", PYTHON "SyntaxError: invalid syntax\n", "Python syntax error: invalid syntax (line 3)");
+	failed_with("python", PYTHON "IndentationError: unexpected indent\n",
+		    "Python syntax error: unexpected indent (line 3)");
+	failed_with("python", PYTHON "TabError: inconsistent use\n", "Python syntax error: inconsistent use (line 3)");
+	failed_with("python", "/sandbox/code/main.py:1: SyntaxWarning: x\n" PYTHON "SyntaxError: y\n",
+		    "Python syntax error: y (line 3)");
+	failed_with("python", "SyntaxError: Non-UTF-8 code in file /sandbox/code/main.py on line 1\n",
+		    "Python syntax error: Non-UTF-8 code in file /sandbox/code/main.py on line 1");
+	failed_with("javascript",
+		    NODE "SyntaxError: Unexpected token\n    at wrapSafe (node:internal/x:1:2)\n\nNode.js v20.0.0\n",
+		    "JavaScript syntax error: Unexpected token (line 2)");
+	failed_with("javascript",
+		    "(node:5) Warning: x\nfile://" NODE "SyntaxError: Unexpected token\n\nNode.js v20.0.0\n",
+		    "JavaScript syntax error: Unexpected token (line 2)");
+	failed_with_code("bash", 2,
+			 "said before\n/sandbox/code/main.sh: line 4: syntax error near unexpected token `fi'\n"
+			 "/sandbox/code/main.sh: line 4: `fi'\n",
+			 "Bash syntax error: near unexpected token `fi' (line 4)");
+	failed_with_code("bash", 2,
+			 "/sandbox/code/main.sh: line 1: unexpected EOF while looking for matching `\"'\n"
+			 "/sandbox/code/main.sh: line 2: syntax error: unexpected end of file\n",
+			 "Bash syntax error: unexpected EOF while looking for matching `\"' (line 1)");
+}
+
+/* Those that the program ran into, or only talks about. */
+static void errors_that_are_called_so(void)
+{
+	failed_with("python",
+		    "Traceback (most recent call last):\n  File \"/sandbox/code/main.py\", line 1, in <module>\n"
+		    "  File \"<string>\", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax\n",
+		    "Execution failed: SyntaxError: invalid syntax");
+	failed_with("python", "SyntaxError: x\n", "Execution failed: SyntaxError: x");
+	failed_with("python", "I saw a SyntaxError: x\n", "Execution failed: I saw a SyntaxError: x");
+	failed_with_code("python", 3, PYTHON "SyntaxError: x\n", "Execution failed: SyntaxError: x");
+	failed_with(
+		"javascript",
+		"<anonymous_script>:1\n{bad\n ^\n\nSyntaxError: Expected '}' in JSON\n    at JSON.parse (<anonymous>)\n"
+		"    at Object.<anonymous> (/sandbox/code/main.js:1:6)\n\nNode.js v20.0.0\n",
+		"Execution failed: SyntaxError: Expected '}' in JSON");
+	failed_with("javascript",
+		    NODE "SyntaxError: x\n    at Object.<anonymous> (/sandbox/code/main.js:1:6)\n\nNode.js v20.0.0\n",
+		    "Execution failed: SyntaxError: x");
+	failed_with_code("bash", 3, "syntax error here\n", "Execution failed: syntax error here");
+	failed_with_code("bash", 2, "syntax error here\n", "Execution failed: syntax error here");
+	failed_with_code("bash", 2, "/sandbox/code/main.sh: eval: line 1: syntax error near `;'\n",
+			 "Execution failed: /sandbox/code/main.sh: eval: line 1: syntax error near `;'");
+	failed_with_code("bash", 2, "/sandbox/code/main.sh: line 1: syntax error near `;'\nwent on\n",
+			 "Execution failed: went on");
+	/* Python and Node read all of the code before they run any. */
+	fresh("python");
+	ended(1 << 8);
+	output_add(&result->outputs[0], "ran\n", 4);
+	output_add(&result->outputs[1], PYTHON "SyntaxError: x\n", strlen(PYTHON "SyntaxError: x\n"));
+	says("Execution failed: SyntaxError: x");
+}
+
+static void refusals(void)
+{
+	static const struct {
+		enum error_kind kind;
+		int code;
+	} kinds[] = { { ERROR_FAILED, 125 }, { ERROR_LAYER, 125 }, { ERROR_LANGUAGE, 127 }, { ERROR_USAGE, 2 } };
+	struct error err;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		error_set(&err, kinds[i].kind, 0, "it cannot be");
+		result_free(result);
+		result = result_refused(NULL, &err);
+		has_every_field();
+		CHECK_STR(text_at("status"), "error");
+		CHECK_INT(number_at("exit_code"), kinds[i].code);
+		CHECK_STR(text_at("error_message"), "it cannot be");
+		CHECK(json_is_null(at("language")));
+		CHECK(json_is_null(at("signal")));
+	}
+	result_free(result);
+	result = result_refused(&spec, &err);
+	parse();
+	CHECK_STR(text_at("language"), spec.runtime->name);
+}
+
+static void cores_that_are_not_limited(void)
+{
+	fresh("python");
+	ended(0);
+	result->limits.cpus = 0;
+	has_every_field();
+	CHECK(json_is_null(at("meta.resource_limits.cpus")));
 }
 
 static void sentences_of_failures(void)
 {
 	failed_with("python", "Traceback:\n  x\nValueError: no\n", "Execution failed: ValueError: no");
 	failed_with("python", "Traceback:\nKeyError\n\n\n", "Execution failed: KeyError");
-	failed_with("python", "  File \"main.py\", line 1\n    if\n      ^\nSyntaxError: invalid syntax\n",
-		    "Python syntax error: invalid syntax");
-	failed_with("python", "IndentationError: unexpected indent\n", "Python syntax error: unexpected indent");
-	failed_with("python", "TabError: inconsistent use\n", "Python syntax error: inconsistent use");
-	failed_with("python", "I saw a SyntaxError: x\n", "Execution failed: I saw a SyntaxError: x");
 	failed_with("python", "SyntaxError: x\nValueError: y\n", "Execution failed: ValueError: y");
-	failed_with("javascript",
-		    "/sandbox/code/main.js:1\nif\n\nSyntaxError: Unexpected token\n    at x\n\nNode.js v18.0.0\n",
-		    "JavaScript syntax error: Unexpected token");
 	failed_with("javascript", "throw\n\nTypeError: x is not a function\n    at y\n\nNode.js v18.0.0\n",
 		    "Execution failed: TypeError: x is not a function");
-	failed_with("bash", "main.sh: line 1: syntax error near unexpected token `fi'\n",
-		    "Bash syntax error: main.sh: line 1: syntax error near unexpected token `fi'");
 	failed_with("bash", "", "Execution failed: exit code 1");
 	failed_with("bash", "\n \n", "Execution failed: exit code 1");
 	fresh("bash");
 	ended(SIGSEGV);
-	says("Execution failed: ended by signal SEGV (Segmentation fault)");
+	says("Execution failed: ended by signal SIGSEGV (Segmentation fault)");
 	fresh("bash");
 	ended(42 << 8);
 	says("Execution failed: exit code 42");
@@ -425,6 +518,10 @@ int main(void)
 	RUN(exit_codes_of_the_program);
 	RUN(exit_codes_of_ours);
 	RUN(sentences_of_limits);
+	RUN(syntax_errors);
+	RUN(errors_that_are_called_so);
+	RUN(refusals);
+	RUN(cores_that_are_not_limited);
 	RUN(sentences_of_failures);
 	RUN(sentences_are_bounded);
 	RUN(ids_sort_by_time);

@@ -98,6 +98,13 @@ static void sentences(void)
 	CHECK_INT(runtime_unknown("cobol", &err), -1);
 	CHECK_INT(err.kind, ERROR_LANGUAGE);
 	CHECK_STR(err.text, "Unknown language \"cobol\"; available: python, javascript, bash");
+	CHECK_INT(runtime_unknown("Pyton", &err), -1);
+	CHECK_STR(err.text, "Unknown language \"Pyton\"; available: python, javascript, bash; did you mean python?");
+	CHECK_INT(runtime_unknown("nodejs20", &err), -1);
+	CHECK_STR(err.text,
+		  "Unknown language \"nodejs20\"; available: python, javascript, bash; did you mean javascript?");
+	CHECK_INT(runtime_unknown("c", &err), -1);
+	CHECK_STR(err.text, "Unknown language \"c\"; available: python, javascript, bash");
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	CHECK_INT(runtime_unknown(name, &err), -1);

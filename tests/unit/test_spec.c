@@ -417,6 +417,25 @@ static void checked_whole(void)
 	CHECK_INT(spec_check(&spec, &err), 0);
 }
 
+static void more_than_the_disk(void)
+{
+	static const char data[40 << 10];
+
+	fresh();
+	taken("language", "bash");
+	taken("disk", "64k");
+	CHECK_INT(spec_set_code(&spec, data, sizeof(data), &err), 0);
+	CHECK_INT(spec_check(&spec, &err), 0);
+	CHECK_INT(spec_add_content(&spec, "x", data, sizeof(data), &err), 0);
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_INT(err.kind, ERROR_USAGE);
+	CHECK_STR(err.text,
+		  "disk: the code and the contents given with it are 81920 bytes, more than the 64k of the box; "
+		  "raise --disk");
+	taken("disk", "80k");
+	CHECK_INT(spec_check(&spec, &err), 0);
+}
+
 /* A16 again: the code is a file like the others. */
 static void the_code_in_a_files_way(void)
 {
@@ -464,6 +483,7 @@ int main(void)
 	RUN(files_in_each_others_way);
 	RUN(contents);
 	RUN(checked_whole);
+	RUN(more_than_the_disk);
 	RUN(the_code_in_a_files_way);
 	RUN(freed_twice);
 	spec_free(&spec);

@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 
+#include <locale.h>
+
 static void size_is(const char *text, uint64_t want)
 {
 	uint64_t bytes = 7;
@@ -110,6 +112,49 @@ static void numbers(void)
 	memset(huge, '9', sizeof(huge) - 1);
 	huge[sizeof(huge) - 1] = '\0';
 	CHECK(!text_number(huge, &number));
+	CHECK(text_number("0.1", &number) && number == 0.1);
+	CHECK(text_number("12345.678901", &number) && number == 12345.678901);
+	CHECK(text_number("0.33333333333333333333333333", &number) && number > 0.333333 && number < 0.333334);
+}
+
+static void numbers_are_printed(void)
+{
+	static const struct {
+		double number;
+		const char *want;
+	} cases[] = { { 0, "0" },         { 30, "30" },     { 0.5, "0.5" },     { 0.001, "0.001" },
+		      { 86400, "86400" }, { 1.25, "1.25" }, { 0.0000001, "0" }, { 86399.999999, "86399.999999" } };
+	char out[TEXT_NUMBER_MAX];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(text_number_format(cases[i].number, out), cases[i].want);
+}
+
+/* A point is a point, also where people write a comma. */
+static void numbers_in_another_locale(void)
+{
+	static const char *const locales[] = { "de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "fr_FR" };
+	char out[TEXT_NUMBER_MAX];
+	const char *set = NULL;
+	double number = 0;
+
+	for (size_t i = 0; i < sizeof(locales) / sizeof(locales[0]) && !set; i++)
+		set = setlocale(LC_ALL, locales[i]);
+	CHECK(text_number("0.5", &number) && number == 0.5);
+	CHECK(!text_number("0,5", &number));
+	CHECK_STR(text_number_format(0.5, out), "0.5");
+	setlocale(LC_ALL, "C");
+}
+
+static void the_nearest_word(void)
+{
+	static const char *const names[] = { "python", "javascript", "bash", NULL };
+
+	CHECK_STR(text_nearest("pyton", names), "python");
+	CHECK_STR(text_nearest("java", names), "javascript");
+	CHECK_STR(text_nearest("basch", names), "bash");
+	CHECK(!text_nearest("cobol", names));
+	CHECK(!text_nearest("", names));
 }
 
 static void counts(void)
@@ -223,6 +268,9 @@ int main(void)
 	RUN(sizes);
 	RUN(sizes_refused);
 	RUN(numbers);
+	RUN(numbers_are_printed);
+	RUN(numbers_in_another_locale);
+	RUN(the_nearest_word);
 	RUN(counts);
 	RUN(sizes_written);
 	RUN(sizes_survive_the_round_trip);

@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""What `make install` installs can be built against, as pkg-config says, shared and static."""
+# tests/run: args=--as root
+# tests/run: timeout=90
+
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+
+PROGRAM = """
+#include <emberbox.h>
+#include <stdio.h>
+
+int main(void)
+{
+	eb_error err;
+	eb_options options = EB_OPTIONS_INIT;
+	eb_request *request = eb_request_new();
+	eb_result *result = NULL;
+	const char *json;
+
+	if (eb_request_set(request, "language", "bash", &err) < 0 ||
+	    eb_request_set_code(request, "echo 42", 7, &err) < 0 || eb_execute(request, &options, &result, &err) < 0) {
+		fprintf(stderr, "%s\\n", err.message);
+		return 1;
+	}
+	json = eb_result_json(result);
+	puts(json ? eb_result_status(result) : "no memory");
+	eb_result_free(result);
+	eb_request_free(request);
+	return 0;
+}
+"""
+
+
+def installed():
+    """A directory that holds what is installed."""
+    place = kit.tmp()
+    r = kit.command(["meson", "install", "-C", kit.BUILD, "--no-rebuild", "--destdir", place], timeout=60)
+    kit.equal(r.code, 0, repr(r))
+    return place
+
+
+def flags(place, *args):
+    found = subprocess.run(["find", place, "-name", "emberbox.pc"], capture_output=True, text=True, check=True).stdout.split()
+    kit.equal(len(found), 1, "emberbox.pc")
+    # Only our own paths are below the place; Jansson's are the system's, which the compiler knows anyway.
+    r = kit.command(["pkg-config", *args, "emberbox"], env={"PATH": kit.PATH, "PKG_CONFIG_PATH": os.path.dirname(found[0])})
+    kit.equal((r.code, r.errtext), (0, ""))
+    return [word.replace("/usr/local", f"{place}/usr/local") for word in r.text.split()]
+
+
+def build(place, compiler, *extra):
+    directory = kit.tmp()
+    source = kit.write(f"{directory}/program.c", PROGRAM)
+    static = ["--static"] if "-static" in extra else []
+    language = ["-x", "c++"] if compiler == "c++" else []
+    argv = [compiler, "-Wall", "-Wextra", "-Werror", *language, source, "-x", "none", *extra]
+    r = kit.command([*argv, "-o", f"{directory}/program", *flags(place, "--cflags", "--libs", *static)], timeout=60)
+    kit.equal(r.code, 0, r.errtext[-600:])
+    return f"{directory}/program"
+
+
+@kit.test(timeout=80)
+def programs_can_be_linked():
+    if not shutil.which("pkg-config"):
+        kit.skip("no pkg-config")
+    place = installed()
+    where = [word[2:] for word in flags(place, "--libs") if word.startswith("-L")][0]
+    r = kit.command([build(place, "cc")], env={"PATH": kit.PATH, "LD_LIBRARY_PATH": where})
+    kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "shared")
+    r = kit.command([build(place, "cc", "-static")])
+    kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "static")
+    if shutil.which("c++"):
+        r = kit.command([build(place, "c++")], env={"PATH": kit.PATH, "LD_LIBRARY_PATH": where})
+        kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "C++")
+
+
+kit.main()
