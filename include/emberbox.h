@@ -61,7 +61,10 @@ typedef struct eb_error {
 	char message[1024]; /* one sentence */
 } eb_error;
 
-enum { EB_STDOUT = 1, EB_STDERR = 2 };
+enum {
+	EB_STDOUT = 1,
+	EB_STDERR = 2
+};
 
 /* Begin with EB_OPTIONS_INIT, then set what is wanted. */
 typedef struct eb_options {
@@ -73,7 +76,10 @@ typedef struct eb_options {
 	int stdin_fd;   /* read while the program runs; -1: what eb_request_set_stdin() gave, or nothing */
 } eb_options;
 
-#define EB_OPTIONS_INIT { sizeof(eb_options), NULL, NULL, -1, -1 }
+#define EB_OPTIONS_INIT                                                                                                \
+	{                                                                                                              \
+		sizeof(eb_options), NULL, NULL, -1, -1                                                                 \
+	}
 
 /*
  * A new request with every default. Keys of eb_request_set(), all values text
@@ -89,7 +95,8 @@ EB_PUBLIC int eb_request_set(eb_request *request, const char *key, const char *v
 EB_PUBLIC int eb_request_set_code(eb_request *request, const void *code, size_t size, eb_error *err);
 EB_PUBLIC int eb_request_set_stdin(eb_request *request, const void *data, size_t size, eb_error *err);
 /* A file's content under a name below /sandbox, without a file on the host. */
-EB_PUBLIC int eb_request_add_content(eb_request *request, const char *box_path, const void *data, size_t size, eb_error *err);
+EB_PUBLIC int eb_request_add_content(eb_request *request, const char *box_path, const void *data, size_t size,
+				     eb_error *err);
 
 /*
  * Runs it to its end. 0: *result says what happened, also that emberbox failed
@@ -107,11 +114,11 @@ EB_PUBLIC int eb_explain(const eb_request *request, char **text, eb_error *err);
  */
 EB_PUBLIC eb_result *eb_result_of_error(const eb_request *request, const eb_error *err);
 EB_PUBLIC void eb_result_free(eb_result *result);
-EB_PUBLIC const char *eb_result_status(const eb_result *result);   /* "ok", "failed", "timeout"… */
-EB_PUBLIC const char *eb_result_message(const eb_result *result);  /* one sentence, or NULL */
-EB_PUBLIC int eb_result_exit_code(const eb_result *result);        /* as `emberbox run` exits */
-EB_PUBLIC int eb_result_signal(const eb_result *result);           /* that ended the program, not sent by us; or 0 */
-EB_PUBLIC const char *eb_result_json(const eb_result *result);     /* the whole, as one line of JSON; NULL without memory */
+EB_PUBLIC const char *eb_result_status(const eb_result *result);  /* "ok", "failed", "timeout"… */
+EB_PUBLIC const char *eb_result_message(const eb_result *result); /* one sentence, or NULL */
+EB_PUBLIC int eb_result_exit_code(const eb_result *result);       /* as `emberbox run` exits */
+EB_PUBLIC int eb_result_signal(const eb_result *result);          /* that ended the program, not sent by us; or 0 */
+EB_PUBLIC const char *eb_result_json(const eb_result *result); /* the whole, as one line of JSON; NULL without memory */
 /* The whole output of a stream, up to 16 MiB: reads like pread(2). */
 EB_PUBLIC long eb_result_read(const eb_result *result, int stream, void *data, size_t size, uint64_t offset);
 
@@ -121,9 +128,11 @@ EB_PUBLIC const char *eb_detect_language(const char *name, const void *head, siz
 EB_PUBLIC const char *eb_language_at(size_t index);
 /* What can run here; JSON, or a table for people. The caller frees *text. */
 EB_PUBLIC int eb_languages(int json, char **text, eb_error *err);
-/* What this host can enforce, and how to get the rest; returns 0 also when something is missing, *healthy tells. The caller frees *text. */
+/* What this host can enforce, and how to get the rest; returns 0 also when something is missing, *healthy tells. The
+ * caller frees *text. */
 EB_PUBLIC int eb_doctor(int json, int *healthy, char **text, eb_error *err);
-/* Attacks a box on this very host; a table of what was tried and what held, *all_hold tells whether all did. The caller frees *text. */
+/* Attacks a box on this very host; a table of what was tried and what held, *all_hold tells whether all did. The caller
+ * frees *text. */
 EB_PUBLIC int eb_prove(char **text, int *all_hold, eb_error *err);
 EB_PUBLIC const char *eb_version(void);
 

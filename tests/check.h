@@ -34,35 +34,36 @@ __attribute__((format(printf, 1, 2))) static inline void check_fail(const char *
 	fflush(stdout);
 }
 
-#define CHECK(cond)                                                                  \
-	do {                                                                         \
-		if (!(cond))                                                         \
-			check_fail("%s:%d: %s", __FILE__, __LINE__, #cond);          \
+#define CHECK(cond)                                                                                                    \
+	do {                                                                                                           \
+		if (!(cond))                                                                                           \
+			check_fail("%s:%d: %s", __FILE__, __LINE__, #cond);                                            \
 	} while (0)
 
-#define CHECK_INT(got, want)                                                                             \
-	do {                                                                                             \
-		long long got_ = (long long)(got), want_ = (long long)(want);                            \
-		if (got_ != want_)                                                                       \
-			check_fail("%s:%d: %s is %lld, not %lld", __FILE__, __LINE__, #got, got_, want_); \
+#define CHECK_INT(got, want)                                                                                           \
+	do {                                                                                                           \
+		long long got_ = (long long)(got), want_ = (long long)(want);                                          \
+		if (got_ != want_)                                                                                     \
+			check_fail("%s:%d: %s is %lld, not %lld", __FILE__, __LINE__, #got, got_, want_);              \
 	} while (0)
 
-#define CHECK_STR(got, want)                                                                                      \
-	do {                                                                                                      \
-		const char *got_ = (got), *want_ = (want);                                                        \
-		if (!got_ || strcmp(got_, want_) != 0)                                                            \
-			check_fail("%s:%d: %s is \"%s\", not \"%s\"", __FILE__, __LINE__, #got, got_ ? got_ : "(null)", want_); \
+#define CHECK_STR(got, want)                                                                                           \
+	do {                                                                                                           \
+		const char *got_ = (got), *want_ = (want);                                                             \
+		if (!got_ || strcmp(got_, want_) != 0)                                                                 \
+			check_fail("%s:%d: %s is \"%s\", not \"%s\"", __FILE__, __LINE__, #got,                        \
+				   got_ ? got_ : "(null)", want_);                                                     \
 	} while (0)
 
 /* The call fails with exactly this errno. */
-#define CHECK_ERRNO(call, want)                                                                         \
-	do {                                                                                            \
-		errno = 0;                                                                              \
-		long long r_ = (long long)(call);                                                       \
-		int e_ = errno;                                                                         \
-		if (r_ != -1 || e_ != (want))                                                           \
-			check_fail("%s:%d: %s gave %lld with %s, not -1 with %s", __FILE__, __LINE__, #call, r_, \
-				   strerrorname_np(e_) ?: "0", strerrorname_np(want));                  \
+#define CHECK_ERRNO(call, want)                                                                                        \
+	do {                                                                                                           \
+		errno = 0;                                                                                             \
+		long long r_ = (long long)(call);                                                                      \
+		int e_ = errno;                                                                                        \
+		if (r_ != -1 || e_ != (want))                                                                          \
+			check_fail("%s:%d: %s gave %lld with %s, not -1 with %s", __FILE__, __LINE__, #call, r_,       \
+				   strerrorname_np(e_) ?: "0", strerrorname_np(want));                                 \
 	} while (0)
 
 static inline void check_run(const char *name, void (*test)(void))

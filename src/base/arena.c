@@ -13,7 +13,9 @@ struct arena_block {
 	alignas(max_align_t) char data[]; /* handed out from the front */
 };
 
-enum { ARENA_BLOCK = 16384 };
+enum {
+	ARENA_BLOCK = 16384
+};
 
 void *arena_alloc(struct arena *arena, size_t size)
 {

@@ -14,7 +14,8 @@ static void set_text(struct error *err, enum error_kind kind, int errnum, const 
 	vsnprintf(err->text, sizeof(err->text), format, args);
 	used = strlen(err->text);
 	if (errnum)
-		snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerrordesc_np(errnum) ?: "unknown error");
+		snprintf(err->text + used, sizeof(err->text) - used, ": %s",
+			 strerrordesc_np(errnum) ?: "unknown error");
 }
 
 int error_set(struct error *err, enum error_kind kind, int errnum, const char *format, ...)

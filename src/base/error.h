@@ -24,7 +24,8 @@ struct error {
 
 #define EB_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
-/* All three return -1, so that `return error_set(…)` reads well. With an errnum, its description is appended after a colon. */
+/* All three return -1, so that `return error_set(…)` reads well. With an errnum, its description is appended after a
+ * colon. */
 int error_set(struct error *err, enum error_kind kind, int errnum, const char *format, ...) EB_PRINTF(4, 5);
 int error_errno(struct error *err, const char *format, ...) EB_PRINTF(2, 3);
 int error_usage(struct error *err, const char *format, ...) EB_PRINTF(2, 3);

@@ -13,14 +13,16 @@ int fd_write(int fd, const void *data, size_t size);
 /* Reads until `size` bytes or the end. The count, or -1 with errno. Safe after clone. */
 ssize_t fd_read(int fd, void *data, size_t size);
 
-/* Copies up to `limit` bytes from one to the other, in the kernel where it can. 0, or -1 with errno (EFBIG when there was more). Safe after clone. */
+/* Copies up to `limit` bytes from one to the other, in the kernel where it can. 0, or -1 with errno (EFBIG when there
+ * was more). Safe after clone. */
 int fd_copy(int from, int to, uint64_t limit);
 
 /* One message of `size` bytes with up to FD_MESSAGE_MAX descriptors over a SOCK_SEQPACKET socket. Safe after clone. */
 #define FD_MESSAGE_MAX 4
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t count);
 
-/* The size of the message, 0 at the end, -1 with errno. Received descriptors are close-on-exec; *count tells how many of at most FD_MESSAGE_MAX. */
+/* The size of the message, 0 at the end, -1 with errno. Received descriptors are close-on-exec; *count tells how many
+ * of at most FD_MESSAGE_MAX. */
 ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count);
 
 /* A whole small file into `text`, terminated. The length, or -1 with errno. */

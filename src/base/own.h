@@ -44,16 +44,16 @@ static inline int take_fd(int *fd)
 	return taken;
 }
 
-#define take_ptr(p)                    \
-	({                             \
-		typeof(p) taken_ = p;  \
-		p = NULL;              \
-		taken_;                \
+#define take_ptr(p)                                                                                                    \
+	({                                                                                                             \
+		typeof(p) taken_ = p;                                                                                  \
+		p = NULL;                                                                                              \
+		taken_;                                                                                                \
 	})
 
-#define _cleanup_close_ _cleanup_(close_fd)
-#define _cleanup_free_ _cleanup_(own_free)
-#define _cleanup_fclose_ _cleanup_(own_fclose)
+#define _cleanup_close_    _cleanup_(close_fd)
+#define _cleanup_free_     _cleanup_(own_free)
+#define _cleanup_fclose_   _cleanup_(own_fclose)
 #define _cleanup_closedir_ _cleanup_(own_closedir)
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

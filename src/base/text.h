@@ -12,7 +12,8 @@ bool text_size(const char *text, uint64_t *bytes);
 bool text_number(const char *text, double *number);
 bool text_count(const char *text, uint64_t *count);
 
-/* The same back, whatever the locale: "30", "0.25"; at most six decimals, below 1e12. `out` has TEXT_NUMBER_MAX bytes. */
+/* The same back, whatever the locale: "30", "0.25"; at most six decimals, below 1e12. `out` has TEXT_NUMBER_MAX bytes.
+ */
 #define TEXT_NUMBER_MAX 32
 const char *text_number_format(double number, char *out);
 
@@ -23,5 +24,6 @@ const char *text_nearest(const char *typed, const char *const *names);
 #define TEXT_SIZE_MAX 24
 const char *text_size_format(uint64_t bytes, char *out);
 
-/* A path below a directory: relative, no empty, "." or ".." part, no NUL, parts at most 255 bytes, the whole below 4096. NULL when it is, or what is wrong with it. */
+/* A path below a directory: relative, no empty, "." or ".." part, no NUL, parts at most 255 bytes, the whole below
+ * 4096. NULL when it is, or what is wrong with it. */
 const char *text_path_fault(const char *path, size_t size);

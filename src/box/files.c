@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Below `dir` and through no link of any kind; ENOSYS before 5.6 is an error like any other: there is no safe second best. */
+/* Below `dir` and through no link of any kind; ENOSYS before 5.6 is an error like any other: there is no safe second
+ * best. */
 static int open_beneath(int dir, const char *path, int flags)
 {
 	struct open_how how = {
@@ -217,7 +218,8 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	/* A link or a file of the same name is replaced, not written through. */
 	if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		return -1;
-	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, st.st_mode & 0111 ? 0755 : 0644);
+	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    st.st_mode & 0111 ? 0755 : 0644);
 	if (to < 0)
 		return -1;
 	int copied = copy_data(from, to, st.st_size, left);
@@ -265,7 +267,8 @@ int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, 
 		int copied = copy_file(dir, list->entries[i].path, to_dir, &left);
 
 		if (copied < 0)
-			return error_errno(err, "cannot copy \"%.200s\" from /sandbox/output to \"%.200s\"", list->entries[i].path, to);
+			return error_errno(err, "cannot copy \"%.200s\" from /sandbox/output to \"%.200s\"",
+					   list->entries[i].path, to);
 		list->cut |= copied > 0;
 	}
 	return 0;

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 enum {
-	FILES_LISTED_MAX = 1000,   /* files in a result */
-	FILES_WALKED_MAX = 20000,  /* directory entries looked at */
-	FILES_DEPTH_MAX = 64,      /* directories in directories */
+	FILES_LISTED_MAX = 1000,  /* files in a result */
+	FILES_WALKED_MAX = 20000, /* directory entries looked at */
+	FILES_DEPTH_MAX = 64,     /* directories in directories */
 };
 
 struct file_entry {
@@ -27,7 +27,7 @@ struct file_entry {
 };
 
 struct file_list {
-	struct arena arena;        /* owns the paths */
+	struct arena arena;         /* owns the paths */
 	struct file_entry *entries; /* sorted by path */
 	size_t count;               /* how many */
 	bool cut;                   /* there was more: beyond the bounds, or closed to us by the program */
@@ -39,5 +39,6 @@ void files_free(struct file_list *list);
 /* Whether files_copy() could use `to`, asked before a program runs in vain; makes nothing. ERROR_USAGE when not. */
 int files_check_target(const char *to, struct error *err);
 
-/* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay holes. A file that cannot be read is left out, and the list marked as cut. */
+/* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay
+ * holes. A file that cannot be read is left out, and the list marked as cut. */
 int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, struct error *err);

@@ -31,7 +31,9 @@
 #define STAGE "/tmp"
 
 /* How long after the program's time pid 1 ends the box, if the supervisor has not. */
-enum { GRACE_USEC = 300000 };
+enum {
+	GRACE_USEC = 300000
+};
 
 /* Scaffolding beside the new root: it is part of the old one, and goes with it in one step. */
 #define WORK    "../work"
@@ -42,7 +44,8 @@ static void report(const struct inside *in, struct report report)
 	fd_send(in->control, &report, sizeof(report), NULL, 0);
 }
 
-/* A field of /proc/self/stat by its number in proc(5); the name in field 2 may hold anything, but ends at the last parenthesis. */
+/* A field of /proc/self/stat by its number in proc(5); the name in field 2 may hold anything, but ends at the last
+ * parenthesis. */
 static unsigned long stat_field(const char *text, int field)
 {
 	const char *at = strrchr(text, ')');
@@ -330,7 +333,8 @@ static void reset_signals(void)
 {
 	sigset_t none;
 
-	/* Not signal(): the C library hides 32 and 33 as its own, and whoever is started by its posix_spawn() has them ignored. */
+	/* Not signal(): the C library hides 32 and 33 as its own, and whoever is started by its posix_spawn() has them
+	 * ignored. */
 	for (int i = 1; i < NSIG; i++)
 		syscall(SYS_rt_sigaction, i, &(struct kernel_sigaction){ 0 }, NULL, sizeof(uint64_t));
 	/* Blocked it stays pending, though its default is to be ignored: await_end() takes it. */

@@ -21,7 +21,12 @@ enum report_kind {
 	REPORT_ENDED,     /* it ended: status, cpu_usec */
 };
 
-enum { REPORT_FD_OUTPUT, REPORT_FD_PROC, REPORT_FD_WORK, REPORT_FDS };
+enum {
+	REPORT_FD_OUTPUT,
+	REPORT_FD_PROC,
+	REPORT_FD_WORK,
+	REPORT_FDS
+};
 
 /* What the supervisor sends once, when the maps are written: this byte, with the files of the v1 groups to enter. */
 #define INSIDE_GO 'g'
@@ -39,14 +44,14 @@ struct report {
 };
 
 struct inside {
-	const struct plan *plan;          /* what to do */
-	int control;                      /* the socket to the supervisor */
-	int stdio[3];                     /* the program's 0, 1, 2 */
-	int lock_fd;                      /* keeps the uid taken while this process lives; -1: none */
-	const int *file_fds;              /* by index in the spec, -1: no host file */
-	int project_tree;                 /* the project with translated owners, detached; -1: bind it here */
-	int fault_kind;                   /* fault injection: this kind of operation… */
-	int fault_index;                  /* …the n-th of it fails with EIO; kind -1: none */
+	const struct plan *plan; /* what to do */
+	int control;             /* the socket to the supervisor */
+	int stdio[3];            /* the program's 0, 1, 2 */
+	int lock_fd;             /* keeps the uid taken while this process lives; -1: none */
+	const int *file_fds;     /* by index in the spec, -1: no host file */
+	int project_tree;        /* the project with translated owners, detached; -1: bind it here */
+	int fault_kind;          /* fault injection: this kind of operation… */
+	int fault_index;         /* …the n-th of it fails with EIO; kind -1: none */
 };
 
 /* Never returns. */

@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 /* How long the kernel gets to end a killed box before that is an error. */
-enum { END_MSEC = 10000 };
+enum {
+	END_MSEC = 10000
+};
 
 /* The supervisor's side of what a box needs, until it runs. */
 struct staging {
@@ -86,7 +88,8 @@ static int make_channels(struct box *box, struct staging *staging, struct error 
 	return 0;
 }
 
-/* Host files are opened by the caller's own rights; only plain files are taken, so that no fifo or device can block us. */
+/* Host files are opened by the caller's own rights; only plain files are taken, so that no fifo or device can block us.
+ */
 static int open_files(const struct spec *spec, struct staging *staging, struct error *err)
 {
 	staging->file_fds = calloc(spec->file_count + 1, sizeof(int));
@@ -104,7 +107,8 @@ static int open_files(const struct spec *spec, struct staging *staging, struct e
 		if (*fd < 0)
 			return error_set(err, ERROR_USAGE, errno, "file: cannot open \"%s\"", host);
 		if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode))
-			return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project", host);
+			return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project",
+					   host);
 		if ((uint64_t)st.st_size > spec->limits.disk)
 			return error_usage(err, "file: \"%s\" is larger than the box's disk; raise --disk", host);
 	}
@@ -253,7 +257,8 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 	return 0;
 }
 
-int launch_box(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box, struct error *err)
+int launch_box(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
+	       struct error *err)
 {
 	struct staging staging = { .child_ends = { -1, -1, -1, -1 }, .inside = { .plan = plan, .project_tree = -1 } };
 	int result;
@@ -292,7 +297,8 @@ static int reap(struct box *box, struct error *err)
 		n = poll(&end, 1, END_MSEC);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
-		return error_set(err, ERROR_FAILED, 0, "the box did not end within %d s of being killed", END_MSEC / 1000);
+		return error_set(err, ERROR_FAILED, 0, "the box did not end within %d s of being killed",
+				 END_MSEC / 1000);
 	clone_wait(box->pid, NULL);
 	box->pid = 0;
 	return 0;

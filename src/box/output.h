@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OUTPUT_SPOOL_MAX = 16 << 20 };
+enum {
+	OUTPUT_SPOOL_MAX = 16 << 20
+};
 
 struct output {
 	uint64_t bytes; /* written by the program, as far as we read */
@@ -21,7 +23,8 @@ void output_free(struct output *output);
 /* Keeps what fits, and returns how many of the bytes that are (fewer: `over` is set); -1 with errno. */
 long output_add(struct output *output, const void *data, size_t size);
 
-/* At most `shown` bytes: all of it, or the head and the tail with a marker between that names how many bytes are left out. Valid UTF-8. True when something is left out. */
+/* At most `shown` bytes: all of it, or the head and the tail with a marker between that names how many bytes are left
+ * out. Valid UTF-8. True when something is left out. */
 bool output_show(const struct output *output, uint64_t shown, struct buf *out);
 
 /* The last line that is not blank, at most `size` - 1 bytes, without its newline; empty when there is none. */

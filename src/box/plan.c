@@ -47,37 +47,41 @@ static int need(const struct spec *spec, enum layer layer, bool there, bool *use
 	*use = there;
 	if (there || spec->weaker[layer])
 		return 0;
-	return error_set(err, ERROR_LAYER, 0, "this host cannot enforce %s: %s; accept that with --allow-weaker %s", layer_name(layer),
-			 why, layer_name(layer));
+	return error_set(err, ERROR_LAYER, 0, "this host cannot enforce %s: %s; accept that with --allow-weaker %s",
+			 layer_name(layer), why, layer_name(layer));
 }
 
-static int choose_layers(const struct spec *spec, const struct probe *probe, struct plan *plan, bool *seccomp, struct error *err)
+static int choose_layers(const struct spec *spec, const struct probe *probe, struct plan *plan, bool *seccomp,
+			 struct error *err)
 {
 	bool use;
 
-	if (need(spec, LAYER_LANDLOCK, probe->landlock > 0, &use, "the kernel has no Landlock, or it is switched off (lsm= at boot)",
-		 err) < 0)
+	if (need(spec, LAYER_LANDLOCK, probe->landlock > 0, &use,
+		 "the kernel has no Landlock, or it is switched off (lsm= at boot)", err) < 0)
 		return -1;
 	plan->landlock = probe->landlock;
 	if (need(spec, LAYER_SECCOMP, probe->seccomp, seccomp, "the kernel has no seccomp filters", err) < 0)
 		return -1;
 	plan->group = probe->cgroup.version != 0;
 	plan->range = probe->range;
-	/* Ordinary users mostly have no group of their own: the supervisor counts for them. Root always could have one. */
+	/* Ordinary users mostly have no group of their own: the supervisor counts for them. Root always could have one.
+	 */
 	plan->accounted = !plan->group;
 	if (!plan->group && probe->range && need(spec, LAYER_CGROUP, false, &use, probe->cgroup.why, err) < 0)
 		return -1;
 	/* The default may go unenforced, and the result says so; a limit that somebody asked for may not. */
 	if (spec->cpus_given && !spec->weaker[LAYER_CGROUP] && (!plan->group || probe->cgroup.where[CGROUP_CPU] < 0))
 		return error_set(err, ERROR_LAYER, 0,
-				 "this host cannot limit CPU (--cpus): %s; or leave --cpus out, or accept that with --allow-weaker cgroup",
+				 "this host cannot limit CPU (--cpus): %s; or leave --cpus out, or accept that with "
+				 "--allow-weaker cgroup",
 				 plan->group ? "the control group has no cpu controller" : probe->cgroup.why);
 	return 0;
 }
 
 static void plan_identity(struct builder *b)
 {
-	/* Before the maps, which the supervisor writes meanwhile, and on v1 makes the group: both sides take about as long. */
+	/* Before the maps, which the supervisor writes meanwhile, and on v1 makes the group: both sides take about as
+	 * long. */
 	add(b, (struct op){ .kind = OP_NETNS });
 	add(b, (struct op){ .kind = OP_LOOPBACK });
 	add(b, (struct op){ .kind = OP_MAPPED });
@@ -109,7 +113,9 @@ static void plan_top(struct builder *b)
 		}
 		n = readlink(host, target, sizeof(target));
 		if (n > 0 && n < (ssize_t)sizeof(target))
-			add(b, (struct op){ .kind = OP_LINK, .path = names[i], .from = arena_copy(&b->plan->arena, target, (size_t)n) });
+			add(b, (struct op){ .kind = OP_LINK,
+					    .path = names[i],
+					    .from = arena_copy(&b->plan->arena, target, (size_t)n) });
 	}
 }
 
@@ -122,7 +128,8 @@ static void plan_etc(struct builder *b)
 {
 	static const char *const binds[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime" };
 
-	plan_text(b, "etc/passwd", "sandbox:x:1000:1000:sandbox:/sandbox/temp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
+	plan_text(b, "etc/passwd",
+		  "sandbox:x:1000:1000:sandbox:/sandbox/temp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
 	plan_text(b, "etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n");
 	plan_text(b, "etc/hosts", "127.0.0.1 localhost emberbox\n::1 localhost\n");
 	plan_text(b, "etc/hostname", "emberbox\n");
@@ -135,7 +142,8 @@ static void plan_etc(struct builder *b)
 
 static void plan_dev(struct builder *b)
 {
-	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty" };
 	static const char *const links[][2] = {
 		{ "dev/fd", "/proc/self/fd" },
 		{ "dev/stdin", "/proc/self/fd/0" },
@@ -145,7 +153,8 @@ static void plan_dev(struct builder *b)
 
 	add(b, (struct op){ .kind = OP_DIR, .path = "dev", .mode = 0755 });
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		/* Mapped shared and writable it is memory that no process shows; where only those are counted it can be read. */
+		/* Mapped shared and writable it is memory that no process shows; where only those are counted it can be
+		 * read. */
 		bool hides = b->plan->accounted && strcmp(devices[i], "/dev/zero") == 0;
 
 		if (hides && !b->plan->landlock)
@@ -165,7 +174,7 @@ static void plan_proc(struct builder *b)
 		"proc/kcore",      "proc/keys",          "proc/timer_list",    "proc/sched_debug", "proc/kallsyms",
 		"proc/modules",    "proc/sysrq-trigger", "proc/latency_stats", "proc/config.gz",   "proc/cmdline",
 		"proc/partitions", "proc/diskstats",     "proc/locks",         "proc/consoles",    "proc/fs",
-		"proc/bus",            "proc/acpi",          "proc/asound",      "proc/scsi",
+		"proc/bus",        "proc/acpi",          "proc/asound",        "proc/scsi",
 	};
 
 	add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });
@@ -175,7 +184,8 @@ static void plan_proc(struct builder *b)
 		add(b, (struct op){ .kind = OP_MASK, .path = masks[i] });
 }
 
-/* One tmpfs holds all that can be written, so that one quota bounds it; its parts are placed where programs look for them. */
+/* One tmpfs holds all that can be written, so that one quota bounds it; its parts are placed where programs look for
+ * them. */
 static void plan_work(struct builder *b)
 {
 	static const char *const parts[] = { "sandbox", "tmp", "dev/shm" };
@@ -211,9 +221,17 @@ static void plan_files(struct builder *b)
 		const struct spec_file *file = &spec->files[i];
 
 		if (file->host)
-			add(b, (struct op){ .kind = OP_COPY, .path = file->box, .from = file->host, .inodes = i, .mode = 0644 });
+			add(b, (struct op){ .kind = OP_COPY,
+					    .path = file->box,
+					    .from = file->host,
+					    .inodes = i,
+					    .mode = 0644 });
 		else
-			add(b, (struct op){ .kind = OP_TEXT, .path = file->box, .data = file->data, .size = file->size, .mode = 0755 });
+			add(b, (struct op){ .kind = OP_TEXT,
+					    .path = file->box,
+					    .data = file->data,
+					    .size = file->size,
+					    .mode = 0755 });
 	}
 }
 
@@ -226,7 +244,8 @@ static void plan_rlimits(struct builder *b)
 {
 	const struct limits *limits = &b->spec->limits;
 
-	/* Not 0: where the host's core_pattern is a pipe, as systemd's is, the kernel takes 0 for no limit and 1 for none at all. */
+	/* Not 0: where the host's core_pattern is a pipe, as systemd's is, the kernel takes 0 for no limit and 1 for
+	 * none at all. */
 	plan_rlimit(b, "core", RLIMIT_CORE, 1);
 	/* Where nobody counts the kernel's buffers, few descriptors bound them. */
 	plan_rlimit(b, "nofile", RLIMIT_NOFILE, b->plan->accounted ? 256 : 1024);
@@ -279,7 +298,8 @@ static bool env_given(const struct spec *spec, size_t from, const char *entry)
 
 static void plan_program(struct builder *b)
 {
-	static const char *const defaults[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TERM=dumb" };
+	static const char *const defaults[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin",
+						"LANG=C.UTF-8", "TERM=dumb" };
 	const struct spec *spec = b->spec;
 	const char *const *flags = spec->runtime->flags;
 	size_t flag_count = 0, n = 0;
@@ -296,7 +316,8 @@ static void plan_program(struct builder *b)
 	b->plan->argv[n++] = runtime_program(spec->runtime);
 	for (size_t i = 0; i < flag_count; i++)
 		b->plan->argv[n++] = flags[i];
-	b->plan->argv[n++] = arena_printf(&b->plan->arena, "/sandbox/code/%s", spec->name ? spec->name : spec->runtime->file);
+	b->plan->argv[n++] =
+		arena_printf(&b->plan->arena, "/sandbox/code/%s", spec->name ? spec->name : spec->runtime->file);
 	for (size_t i = 0; i < spec->arg_count; i++)
 		b->plan->argv[n++] = spec->args[i];
 	n = 0;
@@ -326,7 +347,8 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 	else if (probe->range)
 		add_layer(b, "accounting: by the supervisor, control groups given up; no cpu limit");
 	else
-		add_layer(b, "accounting: memory summed by the supervisor every 10 ms, processes by rlimit; no cpu limit");
+		add_layer(b,
+			  "accounting: memory summed by the supervisor every 10 ms, processes by rlimit; no cpu limit");
 	add_layer(b, "rlimits: core, nofile, fsize, memlock, nproc");
 	add_layer(b, "fds: 0, 1, 2");
 	add_layer(b, "no-new-privs: set");

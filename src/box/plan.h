@@ -52,36 +52,41 @@ enum op_kind {
 };
 
 struct op {
-	enum op_kind kind;        /* what to do */
-	const char *path;         /* target */
-	const char *from;         /* source */
-	const void *data;         /* content */
-	uint64_t size;            /* of the content, or the operation's number */
-	uint64_t inodes;          /* OP_WORK: how many; OP_COPY: the file's index in the spec */
-	unsigned mode;            /* of a file or directory */
+	enum op_kind kind; /* what to do */
+	const char *path;  /* target */
+	const char *from;  /* source */
+	const void *data;  /* content */
+	uint64_t size;     /* of the content, or the operation's number */
+	uint64_t inodes;   /* OP_WORK: how many; OP_COPY: the file's index in the spec */
+	unsigned mode;     /* of a file or directory */
 };
 
-enum { PLAN_OPS_MAX = 128 + 2 * SPEC_WORDS_MAX, PLAN_RULES_MAX = 24, PLAN_LAYERS_MAX = 20 };
+enum {
+	PLAN_OPS_MAX = 128 + 2 * SPEC_WORDS_MAX,
+	PLAN_RULES_MAX = 24,
+	PLAN_LAYERS_MAX = 20
+};
 
 struct plan {
-	struct arena arena;                           /* owns what the spec does not */
-	struct op *ops;                               /* in order */
-	size_t op_count;                              /* how many */
-	const char **argv;                            /* of the program */
-	const char **envp;                            /* its whole environment */
-	const char *cwd;                              /* its working directory */
-	struct landlock_rule rules[PLAN_RULES_MAX];   /* for OP_LANDLOCK */
-	size_t rule_count;                            /* how many */
-	int landlock;                                 /* ABI to use, 0: not at all */
-	bool range;                                   /* a host uid of its own */
-	bool accounted;                               /* no control group: the supervisor counts */
-	bool group;                                   /* a control group is made */
-	const char *layers[PLAN_LAYERS_MAX];          /* what meta.isolation says, but for the uid */
-	size_t layer_count;                           /* how many */
-	const struct limits *limits;                  /* the spec's */
+	struct arena arena;                         /* owns what the spec does not */
+	struct op *ops;                             /* in order */
+	size_t op_count;                            /* how many */
+	const char **argv;                          /* of the program */
+	const char **envp;                          /* its whole environment */
+	const char *cwd;                            /* its working directory */
+	struct landlock_rule rules[PLAN_RULES_MAX]; /* for OP_LANDLOCK */
+	size_t rule_count;                          /* how many */
+	int landlock;                               /* ABI to use, 0: not at all */
+	bool range;                                 /* a host uid of its own */
+	bool accounted;                             /* no control group: the supervisor counts */
+	bool group;                                 /* a control group is made */
+	const char *layers[PLAN_LAYERS_MAX];        /* what meta.isolation says, but for the uid */
+	size_t layer_count;                         /* how many */
+	const struct limits *limits;                /* the spec's */
 };
 
-/* Refuses with ERROR_LAYER when the host lacks a layer that the spec does not give up. The plan borrows from the spec. */
+/* Refuses with ERROR_LAYER when the host lacks a layer that the spec does not give up. The plan borrows from the spec.
+ */
 int plan_make(const struct spec *spec, const struct probe *probe, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
 

@@ -7,38 +7,17 @@
 #include <inttypes.h>
 
 static const char *const names[OP_KINDS] = {
-	[OP_JOIN] = "join",
-	[OP_NETNS] = "netns",
-	[OP_MAPPED] = "mapped",
-	[OP_BECOME] = "become",
-	[OP_LEASH] = "leash",
-	[OP_CGROUPNS] = "cgroupns",
-	[OP_HOSTNAME] = "hostname",
-	[OP_LOOPBACK] = "loopback",
-	[OP_ISOLATE] = "isolate",
-	[OP_PROJECT] = "project",
-	[OP_ROOT] = "root",
-	[OP_DIR] = "dir",
-	[OP_LINK] = "link",
-	[OP_TEXT] = "text",
-	[OP_BIND] = "bind",
-	[OP_DEVICE] = "device",
-	[OP_PROC] = "proc",
-	[OP_MASK] = "mask",
-	[OP_WORK] = "work",
-	[OP_PLACE] = "place",
-	[OP_OVERLAY] = "overlay",
-	[OP_COPY] = "copy",
-	[OP_PIVOT] = "pivot",
-	[OP_SEAL] = "seal",
-	[OP_RLIMIT] = "rlimit",
-	[OP_HANDLES] = "handles",
-	[OP_NO_NEW_PRIVS] = "no-new-privs",
-	[OP_LANDLOCK] = "landlock",
-	[OP_CAPS] = "caps",
-	[OP_SECCOMP] = "seccomp",
-	[OP_PROVE] = "prove",
-	[OP_EXEC] = "exec",
+	[OP_JOIN] = "join",         [OP_NETNS] = "netns",       [OP_MAPPED] = "mapped",
+	[OP_BECOME] = "become",     [OP_LEASH] = "leash",       [OP_CGROUPNS] = "cgroupns",
+	[OP_HOSTNAME] = "hostname", [OP_LOOPBACK] = "loopback", [OP_ISOLATE] = "isolate",
+	[OP_PROJECT] = "project",   [OP_ROOT] = "root",         [OP_DIR] = "dir",
+	[OP_LINK] = "link",         [OP_TEXT] = "text",         [OP_BIND] = "bind",
+	[OP_DEVICE] = "device",     [OP_PROC] = "proc",         [OP_MASK] = "mask",
+	[OP_WORK] = "work",         [OP_PLACE] = "place",       [OP_OVERLAY] = "overlay",
+	[OP_COPY] = "copy",         [OP_PIVOT] = "pivot",       [OP_SEAL] = "seal",
+	[OP_RLIMIT] = "rlimit",     [OP_HANDLES] = "handles",   [OP_NO_NEW_PRIVS] = "no-new-privs",
+	[OP_LANDLOCK] = "landlock", [OP_CAPS] = "caps",         [OP_SECCOMP] = "seccomp",
+	[OP_PROVE] = "prove",       [OP_EXEC] = "exec",
 };
 
 const char *op_name(enum op_kind kind)
@@ -61,7 +40,8 @@ static void explain_rules(const struct plan *plan, struct buf *out)
 
 	buf_printf(out, " abi %d:", plan->landlock);
 	for (size_t i = 0; i < plan->rule_count; i++)
-		buf_printf(out, " %s %s%s", words[plan->rules[i].access], plan->rules[i].path, i + 1 < plan->rule_count ? "," : "");
+		buf_printf(out, " %s %s%s", words[plan->rules[i].access], plan->rules[i].path,
+			   i + 1 < plan->rule_count ? "," : "");
 }
 
 void op_explain(const struct plan *plan, const struct op *op, int width, struct buf *out)

@@ -20,8 +20,9 @@ static bool ids_hold(void)
 	uid_t r, e, s;
 	gid_t gr, ge, gs;
 
-	return getresuid(&r, &e, &s) == 0 && getresgid(&gr, &ge, &gs) == 0 && r == USERNS_INSIDE && e == USERNS_INSIDE &&
-	       s == USERNS_INSIDE && gr == USERNS_INSIDE && ge == USERNS_INSIDE && gs == USERNS_INSIDE && getpid() == 1;
+	return getresuid(&r, &e, &s) == 0 && getresgid(&gr, &ge, &gs) == 0 && r == USERNS_INSIDE &&
+	       e == USERNS_INSIDE && s == USERNS_INSIDE && gr == USERNS_INSIDE && ge == USERNS_INSIDE &&
+	       gs == USERNS_INSIDE && getpid() == 1;
 }
 
 static bool caps_hold(void)
@@ -70,8 +71,8 @@ int prove_inside(const char *property)
 		const char *property;
 		bool (*holds)(void);
 	} proofs[] = {
-		{ "ids", ids_hold },         { "caps", caps_hold },         { "root", root_holds },
-		{ "network", network_holds }, { "fds", fds_hold },           { "landlock", landlock_holds },
+		{ "ids", ids_hold },          { "caps", caps_hold }, { "root", root_holds },
+		{ "network", network_holds }, { "fds", fds_hold },   { "landlock", landlock_holds },
 		{ "seccomp", seccomp_holds },
 	};
 

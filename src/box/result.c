@@ -40,8 +40,8 @@ struct result *result_new(const struct spec *spec)
 	output_init(&result->outputs[1]);
 	result->runtime = spec->runtime;
 	if (spec->runtime) {
-		result->file = arena_printf(&result->arena, "/sandbox/code/%s",
-					    spec->name ? spec->name : spec->runtime->file);
+		result->file =
+			arena_printf(&result->arena, "/sandbox/code/%s", spec->name ? spec->name : spec->runtime->file);
 		if (!result->file) {
 			result_free(result);
 			return NULL;
@@ -118,7 +118,8 @@ int result_exit_code(const struct result *result)
 }
 
 enum {
-	ERRORS_MAX = 1 << 20 /* bytes of stderr that are looked at for a syntax error; Node quotes whole lines of code */
+	ERRORS_MAX =
+		1 << 20 /* bytes of stderr that are looked at for a syntax error; Node quotes whole lines of code */
 };
 
 static bool syntax_detail(const struct result *result, char *detail, size_t size)
@@ -169,14 +170,16 @@ static void explain_failed(struct result *result)
 
 	failure_line(&result->outputs[1], line, sizeof(line));
 	if (syntax_detail(result, line, sizeof(line)))
-		snprintf(result->message, sizeof(result->message), "%s syntax error: %s", result->runtime->display, line);
+		snprintf(result->message, sizeof(result->message), "%s syntax error: %s", result->runtime->display,
+			 line);
 	else if (line[0])
 		snprintf(result->message, sizeof(result->message), "Execution failed: %s", line);
 	else if (number)
 		snprintf(result->message, sizeof(result->message), "Execution failed: ended by signal SIG%s (%s)",
 			 sigabbrev_np(number) ?: "?", sigdescr_np(number) ?: "unknown");
 	else
-		snprintf(result->message, sizeof(result->message), "Execution failed: exit code %d", WEXITSTATUS(v->wait_status));
+		snprintf(result->message, sizeof(result->message), "Execution failed: exit code %d",
+			 WEXITSTATUS(v->wait_status));
 }
 
 void result_explain(struct result *result)
@@ -194,21 +197,24 @@ void result_explain(struct result *result)
 		break;
 	case STATUS_TIMEOUT:
 		snprintf(result->message, sizeof(result->message), "Code execution timed out after %ss%s",
-			 text_number_format(cpu ? result->limits.cpu_time : result->limits.timeout, number), cpu ? " of CPU time" : "");
+			 text_number_format(cpu ? result->limits.cpu_time : result->limits.timeout, number),
+			 cpu ? " of CPU time" : "");
 		break;
 	case STATUS_OUT_OF_MEMORY:
 		snprintf(result->message, sizeof(result->message), "Memory limit of %s exceeded",
 			 text_size_format(result->limits.memory, size));
 		break;
 	case STATUS_OUTPUT_LIMIT:
-		snprintf(result->message, sizeof(result->message), "Output limit of %s exceeded", text_size_format(OUTPUT_SPOOL_MAX, size));
+		snprintf(result->message, sizeof(result->message), "Output limit of %s exceeded",
+			 text_size_format(OUTPUT_SPOOL_MAX, size));
 		break;
 	case STATUS_KILLED:
 		snprintf(result->message, sizeof(result->message), "%s",
 			 v->cancelled ? "Execution was cancelled" : "The box was ended from outside");
 		break;
 	case STATUS_ERROR:
-		snprintf(result->message, sizeof(result->message), "%.*s", (int)sizeof(result->message) - 1, v->failure.text);
+		snprintf(result->message, sizeof(result->message), "%.*s", (int)sizeof(result->message) - 1,
+			 v->failure.text);
 		break;
 	}
 }

@@ -10,21 +10,21 @@
 #include <sys/time.h>
 
 struct result {
-	char id[27];                    /* sortable by time */
-	struct timeval time;            /* when it began */
-	const struct runtime *runtime;  /* the language; NULL: not known */
-	const char *file;               /* the code file's path in the box, or NULL */
-	struct limits limits;           /* those in force; cpus 0: not limited */
-	struct verdict verdict;         /* what happened */
-	struct output outputs[2];       /* stdout and stderr */
-	struct file_list files;         /* under /sandbox/output */
-	struct arena arena;             /* owns the layers */
-	const char **layers;            /* meta.isolation */
-	size_t layer_count;             /* how many */
-	uint64_t begin_usec;            /* the request's start, on the monotonic clock */
-	uint64_t finish_usec;           /* when the result was whole */
-	char message[512];              /* the sentence; empty: none */
-	char *json;                     /* made by result_json() when first asked for */
+	char id[27];                   /* sortable by time */
+	struct timeval time;           /* when it began */
+	const struct runtime *runtime; /* the language; NULL: not known */
+	const char *file;              /* the code file's path in the box, or NULL */
+	struct limits limits;          /* those in force; cpus 0: not limited */
+	struct verdict verdict;        /* what happened */
+	struct output outputs[2];      /* stdout and stderr */
+	struct file_list files;        /* under /sandbox/output */
+	struct arena arena;            /* owns the layers */
+	const char **layers;           /* meta.isolation */
+	size_t layer_count;            /* how many */
+	uint64_t begin_usec;           /* the request's start, on the monotonic clock */
+	uint64_t finish_usec;          /* when the result was whole */
+	char message[512];             /* the sentence; empty: none */
+	char *json;                    /* made by result_json() when first asked for */
 };
 
 struct result *result_new(const struct spec *spec);

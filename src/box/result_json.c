@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Never NULL for the members of an object: a lost string becomes null, which json_object_set_new() of the whole then reports. */
+/* Never NULL for the members of an object: a lost string becomes null, which json_object_set_new() of the whole then
+ * reports. */
 static json_t *utf8(const char *bytes, size_t size)
 {
 	_cleanup_buf_ struct buf text = { 0 };
@@ -30,7 +31,9 @@ static json_t *stream(const struct output *output, uint64_t shown, bool *cut)
 static json_t *signal_name(const struct result *result)
 {
 	const struct verdict *v = &result->verdict;
-	int number = v->ended ? (WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0) : v->started_usec ? SIGKILL : 0;
+	int number = v->ended          ? (WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0)
+		     : v->started_usec ? SIGKILL
+				       : 0;
 	char name[32];
 
 	if (number == 0)
@@ -63,7 +66,8 @@ static json_t *files_json(const struct file_list *files)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < files->count; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I}", "path", utf8(files->entries[i].path, strlen(files->entries[i].path)),
+		json_array_append_new(list, json_pack("{s:o, s:I}", "path",
+						      utf8(files->entries[i].path, strlen(files->entries[i].path)),
 						      "size", (json_int_t)files->entries[i].size));
 	return list;
 }
@@ -71,8 +75,9 @@ static json_t *files_json(const struct file_list *files)
 static json_t *limits_json(const struct limits *limits)
 {
 	return json_pack("{s:f, s:o, s:I, s:o, s:I, s:I, s:I}", "timeout", limits->timeout, "cpu_time",
-			 limits->cpu_time > 0 ? json_real(limits->cpu_time) : json_null(), "memory", (json_int_t)limits->memory, "cpus",
-			 limits->cpus > 0 ? json_real(limits->cpus) : json_null(), "pids", (json_int_t)limits->pids, "disk", (json_int_t)limits->disk, "max_output",
+			 limits->cpu_time > 0 ? json_real(limits->cpu_time) : json_null(), "memory",
+			 (json_int_t)limits->memory, "cpus", limits->cpus > 0 ? json_real(limits->cpus) : json_null(),
+			 "pids", (json_int_t)limits->pids, "disk", (json_int_t)limits->disk, "max_output",
 			 (json_int_t)limits->max_output);
 }
 
@@ -86,12 +91,13 @@ static json_t *meta_json(const struct result *result, bool truncated)
 
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
-	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o}", "runtime", "local", "language_version",
-			 known ? json_string(version) : json_null(), "start", "cold", "timings", "queue", 0.0, "start",
-			 seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
-			 v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits", limits_json(&result->limits),
-			 "isolation", isolation, "blocked_imports", "truncated", truncated, "files_truncated", result->files.cut, "limit",
-			 v->limit ? json_string(v->limit) : json_null());
+	return json_pack(
+		"{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o}", "runtime", "local",
+		"language_version", known ? json_string(version) : json_null(), "start", "cold", "timings", "queue",
+		0.0, "start", seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
+		v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
+		limits_json(&result->limits), "isolation", isolation, "blocked_imports", "truncated", truncated,
+		"files_truncated", result->files.cut, "limit", v->limit ? json_string(v->limit) : json_null());
 }
 
 const char *result_json(struct result *result)
@@ -104,15 +110,18 @@ const char *result_json(struct result *result)
 		return result->json;
 	out = stream(&result->outputs[0], result->limits.max_output, &cut);
 	err = stream(&result->outputs[1], result->limits.max_output, &cut);
-	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:n, s:[], s:o, s:o}", "id",
-			 result->id, "status", status_name(v->status), "success", v->status == STATUS_OK, "exit_code",
-			 result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr", err, "stdout_bytes",
-			 (json_int_t)result->outputs[0].bytes, "stderr_bytes", (json_int_t)result->outputs[1].bytes, "truncated", cut,
-			 "execution_time", v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
-			 (double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout", v->status == STATUS_TIMEOUT,
-			 "error_message", result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
-			 result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error", "outputs", "files",
-			 files_json(&result->files), "meta", meta_json(result, cut));
+	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:n, "
+			 "s:[], s:o, s:o}",
+			 "id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK,
+			 "exit_code", result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr",
+			 err, "stdout_bytes", (json_int_t)result->outputs[0].bytes, "stderr_bytes",
+			 (json_int_t)result->outputs[1].bytes, "truncated", cut, "execution_time",
+			 v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
+			 (double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
+			 v->status == STATUS_TIMEOUT, "error_message",
+			 result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
+			 result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
+			 "outputs", "files", files_json(&result->files), "meta", meta_json(result, cut));
 	if (root)
 		result->json = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(root);

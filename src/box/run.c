@@ -41,8 +41,8 @@ static void collect(struct result *result, const struct spec *spec, struct box *
 		note_failure(result, &err);
 }
 
-static int execute(const struct spec *spec, const struct plan *plan, const struct probe *probe, const struct supervise_io *io,
-		   struct result *result, struct error *err)
+static int execute(const struct spec *spec, const struct plan *plan, const struct probe *probe,
+		   const struct supervise_io *io, struct result *result, struct error *err)
 {
 	struct box box;
 

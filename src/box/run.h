@@ -3,7 +3,8 @@
 
 #include "box/result.h"
 
-/* -1 when there is nothing to report but the error; otherwise *out is the result, of status "error" if the launch failed. */
+/* -1 when there is nothing to report but the error; otherwise *out is the result, of status "error" if the launch
+ * failed. */
 int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err);
 
 /* The plan as text; the caller frees it. */

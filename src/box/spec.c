@@ -63,14 +63,16 @@ static int set_seconds(double *field, const char *key, const char *value, double
 	return 0;
 }
 
-static int set_size(uint64_t *field, const char *key, const char *value, uint64_t least, uint64_t most, struct error *err)
+static int set_size(uint64_t *field, const char *key, const char *value, uint64_t least, uint64_t most,
+		    struct error *err)
 {
 	char low[TEXT_SIZE_MAX], high[TEXT_SIZE_MAX];
 	uint64_t bytes;
 
 	if (!text_size(value, &bytes) || bytes < least || bytes > most)
-		return error_usage(err, "%s: \"%.64s\" is not a size between %s and %s; write it as 64k, 256m, 1g or in bytes", key,
-				   value, text_size_format(least, low), text_size_format(most, high));
+		return error_usage(
+			err, "%s: \"%.64s\" is not a size between %s and %s; write it as 64k, 256m, 1g or in bytes",
+			key, value, text_size_format(least, low), text_size_format(most, high));
 	*field = bytes;
 	return 0;
 }
@@ -119,8 +121,9 @@ static int set_weaker(struct spec *spec, const char *value, struct error *err)
 			return 0;
 		}
 	}
-	return error_usage(err, "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
-				"and seccomp",
+	return error_usage(err,
+			   "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
+			   "and seccomp",
 			   value);
 }
 
@@ -153,7 +156,8 @@ static const char *path_fault(const char *path, size_t size, size_t before)
 /* "x" and "sub/x" are below /sandbox/code; absolute paths must be in a place that is writable. */
 static int box_path(struct spec *spec, const char *path, size_t size, const char **out, struct error *err)
 {
-	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/", "tmp/" };
+	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/",
+					      "tmp/" };
 	size_t before = strlen("/sandbox/code/");
 	const char *fault, *other;
 
@@ -176,8 +180,10 @@ static int box_path(struct spec *spec, const char *path, size_t size, const char
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (strncmp(*out, places[i], strlen(places[i])) == 0)
 			return 0;
-	return error_usage(err, "file: \"/%.64s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp",
-			   *out);
+	return error_usage(
+		err,
+		"file: \"/%.64s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp",
+		*out);
 }
 
 static int add_file(struct spec *spec, struct spec_file file, struct error *err)
@@ -245,7 +251,9 @@ static int set_net(const char *value, struct error *err)
 {
 	if (strcmp(value, "none") == 0)
 		return 0;
-	return error_usage(err, "net: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)", value);
+	return error_usage(err,
+			   "net: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)",
+			   value);
 }
 
 static int set_cpus(struct spec *spec, const char *value, struct error *err)
@@ -348,9 +356,11 @@ int spec_check(const struct spec *spec, struct error *err)
 	if (!runtime_program(spec->runtime))
 		return runtime_missing(spec->runtime, err);
 	if (content_size(spec) > spec->limits.disk)
-		return error_usage(err, "disk: the code and the contents given with it are %llu bytes, more than the %s of the box; "
-					"raise --disk",
-				   (unsigned long long)content_size(spec), text_size_format(spec->limits.disk, room));
+		return error_usage(
+			err,
+			"disk: the code and the contents given with it are %llu bytes, more than the %s of the box; "
+			"raise --disk",
+			(unsigned long long)content_size(spec), text_size_format(spec->limits.disk, room));
 	name = spec->name ? spec->name : spec->runtime->file;
 	for (size_t i = 0; i < spec->file_count; i++)
 		if (strncmp(spec->files[i].box, "sandbox/code/", 13) == 0 && paths_clash(spec->files[i].box + 13, name))

@@ -32,16 +32,16 @@ struct limits {
 };
 
 enum {
-	SPEC_CODE_MAX = 16 << 20,   /* bytes of code, and of stdin given with the request */
-	SPEC_WORDS_MAX = 1024,      /* arguments; variables; files: of each */
-	SPEC_WORD_MAX = 128 << 10,  /* bytes of one argument or variable: the kernel's own MAX_ARG_STRLEN */
+	SPEC_CODE_MAX = 16 << 20,  /* bytes of code, and of stdin given with the request */
+	SPEC_WORDS_MAX = 1024,     /* arguments; variables; files: of each */
+	SPEC_WORD_MAX = 128 << 10, /* bytes of one argument or variable: the kernel's own MAX_ARG_STRLEN */
 };
 
 struct spec_file {
-	const char *host;    /* a path on the host, or NULL */
-	const char *box;     /* its path in the box, relative to / ("sandbox/data/x") */
-	const void *data;    /* without a host path: the content */
-	size_t size;         /* its size */
+	const char *host; /* a path on the host, or NULL */
+	const char *box;  /* its path in the box, relative to / ("sandbox/data/x") */
+	const void *data; /* without a host path: the content */
+	size_t size;      /* its size */
 };
 
 struct spec {

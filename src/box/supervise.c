@@ -18,13 +18,24 @@
 #include <unistd.h>
 
 enum {
-	SAMPLE_USEC = 10000,       /* between two counts where the supervisor counts */
-	LAUNCH_USEC = 30000000,    /* for a box to get ready; it takes milliseconds */
-	END_USEC = 10000000,       /* for the kernel to end a killed box */
-	BLOCK = 65536,             /* bytes read at once: what a pipe holds */
+	SAMPLE_USEC = 10000,    /* between two counts where the supervisor counts */
+	LAUNCH_USEC = 30000000, /* for a box to get ready; it takes milliseconds */
+	END_USEC = 10000000,    /* for the kernel to end a killed box */
+	BLOCK = 65536,          /* bytes read at once: what a pipe holds */
 };
 
-enum { WATCH_CONTROL, WATCH_DEATH, WATCH_TIMER, WATCH_OOM, WATCH_STDOUT, WATCH_STDERR, WATCH_INPUT, WATCH_SOURCE, WATCH_CANCEL, WATCHES };
+enum {
+	WATCH_CONTROL,
+	WATCH_DEATH,
+	WATCH_TIMER,
+	WATCH_OOM,
+	WATCH_STDOUT,
+	WATCH_STDERR,
+	WATCH_INPUT,
+	WATCH_SOURCE,
+	WATCH_CANCEL,
+	WATCHES
+};
 
 struct watch {
 	struct box *box;               /* what is watched */
@@ -93,11 +104,13 @@ static void explain_failure(struct watch *w, const struct report *report)
 
 		op_explain(plan, op, 0, &text);
 		if (op->kind == OP_PROVE)
-			error_set(&err, ERROR_LAYER, 0, "step %u of the launch, prove: the isolation \"%s\" does not hold on this host",
+			error_set(&err, ERROR_LAYER, 0,
+				  "step %u of the launch, prove: the isolation \"%s\" does not hold on this host",
 				  report->index, op->path);
 		else
-			error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO, "step %u of the launch failed, %.200s",
-				  report->index, text.data ? text.data : op_name(op->kind));
+			error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO,
+				  "step %u of the launch failed, %.200s", report->index,
+				  text.data ? text.data : op_name(op->kind));
 		/* AppArmor and container runtimes let a namespace be made, and then deny what it is for. */
 		if (op->kind <= OP_PROC && (report->errnum == EPERM || report->errnum == EACCES))
 			error_hint(&err, " (emberbox doctor tells what to change)");
@@ -277,7 +290,8 @@ static void count_usage(struct watch *w)
 	if (w->box->group && cgroup_usage(w->box->group, &group, NULL) == 0) {
 		memory = group.memory_peak > group.memory_now ? group.memory_peak : group.memory_now;
 		cpu = group.cpu_usec;
-		if (group.oom_kills > 0 && v->status != STATUS_ERROR && (!v->ended || v->wait_status != 0) && v->limit == NULL) {
+		if (group.oom_kills > 0 && v->status != STATUS_ERROR && (!v->ended || v->wait_status != 0) &&
+		    v->limit == NULL) {
 			v->status = STATUS_OUT_OF_MEMORY;
 			v->limit = "memory";
 		}
@@ -402,7 +416,8 @@ static void fill(struct watch *w, struct pollfd *fds)
 	short oom_events = 0;
 	int oom = w->box->group && !w->killed ? cgroup_oom_fd(w->box->group, &oom_events) : -1;
 	bool writing = w->box->input >= 0 && w->pending_size > 0;
-	bool reading = w->box->input >= 0 && w->source_open && w->pending_size == 0 && w->verdict->started_usec && !w->killed;
+	bool reading =
+		w->box->input >= 0 && w->source_open && w->pending_size == 0 && w->verdict->started_usec && !w->killed;
 
 	fds[WATCH_CONTROL] = (struct pollfd){ .fd = w->box->control, .events = POLLIN };
 	fds[WATCH_DEATH] = (struct pollfd){ .fd = w->dead ? -1 : w->box->pidfd, .events = POLLIN };
@@ -460,7 +475,8 @@ static void drain(struct watch *w)
 	}
 }
 
-/* Nobody reported an end: the box's init was killed, by the kernel for memory, by its own alarm, or by somebody outside. */
+/* Nobody reported an end: the box's init was killed, by the kernel for memory, by its own alarm, or by somebody
+ * outside. */
 static void explain_silence(struct watch *w)
 {
 	struct verdict *v = w->verdict;

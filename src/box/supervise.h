@@ -28,21 +28,21 @@ enum status {
 struct supervise_io {
 	void (*on_output)(int stream, const void *data, size_t size, void *userdata); /* or NULL */
 	void *userdata;                                                               /* for on_output */
-	int cancel_fd;                                                                /* readable: end the run; -1: never */
-	int stdin_fd;                                                                 /* the program's input; -1: the spec's */
+	int cancel_fd; /* readable: end the run; -1: never */
+	int stdin_fd;  /* the program's input; -1: the spec's */
 };
 
 struct verdict {
-	enum status status;     /* what the program did; STATUS_ERROR: what we failed at */
-	int wait_status;        /* as waitpid() gives it; meaningless when `ended` is false */
-	bool ended;             /* the program ended by itself */
-	bool cancelled;         /* the caller ended it */
-	const char *limit;      /* the limit that ended it: "timeout", "memory"…; NULL */
-	uint64_t started_usec;  /* on the monotonic clock; 0: never */
-	uint64_t ended_usec;    /* when the program, or we, ended it */
-	uint64_t memory_peak;   /* bytes */
-	uint64_t cpu_usec;      /* of the whole box */
-	struct error failure;   /* STATUS_ERROR: the sentence */
+	enum status status;    /* what the program did; STATUS_ERROR: what we failed at */
+	int wait_status;       /* as waitpid() gives it; meaningless when `ended` is false */
+	bool ended;            /* the program ended by itself */
+	bool cancelled;        /* the caller ended it */
+	const char *limit;     /* the limit that ended it: "timeout", "memory"…; NULL */
+	uint64_t started_usec; /* on the monotonic clock; 0: never */
+	uint64_t ended_usec;   /* when the program, or we, ended it */
+	uint64_t memory_peak;  /* bytes */
+	uint64_t cpu_usec;     /* of the whole box */
+	struct error failure;  /* STATUS_ERROR: the sentence */
 };
 
 /* Returns when the box is dead and its output is drained, whatever happened; the box's remains are for launch_end(). */

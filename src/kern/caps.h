@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-/* Drops bounding, ambient, inheritable, permitted and effective, and locks securebits so that no uid gives them back. */
+/* Drops bounding, ambient, inheritable, permitted and effective, and locks securebits so that no uid gives them back.
+ */
 int caps_drop(void);
 
 /* 0 when every set of this thread is empty; -1 with EPERM (errno) when one is not. */

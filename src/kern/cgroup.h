@@ -101,8 +101,8 @@ int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes);
  */
 int cgroup_oom_kills(const struct cgroup *group, uint64_t *kills);
 
-/* Lifts the CPU limit, and kills every member where the kernel can do it in one step (v2, 5.14). Returns 0, or -1 with errno ENOTSUP where it
- * cannot: the pid namespace does it there. */
+/* Lifts the CPU limit, and kills every member where the kernel can do it in one step (v2, 5.14). Returns 0, or -1 with
+ * errno ENOTSUP where it cannot: the pid namespace does it there. */
 int cgroup_kill(const struct cgroup *group);
 
 /* Removes the group's directories. Fails with EBUSY in err->errnum while a member lives. */

@@ -24,5 +24,6 @@ struct landlock_rule {
 /* The kernel's ABI, 0 when it has none or it is switched off. */
 int landlock_abi(void);
 
-/* For the child after clone; no_new_privs must be set. A path that is not there is skipped. Returns 0, or -1 with errno. */
+/* For the child after clone; no_new_privs must be set. A path that is not there is skipped. Returns 0, or -1 with
+ * errno. */
 int landlock_restrict(const struct landlock_rule *rules, size_t count, int abi);

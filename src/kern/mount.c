@@ -126,7 +126,8 @@ int mount_bind(const char *from, const char *to, unsigned flags)
 
 	if (tree < 0)
 		return errno == ENOSYS ? bind_old(from, to, flags) : -1;
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 || mount_attach(tree, to) < 0)
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0 ||
+	    mount_attach(tree, to) < 0)
 		return errno == ENOSYS ? bind_old(from, to, flags) : -1;
 	return 0;
 }

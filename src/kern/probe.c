@@ -30,7 +30,8 @@ int probe_host(struct probe *probe, struct error *err)
 		.landlock = landlock_abi(),
 		.seccomp = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0,
 		/* A change of nothing: 0 for root, EPERM for others, ENOSYS without the call. */
-		.mount_api = mount_setattr(-1, "", AT_EMPTY_PATH, &(struct mount_attr){ 0 }, sizeof(struct mount_attr)) == 0 ||
+		.mount_api = mount_setattr(-1, "", AT_EMPTY_PATH, &(struct mount_attr){ 0 },
+					   sizeof(struct mount_attr)) == 0 ||
 			     errno != ENOSYS,
 	};
 	return cgroup_find(&probe->cgroup, err);
@@ -67,7 +68,8 @@ static int attempt_apart(int (*attempt)(void))
 	if (pid < 0)
 		return errno;
 	if (pid == 0) {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
+		if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) <
+		    0)
 			_exit(errno);
 		if (map_self(uid, gid) < 0)
 			_exit(errno);
@@ -121,18 +123,22 @@ int probe_userns(char *why, size_t size)
 	if (errnum == 0)
 		return 0;
 	if (setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
-		snprintf(why, size, "AppArmor keeps ordinary users from user namespaces; allow them with: "
-				    "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
+		snprintf(why, size,
+			 "AppArmor keeps ordinary users from user namespaces; allow them with: "
+			 "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
 	else if (setting_is("/proc/sys/kernel/unprivileged_userns_clone", "0"))
-		snprintf(why, size, "user namespaces are for root only here; allow them with: "
-				    "sudo sysctl -w kernel.unprivileged_userns_clone=1");
+		snprintf(why, size,
+			 "user namespaces are for root only here; allow them with: "
+			 "sudo sysctl -w kernel.unprivileged_userns_clone=1");
 	else if (setting_is("/proc/sys/user/max_user_namespaces", "0"))
-		snprintf(why, size, "user namespaces are switched off; allow them with: "
-				    "sudo sysctl -w user.max_user_namespaces=10000");
+		snprintf(why, size,
+			 "user namespaces are switched off; allow them with: "
+			 "sudo sysctl -w user.max_user_namespaces=10000");
 	else
-		snprintf(why, size, "the kernel refuses a user namespace with a /proc of its own (%s); inside a container, "
-				    "start that one with an unmasked /proc (docker run --security-opt systempaths=unconfined "
-				    "--security-opt seccomp=unconfined)",
+		snprintf(why, size,
+			 "the kernel refuses a user namespace with a /proc of its own (%s); inside a container, "
+			 "start that one with an unmasked /proc (docker run --security-opt systempaths=unconfined "
+			 "--security-opt seccomp=unconfined)",
 			 strerrorname_np(errnum) ?: "unknown");
 	return errnum;
 }

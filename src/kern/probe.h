@@ -18,7 +18,8 @@ struct probe {
 
 int probe_host(struct probe *probe, struct error *err);
 
-/* Makes a user namespace with the others a box has, and mounts a /proc in it. 0 when that works; else the errno, and a sentence with the setting that gives it. */
+/* Makes a user namespace with the others a box has, and mounts a /proc in it. 0 when that works; else the errno, and a
+ * sentence with the setting that gives it. */
 int probe_userns(char *why, size_t size);
 
 /* Whether an overlay can be mounted in a user namespace (5.11). */

@@ -13,10 +13,12 @@
 
 enum seccomp_profile {
 	SECCOMP_BOX,       /* every box */
-	SECCOMP_ACCOUNTED, /* on top of that, where no control group counts memory: denies memory that /proc does not show */
+	SECCOMP_ACCOUNTED, /* on top of that, where no control group counts memory: denies memory that /proc does not
+			      show */
 };
 
-/* For the child after clone; no_new_privs must be set. Returns 0, or -1 with errno. Install SECCOMP_ACCOUNTED before SECCOMP_BOX: a box may not add filters. */
+/* For the child after clone; no_new_privs must be set. Returns 0, or -1 with errno. Install SECCOMP_ACCOUNTED before
+ * SECCOMP_BOX: a box may not add filters. */
 int seccomp_install(enum seccomp_profile profile);
 
 /* The mode the kernel reports for this thread (2: filter), or -1. */

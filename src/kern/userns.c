@@ -27,7 +27,8 @@ bool userns_can_range(void)
 	unsigned long inside, outside, length;
 	char text[4096], *line, *rest = text;
 
-	if (!caps_has(CAP_SETUID) || !caps_has(CAP_SETGID) || fd_slurp(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) < 0)
+	if (!caps_has(CAP_SETUID) || !caps_has(CAP_SETGID) ||
+	    fd_slurp(AT_FDCWD, "/proc/self/uid_map", text, sizeof(text)) < 0)
 		return false;
 	while ((line = strsep(&rest, "\n")) != NULL) {
 		if (sscanf(line, "%lu %lu %lu", &inside, &outside, &length) == 3 && inside <= USERNS_FIRST &&
@@ -50,7 +51,8 @@ static int lock_file_open(struct error *err)
 	if (dir < 0 || fstat(dir, &st) < 0)
 		return error_errno(err, "cannot open %s", LOCK_DIR);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return error_set(err, ERROR_FAILED, 0, "%s must belong to root and be writable by nobody else; remove it", LOCK_DIR);
+		return error_set(err, ERROR_FAILED, 0,
+				 "%s must belong to root and be writable by nobody else; remove it", LOCK_DIR);
 	fd = openat(dir, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_errno(err, "cannot open %s/%s", LOCK_DIR, LOCK_FILE);
@@ -111,7 +113,8 @@ static int write_maps(pid_t pid, uid_t in_uid, gid_t in_gid, uid_t out_uid, gid_
 {
 	char text[64];
 
-	/* Without CAP_SETGID the kernel (since 3.19, CVE-2014-8989) takes a gid map only after setgroups is given up. */
+	/* Without CAP_SETGID the kernel (since 3.19, CVE-2014-8989) takes a gid map only after setgroups is given up.
+	 */
 	if (!own && write_file(pid, "setgroups", "deny", err) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%u %u 1\n", in_uid, out_uid);
@@ -156,7 +159,8 @@ int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid,
 
 int userns_become(bool own)
 {
-	/* Not glibc's: they tell every thread of the process, and after clone they wait for threads that are not there. */
+	/* Not glibc's: they tell every thread of the process, and after clone they wait for threads that are not there.
+	 */
 	if (own && syscall(SYS_setgroups, 0, NULL) < 0)
 		return -1;
 	if (syscall(SYS_setresgid, USERNS_INSIDE, USERNS_INSIDE, USERNS_INSIDE) < 0)

@@ -21,10 +21,10 @@ enum {
 };
 
 struct userns_ids {
-	uid_t uid;    /* the box's uid on the host */
-	gid_t gid;    /* and its gid */
-	bool own;     /* a uid of its own, not the caller's */
-	int lock_fd;  /* holds the uid while open; -1 when not own */
+	uid_t uid;   /* the box's uid on the host */
+	gid_t gid;   /* and its gid */
+	bool own;    /* a uid of its own, not the caller's */
+	int lock_fd; /* holds the uid while open; -1 when not own */
 };
 
 /* Whether this process may map uids of the range (root of the initial namespace, or of one wide enough). */

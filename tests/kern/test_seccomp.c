@@ -470,7 +470,8 @@ static void accounted_denies_hidden_memory(void)
 	CHECK_ERRNO(setsockopt(pair[0], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)), EPERM);
 	CHECK_INT(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)), 0);
 	CHECK_ERRNO(syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0), EPERM);
-	CHECK_ERRNO(syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_POPULATE, -1, 0),
+	CHECK_ERRNO(syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_POPULATE,
+			    -1, 0),
 		    EPERM);
 	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(map != MAP_FAILED);
