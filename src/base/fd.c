@@ -142,6 +142,14 @@ ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count)
 		*count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(fds, CMSG_DATA(header), sizeof(int) * *count);
 	}
+	/* The kernel drops, without an error, those for which we have no number left: a box would run outside its
+	 * groups. */
+	if (message.msg_flags & MSG_CTRUNC) {
+		while (*count > 0)
+			close_fd(&fds[--*count]);
+		errno = EMFILE;
+		return -1;
+	}
 	return n;
 }
 

@@ -22,7 +22,7 @@ int fd_copy(int from, int to, uint64_t limit);
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t count);
 
 /* The size of the message, 0 at the end, -1 with errno. Received descriptors are close-on-exec; *count tells how many
- * of at most FD_MESSAGE_MAX. */
+ * of at most FD_MESSAGE_MAX. EMFILE when some were lost because the process may not have so many. */
 ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count);
 
 /* A whole small file into `text`, terminated. The length, or -1 with errno. */

@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "box/fault.h"
 #include "kern/clone.h"
 #include "kern/mount.h"
 
@@ -75,7 +76,7 @@ static int make_channels(struct box *box, struct staging *staging, struct error 
 {
 	int ends[2];
 
-	if (make_pair(&box->input, &staging->child_ends[0], false) < 0 ||
+	if (fault_hit("channels") || make_pair(&box->input, &staging->child_ends[0], false) < 0 ||
 	    make_pair(&box->output[0], &staging->child_ends[1], true) < 0 ||
 	    make_pair(&box->output[1], &staging->child_ends[2], true) < 0)
 		return error_errno(err, "cannot make the box's pipes");
@@ -93,8 +94,8 @@ static int make_channels(struct box *box, struct staging *staging, struct error 
 static int open_files(const struct spec *spec, struct staging *staging, struct error *err)
 {
 	staging->file_fds = calloc(spec->file_count + 1, sizeof(int));
-	if (!staging->file_fds)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot open the files");
+	if (!staging->file_fds || fault_hit("files"))
+		return error_errno(err, "cannot open the files");
 	for (size_t i = 0; i < spec->file_count; i++) {
 		const char *host = spec->files[i].host;
 		int *fd = &staging->file_fds[staging->file_count++];
@@ -133,6 +134,8 @@ static int open_project(const struct spec *spec, const struct box *box, struct s
 	dir = open(spec->project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || fstat(dir, &st) < 0)
 		return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"", spec->project);
+	if (fault_fail("project", err) < 0)
+		return -1;
 	if (!box->ids.own)
 		return 0;
 	userns = userns_translate(st.st_uid, st.st_gid, box->ids.uid, box->ids.gid, err);
@@ -155,28 +158,10 @@ static int make_group(const struct plan *plan, const struct probe *probe, struct
 	if (!plan->group)
 		return 0;
 	/* By chance: another pid namespace may have our pid as well. */
-	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
+	if (fault_hit("group") || getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 		return error_errno(err, "cannot name a control group");
 	snprintf(name, sizeof(name), "box-%d-%016" PRIx64, (int)getpid(), chance);
 	return cgroup_make(&probe->cgroup, name, &limits, &box->group, err);
-}
-
-/* Only in builds for the fault tests: EMBERBOX_FAULT=pivot, or bind:2 for the third of its kind. */
-static void read_fault(struct inside *inside)
-{
-	inside->fault_kind = -1;
-#ifdef EMBERBOX_FAULTS
-	const char *fault = getenv("EMBERBOX_FAULT");
-
-	for (int kind = 0; fault && kind < OP_KINDS; kind++) {
-		size_t length = strlen(op_name(kind));
-
-		if (strncmp(fault, op_name(kind), length) != 0 || (fault[length] != '\0' && fault[length] != ':'))
-			continue;
-		inside->fault_kind = kind;
-		inside->fault_index = fault[length] == ':' ? atoi(fault + length + 1) : 0;
-	}
-#endif
 }
 
 static int clone_box(struct box *box, struct staging *staging, struct error *err)
@@ -188,9 +173,14 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 		staging->inside.stdio[i] = staging->child_ends[i];
 	staging->inside.control = staging->child_ends[3];
 	staging->inside.lock_fd = box->ids.lock_fd;
-	pid = clone_into(namespaces, box->group ? cgroup_clone_fd(box->group) : -1, &box->pidfd);
+	pid = fault_hit("clone") ? -1
+				 : clone_into(namespaces, box->group ? cgroup_clone_fd(box->group) : -1, &box->pidfd);
 	if (pid == 0)
 		inside_run(&staging->inside);
+	/* No more processes or descriptors is nothing that the host's settings refuse. */
+	if (pid < 0 && errno != EPERM && errno != EACCES && errno != EINVAL && errno != ENOSYS && errno != ENOSPC &&
+	    errno != EUSERS)
+		return error_errno(err, "cannot make the box's first process");
 	if (pid < 0)
 		return error_set(err, ERROR_LAYER, errno,
 				 "the kernel refuses the namespaces of a box (emberbox doctor tells what to change)");
@@ -223,13 +213,17 @@ static bool group_comes_first(const struct cgroup_site *site)
 	return false;
 }
 
-static void let_go(struct box *box)
+static int let_go(struct box *box, struct error *err)
 {
 	int fds[CGROUP_CONTROLLERS];
 	size_t count = box->group ? cgroup_join_fds(box->group, fds) : 0;
 
+	if (!fault_hit("go") && fd_send(box->control, &(char){ INSIDE_GO }, 1, fds, count) == 0)
+		return 0;
 	/* It may be gone already: then its report, or its silence, tells. */
-	fd_send(box->control, &(char){ INSIDE_GO }, 1, fds, count);
+	if (errno == EPIPE || errno == ECONNRESET)
+		return 0;
+	return error_errno(err, "cannot let the box go");
 }
 
 static int set_up(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
@@ -237,7 +231,8 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 {
 	if (make_channels(box, staging, err) < 0 || open_files(spec, staging, err) < 0)
 		return -1;
-	if (userns_take(plan->range, &box->ids, err) < 0 || open_project(spec, box, staging, err) < 0)
+	if (fault_fail("uid", err) < 0 || userns_take(plan->range, &box->ids, err) < 0 ||
+	    open_project(spec, box, staging, err) < 0)
 		return -1;
 	if (give_channels(box, staging, err) < 0)
 		return -1;
@@ -248,9 +243,10 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 	if (!box->group && make_group(plan, probe, box, err) < 0)
 		return -1;
 	/* The /proc of a box that has failed already is closed to us; why it failed is what matters. */
-	if (userns_map(box->pid, &box->ids, err) < 0 && !has_reported(box))
+	if ((fault_fail("maps", err) < 0 || userns_map(box->pid, &box->ids, err) < 0) && !has_reported(box))
 		return -1;
-	let_go(box);
+	if (let_go(box, err) < 0)
+		return -1;
 	/* What an emberbox that was killed left behind; now, because the box is busy and we are not. */
 	if (box->group)
 		cgroup_sweep(&probe->cgroup);
@@ -272,7 +268,7 @@ int launch_box(const struct spec *spec, const struct plan *plan, const struct pr
 		.handles = { -1, -1, -1 },
 		.ids = { .lock_fd = -1 },
 	};
-	read_fault(&staging.inside);
+	fault_choose(&staging.inside);
 	result = set_up(spec, plan, probe, box, &staging, err);
 	staging_free(&staging);
 	if (result < 0)
@@ -313,7 +309,7 @@ int launch_end(struct box *box, struct error *err)
 		result = reap(box, err);
 	}
 	if (box->group && result == 0)
-		result = cgroup_remove(box->group, err);
+		result = fault_fail("remove", err) < 0 ? -1 : cgroup_remove(box->group, err);
 	cgroup_free(box->group);
 	box->group = NULL;
 	userns_release(&box->ids);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "box/fault.h"
 #include "box/launch.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static void collect(struct result *result, const struct spec *spec, struct box *
 
 	if (dir < 0 || result->verdict.status == STATUS_ERROR)
 		return;
-	if (files_list(dir, &result->files, &err) < 0 ||
+	if (fault_fail("collect", &err) < 0 || files_list(dir, &result->files, &err) < 0 ||
 	    (spec->output && files_copy(dir, &result->files, spec->output, spec->limits.disk, &err) < 0))
 		note_failure(result, &err);
 }

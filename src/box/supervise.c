@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "box/account.h"
+#include "box/fault.h"
 #include "kern/cgroup.h"
 
 #include <errno.h>
@@ -124,7 +125,8 @@ static void open_account(struct watch *w)
 
 	if (!w->box->plan->accounted)
 		return;
-	if (account_open(w->box->handles[REPORT_FD_PROC], w->box->handles[REPORT_FD_WORK], w->account, &err) < 0) {
+	if (fault_fail("account", &err) < 0 ||
+	    account_open(w->box->handles[REPORT_FD_PROC], w->box->handles[REPORT_FD_WORK], w->account, &err) < 0) {
 		fail(w, &err);
 		return;
 	}
@@ -192,11 +194,17 @@ static void on_ended(struct watch *w, const struct report *report)
 static void on_control(struct watch *w)
 {
 	struct report report;
+	struct error err;
 	size_t count;
 	int fds[FD_MESSAGE_MAX];
 	ssize_t n = fd_receive(w->box->control, &report, sizeof(report), fds, &count);
 
-	if (n <= 0 || n != sizeof(report)) {
+	if (n < 0) {
+		/* Above all: its directories, for which we have no descriptor left. */
+		error_errno(&err, "cannot hear the box");
+		fail(w, &err);
+	}
+	if (n != sizeof(report)) {
 		for (size_t i = 0; i < count; i++)
 			close_fd(&fds[i]);
 		close_fd(&w->box->control);
@@ -231,7 +239,7 @@ static void on_output(struct watch *w, int index)
 		close_fd(fd);
 		return;
 	}
-	fits = output_add(&w->outputs[index], w->block, (size_t)n);
+	fits = fault_hit("output") ? -1 : output_add(&w->outputs[index], w->block, (size_t)n);
 	if (fits < 0) {
 		error_errno(&err, "cannot keep the program's output");
 		fail(w, &err);
@@ -298,7 +306,7 @@ static void count_usage(struct watch *w)
 	} else if (w->counting && !w->dead) {
 		struct error err;
 
-		if (account_sample(w->account, &account) < 0) {
+		if (fault_hit("count") || account_sample(w->account, &account) < 0) {
 			/* Unless it is that the box has just ended, nobody holds its memory limit any more. */
 			if (errno != ESRCH && errno != ENOENT && !w->reported) {
 				error_errno(&err, "cannot count what the box uses");
@@ -568,7 +576,7 @@ void supervise_box(struct box *box, const struct spec *spec, const struct superv
 	buffers->account.work_fd = -1;
 	if (!w.source_open && w.pending_size == 0)
 		close_fd(&box->input);
-	w.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	w.timer = fault_hit("timer") ? -1 : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w.timer < 0) {
 		error_errno(&err, "cannot make a timer");
 		fail(&w, &err);

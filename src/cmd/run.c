@@ -456,7 +456,7 @@ static int open_stdin(const struct run *run, int *fd)
 			return usage(run, "--stdin: cannot open \"%s\": %s", run->stdin_from, strerror(errno));
 		return 0;
 	}
-	if (!run->code && strcmp(run->file, "-") == 0)
+	if (run->file && strcmp(run->file, "-") == 0)
 		return 0;
 	if (!run->stdin_from && from_terminal && tcgetpgrp(STDIN_FILENO) != getpgrp())
 		return 0;

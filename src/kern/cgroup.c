@@ -84,7 +84,8 @@ static int limit_set(const struct cgroup *group, int controller, const char *fil
 	if (fd < 0)
 		return error_errno(err, "Opening %s of the control group", file);
 	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	if (pwrite(fd, text, (size_t)n, 0) < 0)
+	/* The memory controller of v1 gives up when the caller has a signal to see to. */
+	if (TEMP_FAILURE_RETRY(pwrite(fd, text, (size_t)n, 0)) < 0)
 		return error_errno(err, "Setting %s of the control group to %s", file, text);
 	ssize_t got = pread(fd, text, sizeof(text), 0);
 	if (got < 0)
@@ -154,7 +155,7 @@ static int limit_cpu_v2(const struct cgroup *group, uint64_t quota, uint64_t per
 	if (fd < 0)
 		return error_errno(err, "Opening cpu.max of the control group");
 	int n = snprintf(text, sizeof(text), "%llu %llu", (unsigned long long)quota, (unsigned long long)period);
-	if (pwrite(fd, text, (size_t)n, 0) < 0)
+	if (TEMP_FAILURE_RETRY(pwrite(fd, text, (size_t)n, 0)) < 0)
 		return error_errno(err, "Setting cpu.max of the control group to %s", text);
 	ssize_t got = pread(fd, text, sizeof(text), 0);
 	if (got < 0)

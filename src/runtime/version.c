@@ -34,6 +34,21 @@ static int cache_dir(void)
 	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+bool runtime_version_recall(const char *text, const char *key, char *out, size_t size)
+{
+	size_t length;
+
+	if (strncmp(text, key, strlen(key)) != 0)
+		return false;
+	text += strlen(key);
+	length = strspn(text, "0123456789.");
+	if (length == 0 || length >= size || text[length] != '\n')
+		return false;
+	memcpy(out, text, length);
+	out[length] = '\0';
+	return true;
+}
+
 bool runtime_version_cached(const struct runtime *runtime, char *out, size_t size)
 {
 	const char *program = runtime_program(runtime);
@@ -49,10 +64,8 @@ bool runtime_version_cached(const struct runtime *runtime, char *out, size_t siz
 	snprintf(name, sizeof(name), "version-%s", runtime->name);
 	dir = cache_dir();
 	n = dir < 0 ? -1 : fd_slurp(dir, name, text, sizeof(text));
-	if (n > 0 && strncmp(text, key, strlen(key)) == 0) {
-		snprintf(out, size, "%.*s", (int)strcspn(text + strlen(key), "\n"), text + strlen(key));
+	if (n > 0 && runtime_version_recall(text, key, out, size))
 		return true;
-	}
 	if (!runtime_version(runtime, out, size))
 		return false;
 	if (dir >= 0) {

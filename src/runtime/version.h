@@ -11,3 +11,6 @@
 
 /* False when the program is missing or does not say. */
 bool runtime_version_cached(const struct runtime *runtime, char *out, size_t size);
+
+/* The version in what is remembered; false unless it begins with this key and is a version. Pure. */
+bool runtime_version_recall(const char *text, const char *key, char *out, size_t size);

@@ -4,10 +4,13 @@
 """Every step of the launch fails once: it is said which, the program never runs, and nothing is left on the host.
 
 The sanitizer build has fault injection: EMBERBOX_FAULT=OP makes the first operation
-of that name fail with EIO, OP:2 the third.  The release must not listen to it.
+of that name fail with EIO, OP:2 the third; launch-STEP is a step of the supervisor's
+own, before, around and after the box.  The release must not listen to it.
 """
 
 import ctypes
+import functools
+import glob
 import os
 import re
 import subprocess
@@ -35,10 +38,33 @@ OPERATIONS = (
 # Others than the first: the second filter of an accounted box, a bind among mounts that are there, the code itself.
 LATER = ["bind:1", "text:6", "place:2", "dir:4", "rlimit:8", "prove:6"]
 
+# The supervisor's own steps, and what has to be said. Before the box has its program:
+BEFORE = {
+    "channels": "cannot make the box's pipes",
+    "files": "cannot open the files",
+    "uid": "step uid of the launch failed",
+    "project": "step project of the launch failed",
+    "group": "cannot name a control group",
+    "clone": "cannot make the box's first process",
+    "maps": "step maps of the launch failed",
+    "go": "cannot let the box go",
+    "timer": "cannot make a timer",
+    "account": "step account of the launch failed",
+}
+# And after, when it may have run already.
+AFTER = {
+    "count": "cannot count what the box uses",
+    "output": "cannot keep the program's output",
+    "collect": "step collect of the launch failed",
+    "remove": "step remove of the launch failed",
+}
+GROUPED = ("group", "remove")  # only where boxes have a control group
+ACCOUNTED = ("account", "count")  # only where they have none: root always has one
+
 _plan = []
 
 
-def request():
+def request(code="echo ran; echo made >/sandbox/output/made"):
     """Arguments of a run that has every operation, and the directory its files are in."""
     place = kit.tmp()
     project = os.path.join(place, "project")
@@ -46,7 +72,7 @@ def request():
     kit._chown(project, kit.mode)
     data = kit.write(f"{place}/data.txt", "data")
     args = ["run", "--cold", "-l", "bash", "--project", project, "--file", f"{data}:/sandbox/data/data.txt"]
-    return [*args, "--output", f"{place}/output", "-c", "echo ran; echo made >/sandbox/output/made"], place
+    return [*args, "--output", f"{place}/output", "-c", code], place
 
 
 def plan():
@@ -106,7 +132,7 @@ def tree(path):
     return sorted(os.path.join(root, name) for root, dirs, files in os.walk(path) for name in dirs + files)
 
 
-def run(args, env, place):
+def run(args, env, place, check_groups=True):
     """Runs emberbox and checks that nothing of it is left; its result, and the files it made below `place`."""
     before = mounts(), temporary(), tree(place)
     others = set(kit.descendants(os.getpid()))  # of a test that failed
@@ -116,8 +142,10 @@ def run(args, env, place):
     kit.equal(set(kit.descendants(os.getpid())) - others, set(), "processes")
     kit.equal(mounts(), before[0], "mounts")
     kit.equal(temporary() - before[1], set(), "temporary files")
-    kit.equal(groups(process.pid), [], "control groups")
+    if check_groups:
+        kit.equal(groups(process.pid), [], "control groups")
     kit.equal(uid_is_taken(process.pid), False, "the lock of the uid")
+    r.pid = process.pid
     return r, [path for path in tree(place) if path not in before[2]]
 
 
@@ -150,6 +178,88 @@ for _fault in OPERATIONS + LATER:
     kit.test(lambda fault=_fault: fails(fault), name="fault_" + _fault.replace("-", "_").replace(":", "_"))
 
 
+@functools.cache
+def is_grouped():
+    r = kit.emberbox("run", "--cold", "--json", "-l", "bash", "-c", "true")
+    kit.equal(r.code, 0, r.errtext)
+    return any(layer.startswith("cgroup: ") for layer in r.json["meta"]["isolation"])
+
+
+def needs(step):
+    """Skips a step that boxes do not have here."""
+    grouped = is_grouped()
+    if step in GROUPED and not grouped:
+        kit.skip("no delegated cgroup")
+    if step in ACCOUNTED and grouped:
+        kit.skip("no cgroup v1")  # a delegated group: nobody has to count
+
+
+def fails_before(step):
+    needs(step)
+    args, place = request()
+    r, made = run([*args, "--json"], {"EMBERBOX_FAULT": f"launch-{step}"}, place)
+    kit.equal(r.code, 125, r.errtext)
+    kit.equal(r.json["error_message"], f"{BEFORE[step]}: Input/output error")
+    fields = ("status", "success", "exit_code", "signal", "stdout", "stderr", "timeout", "files")
+    kit.equal([r.json[f] for f in fields], ["error", False, 125, None, "", "", False, []])
+    kit.equal(r.errtext, "")
+    kit.equal(made, [], "files made on the host")
+
+
+for _step in BEFORE:
+    _modes = ("user",) if _step in ACCOUNTED else ("root", "user")
+    kit.test(lambda step=_step: fails_before(step), name=f"fault_launch_{_step}", modes=_modes)
+
+
+def fails_after(step, code, signals, stdout, files):
+    """The program runs, so its time and what it printed before are told; `files` are in the result and on the host."""
+    needs(step)
+    args, place = request(code)
+    r, made = run([*args, "--json"], {"EMBERBOX_FAULT": f"launch-{step}"}, place, check_groups=step != "remove")
+    kit.equal(r.code, 125, r.errtext)
+    kit.equal(r.json["error_message"], f"{AFTER[step]}: Input/output error")
+    fields = ("status", "success", "exit_code", "stdout", "stderr", "timeout")
+    kit.equal([r.json[f] for f in fields], ["error", False, 125, stdout, "", False])
+    kit.true(r.json["signal"] in signals, f"signal is {r.json['signal']}")
+    kit.equal([f["path"] for f in r.json["files"]], files)
+    kit.equal(made, [f"{place}/output"] * bool(files) + [f"{place}/output/{f}" for f in files])
+    return r
+
+
+@kit.test(modes=("user",))
+def fault_launch_count():
+    fails_after("count", "sleep 20", ["SIGKILL"], "", [])
+
+
+@kit.test
+def fault_launch_output():
+    # Its output can come before the word that it started.
+    fails_after("output", "echo made >/sandbox/output/made; echo ran; sleep 20", ["SIGKILL", None], "", [])
+
+
+@kit.test
+def fault_launch_collect():
+    fails_after("collect", "echo ran; echo made >/sandbox/output/made", [None], "ran\n", [])
+
+
+@kit.test
+def fault_launch_remove():
+    r = fails_after("remove", "echo ran; echo made >/sandbox/output/made", [None], "ran\n", ["made"])
+    # The group is left, and told; the next box takes away what nobody owns any more.
+    args, place = request()
+    kit.equal(run(args, {}, place)[0].code, 0)
+    kit.equal(groups(r.pid), [], "control groups after the next run")
+
+
+@kit.test
+def every_step_is_tested():
+    found = set()
+    for path in glob.glob(os.path.join(kit.REPO, "src/box/*.c")):
+        with open(path, encoding="utf-8") as file:
+            found |= set(re.findall(r'\bfault_(?:hit|fail)\("([a-z]+)"', file.read()))
+    kit.equal(found, set(BEFORE) | set(AFTER))
+
+
 @kit.test(modes=("user",))
 def fault_in_the_second_filter():
     args, place = request()
@@ -165,10 +275,11 @@ def every_operation_is_tested():
 
 @kit.test
 def nothing_fails_without_a_fault():
-    args, place = request()
-    r, made = run([*args, "--json"], {"EMBERBOX_FAULT": "no-such-operation"}, place)
-    kit.equal((r.code, r.json["status"], r.json["stdout"], r.json["stderr"]), (0, "ok", "ran\n", ""))
-    kit.equal(made, [f"{place}/output", f"{place}/output/made"])
+    for fault in "no-such-operation", "launch-no-such-step":
+        args, place = request()
+        r, made = run([*args, "--json"], {"EMBERBOX_FAULT": fault}, place)
+        kit.equal((r.code, r.json["status"], r.json["stdout"], r.json["stderr"]), (0, "ok", "ran\n", ""))
+        kit.equal(made, [f"{place}/output", f"{place}/output/made"])
 
 
 @kit.test
@@ -184,8 +295,9 @@ def the_release_has_no_faults():
     release = os.path.join(kit.tmp(), "emberbox")
     with open(os.path.join(kit.REPO, RELEASE, "emberbox"), "rb") as file:
         kit.write(release, file.read(), 0o755)
-    r = kit.command([release, *args], env={"EMBERBOX_FAULT": "pivot"})
-    kit.equal((r.code, r.text, r.errtext), (0, "ran\n", ""))
+    for fault in "pivot", "launch-clone":
+        r = kit.command([release, *args], env={"EMBERBOX_FAULT": fault})
+        kit.equal((r.code, r.text, r.errtext), (0, "ran\n", ""))
 
 
 if __name__ == "__main__":

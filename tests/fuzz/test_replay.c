@@ -30,6 +30,11 @@ int replay_spec(const uint8_t *data, size_t size);
 #include "fuzz_spec.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_syntax
+int replay_syntax(const uint8_t *data, size_t size);
+#include "fuzz_syntax.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_text
 int replay_text(const uint8_t *data, size_t size);
 #include "fuzz_text.c"
@@ -38,6 +43,11 @@ int replay_text(const uint8_t *data, size_t size);
 #define LLVMFuzzerTestOneInput replay_utf8
 int replay_utf8(const uint8_t *data, size_t size);
 #include "fuzz_utf8.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_version
+int replay_version(const uint8_t *data, size_t size);
+#include "fuzz_version.c"
 #undef LLVMFuzzerTestOneInput
 
 /* From the top of the repository, where tests/run starts every test. */
@@ -109,6 +119,11 @@ static void spec(void)
 	replay("spec", replay_spec);
 }
 
+static void syntax(void)
+{
+	replay("syntax", replay_syntax);
+}
+
 static void text(void)
 {
 	replay("text", replay_text);
@@ -119,6 +134,11 @@ static void utf8(void)
 	replay("utf8", replay_utf8);
 }
 
+static void version(void)
+{
+	replay("version", replay_version);
+}
+
 int main(void)
 {
 	RUN(account);
@@ -126,7 +146,9 @@ int main(void)
 	RUN(options);
 	RUN(runtime);
 	RUN(spec);
+	RUN(syntax);
 	RUN(text);
 	RUN(utf8);
+	RUN(version);
 	return check_failures != 0;
 }

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 static void pair(int ends[2])
@@ -33,6 +34,34 @@ static void messages_carry_descriptors(void)
 	CHECK_INT(count, 0);
 	close(ends[0]);
 	CHECK_INT(fd_receive(ends[1], data, sizeof(data), got, &count), 0);
+	close(ends[1]);
+}
+
+/* The kernel would pass over it in silence, and a box would not enter all of its groups. */
+static void descriptors_that_have_no_number(void)
+{
+	int ends[2], sent[2] = { 0, 1 }, got[FD_MESSAGE_MAX], next;
+	struct rlimit before, few;
+	char data[8] = "";
+	size_t count = 9;
+
+	pair(ends);
+	getrlimit(RLIMIT_NOFILE, &before);
+	next = dup(0);
+	close(next);
+	few = (struct rlimit){ .rlim_cur = (rlim_t)next + 1, .rlim_max = before.rlim_max };
+	CHECK_INT(fd_send(ends[0], "two", 3, sent, 2), 0);
+	CHECK_INT(fd_send(ends[0], "one", 3, sent, 1), 0);
+	setrlimit(RLIMIT_NOFILE, &few);
+	CHECK_ERRNO(fd_receive(ends[1], data, sizeof(data), got, &count), EMFILE);
+	CHECK_INT(count, 0);
+	/* The one for which there was room is closed again, so the next finds it. */
+	CHECK_INT(fd_receive(ends[1], data, sizeof(data), got, &count), 3);
+	setrlimit(RLIMIT_NOFILE, &before);
+	CHECK_INT(count, 1);
+	CHECK_INT(got[0], next);
+	close(got[0]);
+	close(ends[0]);
 	close(ends[1]);
 }
 
@@ -96,6 +125,7 @@ static void closing_keeps_errno(void)
 int main(void)
 {
 	RUN(messages_carry_descriptors);
+	RUN(descriptors_that_have_no_number);
 	RUN(the_last_words_of_a_peer_that_did_not_read);
 	RUN(files);
 	RUN(closing_keeps_errno);
