@@ -85,7 +85,7 @@ struct progress {
 	int project_tree;             /* between OP_PROJECT and OP_OVERLAY */
 	int project_plain;            /* the same without translated owners, if it has some; else -1 */
 	pid_t program;                /* after OP_EXEC */
-	uint64_t at_usec;             /* when it was started: the report comes after the exec, and may be read late */
+	uint64_t at_usec;             /* when it was started */
 };
 
 static int await_maps(const struct inside *in, struct progress *progress)
@@ -316,6 +316,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		return prove_inside(op->path);
 	case OP_EXEC:
 		progress->at_usec = clock_usec();
+		/* Before it: whatever the program writes is read after this report. */
+		report(in, (struct report){ .kind = REPORT_STARTED, .at_usec = progress->at_usec });
 		return start(in, &progress->program);
 	case OP_KINDS:
 		break;
@@ -415,6 +417,5 @@ _Noreturn void inside_run(const struct inside *in)
 			_exit(1);
 		}
 	}
-	report(in, (struct report){ .kind = REPORT_STARTED, .at_usec = progress.at_usec });
 	reap(in, &progress);
 }

@@ -17,7 +17,7 @@
 enum report_kind {
 	REPORT_READY = 1, /* the directories are handed over (with REPORT_FDS descriptors) */
 	REPORT_FAILED,    /* an operation failed: op, index, errnum */
-	REPORT_STARTED,   /* the program runs */
+	REPORT_STARTED,   /* the program is about to run */
 	REPORT_ENDED,     /* it ended: status, cpu_usec */
 };
 

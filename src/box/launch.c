@@ -284,15 +284,23 @@ void launch_kill(struct box *box)
 		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
 }
 
-static int reap(struct box *box, struct error *err)
+/* Whether init is dead, after at most that long. */
+static bool is_dead(const struct box *box, int msec)
 {
 	struct pollfd end = { .fd = box->pidfd, .events = POLLIN };
 	int n;
 
 	do
-		n = poll(&end, 1, END_MSEC);
+		n = poll(&end, 1, msec);
 	while (n < 0 && errno == EINTR);
-	if (n <= 0)
+	return n > 0;
+}
+
+static int reap(struct box *box, struct error *err)
+{
+	if (!is_dead(box, 0))
+		launch_kill(box);
+	if (!is_dead(box, END_MSEC))
 		return error_set(err, ERROR_FAILED, 0, "the box did not end within %d s of being killed",
 				 END_MSEC / 1000);
 	clone_wait(box->pid, NULL);
@@ -304,10 +312,8 @@ int launch_end(struct box *box, struct error *err)
 {
 	int result = 0;
 
-	if (box->pid > 0) {
-		launch_kill(box);
+	if (box->pid > 0)
 		result = reap(box, err);
-	}
 	if (box->group && result == 0)
 		result = fault_fail("remove", err) < 0 ? -1 : cgroup_remove(box->group, err);
 	cgroup_free(box->group);

@@ -31,11 +31,14 @@ static json_t *stream(const struct output *output, uint64_t shown, bool *cut)
 static json_t *signal_name(const struct result *result)
 {
 	const struct verdict *v = &result->verdict;
-	int number = v->ended          ? (WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0)
-		     : v->started_usec ? SIGKILL
-				       : 0;
+	int number = 0;
 	char name[32];
 
+	/* Where we failed, that we killed the program is not what happened to it. */
+	if (v->ended)
+		number = WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0;
+	else if (v->started_usec && v->status != STATUS_ERROR)
+		number = SIGKILL;
 	if (number == 0)
 		return json_null();
 	if (sigabbrev_np(number))

@@ -483,8 +483,8 @@ static void drain(struct watch *w)
 	}
 }
 
-/* Nobody reported an end: the box's init was killed, by the kernel for memory, by its own alarm, or by somebody
- * outside. */
+/* Nobody reported an end: the kernel killed the box's init for memory, it ended itself a little after the program's
+ * time, or somebody outside killed it. */
 static void explain_silence(struct watch *w)
 {
 	struct verdict *v = w->verdict;

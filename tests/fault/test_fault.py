@@ -228,13 +228,13 @@ def fails_after(step, code, signals, stdout, files):
 
 @kit.test(modes=("user",))
 def fault_launch_count():
-    fails_after("count", "sleep 20", ["SIGKILL"], "", [])
+    fails_after("count", "sleep 20", [None], "", [])
 
 
 @kit.test
 def fault_launch_output():
     # Its output can come before the word that it started.
-    fails_after("output", "echo made >/sandbox/output/made; echo ran; sleep 20", ["SIGKILL", None], "", [])
+    fails_after("output", "echo made >/sandbox/output/made; echo ran; sleep 20", [None], "", [])
 
 
 @kit.test
