@@ -553,6 +553,24 @@ def languages_lists_what_runs_here():
     kit.contains(kit.emberbox("languages").text, "python")
 
 
+@kit.test(modes=("root",))
+def the_home_of_another_is_left_alone():
+    # As by sudo: a fifo there would block root, and a directory of root's would lock its owner out.
+    home = kit.tmp()
+    cache = os.path.join(home, ".cache", "emberbox")
+    os.makedirs(cache)
+    os.mkfifo(os.path.join(cache, "version-python"))
+    for path in (home, os.path.join(home, ".cache"), cache, os.path.join(cache, "version-python")):
+        os.chown(path, 54321, 54321)
+    r = python("1", "--json", env={"HOME": home})
+    kit.matches(r.json["meta"]["language_version"], r"^3\.")
+    kit.equal(os.listdir(cache), ["version-python"])
+    # The control: one's own is used.
+    own = kit.tmp()
+    kit.equal(python("1", "--json", env={"HOME": own}).code, 0)
+    kit.equal(os.listdir(os.path.join(own, ".cache", "emberbox")), ["version-python"])
+
+
 @kit.test
 def help_and_version():
     kit.contains(kit.emberbox("--help").text, "run")
