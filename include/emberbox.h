@@ -17,8 +17,9 @@
  * Handles are opaque; each belongs to who made it and is freed by its _free
  * function, which takes NULL. A call that fails returns -1 and fills *err: that
  * is what *emberbox* failed at. What the program did is in the result. The
- * library neither prints nor exits, keeps no global state, and is safe to use
- * from several threads as long as they do not share a handle.
+ * library neither prints nor exits, and is safe to use from several threads as
+ * long as they do not share a handle. Languages of the user's own, in
+ * $EMBERBOX_HOME/runtimes, are read when the first language is asked for.
  *
  * What eb_execute() does to the process that calls it:
  *  - It makes child processes, and waits for them and no others. A handler of
@@ -28,8 +29,8 @@
  *  - On a host with control groups of version 2 the calling process may be moved
  *    into a child of its own group, because a group with processes of its own
  *    cannot limit those of others.
- *  - It asks an interpreter once for its version and keeps the answer in a small
- *    file in $EMBERBOX_HOME, else $XDG_CACHE_HOME/emberbox, else
+ *  - It asks an interpreter once for its version and keeps the answer, and what
+ *    compilers made, in $EMBERBOX_HOME, else $XDG_CACHE_HOME/emberbox, else
  *    ~/.cache/emberbox. Without any of them nothing is kept.
  */
 #ifndef EMBERBOX_H
@@ -86,8 +87,11 @@ typedef struct eb_options {
  * as on the command line: language, timeout, cpu-time, memory, cpus, pids,
  * disk, max-output, net, project, output (a directory to copy
  * /sandbox/output to), and, each call adding one: env (K=V), arg, file
- * (HOST[:BOX]), allow-weaker (a layer). name is the code file's path below
- * /sandbox/code, also "pkg/tool.py": so a file of a project runs in its place.
+ * (HOST[:BOX]), allow-weaker (a layer). entry is the program's path below
+ * /sandbox/code, also "pkg/tool.py": that of the code, or without code that of
+ * one of the files or of the project; without it the code is called filename, if
+ * that has one of the language's endings. profile is one of the language's, such as
+ * "restricted" of bash; check is yes or no: whether TypeScript's types are checked.
  */
 EB_PUBLIC eb_request *eb_request_new(void);
 EB_PUBLIC void eb_request_free(eb_request *request);
@@ -126,6 +130,9 @@ EB_PUBLIC long eb_result_read(const eb_result *result, int stream, void *data, s
 EB_PUBLIC const char *eb_detect_language(const char *name, const void *head, size_t size);
 /* The languages there are, installed or not, by index; NULL past the end. The string is static. */
 EB_PUBLIC const char *eb_language_at(size_t index);
+/* Makes what the language is prepared with (Go's standard library, PostgreSQL's template), which the first run would
+ * make otherwise; it is kept with the versions. Nothing to do is success. */
+EB_PUBLIC int eb_prepare(const char *language, eb_error *err);
 /* What can run here; JSON, or a table for people. The caller frees *text. */
 EB_PUBLIC int eb_languages(int json, char **text, eb_error *err);
 /* What this host can enforce, and how to get the rest; returns 0 also when something is missing, *healthy tells. The

@@ -512,6 +512,20 @@ static void profile_print(enum profile profile, const struct program *program, F
 	fputs("};\n", out);
 }
 
+/* Every call of this machine that libseccomp knows, for the additions of definitions. */
+static void names_print(FILE *out)
+{
+	fputs("static const struct {\n\tint number;\n\tconst char *name;\n} seccomp_calls[] = {\n", out);
+	for (int number = 0; number < CALL_NUMBERS_MAX; number++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+
+		if (name)
+			fprintf(out, "\t{ %d, \"%s\" },\n", number, name);
+		free(name);
+	}
+	fputs("};\n", out);
+}
+
 int main(int argc, char **argv)
 {
 	static struct program program;
@@ -530,6 +544,7 @@ int main(int argc, char **argv)
 		profile_check(profile, &program, seccomp_arch_native());
 		profile_print(profile, &program, out);
 	}
+	names_print(out);
 	if (fclose(out) != 0)
 		DIE("%s: %s", argv[1], strerror(errno));
 	return 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "base/own.h"
 
 #include <stddef.h>
 
@@ -15,3 +16,4 @@ void *arena_copy(struct arena *arena, const void *data, size_t size); /* termina
 char *arena_string(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) EB_PRINTF(2, 3);
 void arena_free(struct arena *arena);
+#define _cleanup_arena_ _cleanup_(arena_free)

@@ -18,7 +18,7 @@ ssize_t fd_read(int fd, void *data, size_t size);
 int fd_copy(int from, int to, uint64_t limit);
 
 /* One message of `size` bytes with up to FD_MESSAGE_MAX descriptors over a SOCK_SEQPACKET socket. Safe after clone. */
-#define FD_MESSAGE_MAX 4
+#define FD_MESSAGE_MAX 5
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t count);
 
 /* The size of the message, 0 at the end, -1 with errno. Received descriptors are close-on-exec; *count tells how many

@@ -40,7 +40,7 @@ int account_open(int proc_fd, int work_fd, struct account *out, struct error *er
 {
 	struct stat st;
 
-	out->proc_fd = out->work_fd = -1;
+	out->proc_fd = out->work_fd = out->segments_fd = -1;
 	out->work_dev = 0;
 	out->limit = UINT64_MAX;
 	out->peak = out->cpu_usec = out->lost_ticks = out->doubt_ticks = 0;
@@ -70,6 +70,7 @@ void account_close(struct account *account)
 {
 	close_fd(&account->proc_fd);
 	close_fd(&account->work_fd);
+	close_fd(&account->segments_fd);
 }
 
 /* A process that ended meanwhile. Any other failure is ours, and what is not counted must not pass for nothing. */
@@ -496,14 +497,41 @@ static int add_sockets(struct account *account, uint64_t *sockets)
 	return 0;
 }
 
-/* What belongs to no process: files, and in *all what waits in sockets as well. */
+/* Line by line: there may be thousands, and a read ends anywhere. */
+static int add_segments(struct account *account, uint64_t *segments)
+{
+	size_t kept = 0;
+	ssize_t n;
+
+	*segments = 0;
+	if (account->segments_fd < 0)
+		return 0;
+	if (lseek(account->segments_fd, 0, SEEK_SET) < 0)
+		return -1;
+	while ((n = read(account->segments_fd, account->text + kept, sizeof(account->text) - 1 - kept)) > 0) {
+		char *line = account->text, *end;
+
+		account->text[kept + (size_t)n] = '\0';
+		for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+			*end = '\0';
+			*segments += account_parse_segment(line);
+		}
+		kept = strlen(line);
+		memmove(account->text, line, kept + 1);
+		if (kept == sizeof(account->text) - 1)
+			kept = 0;
+	}
+	return n < 0 ? -1 : 0;
+}
+
+/* What belongs to no process: files, and in *all segments and what waits in sockets as well. */
 static int sum_rest(struct account *account, uint64_t *files, uint64_t *all)
 {
-	uint64_t sockets;
+	uint64_t sockets, segments;
 
-	if (add_tmpfs(account, files) < 0 || add_sockets(account, &sockets) < 0)
+	if (add_tmpfs(account, files) < 0 || add_sockets(account, &sockets) < 0 || add_segments(account, &segments) < 0)
 		return -1;
-	*all = *files + sockets;
+	*all = *files + sockets + segments;
 	return 0;
 }
 

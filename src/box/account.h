@@ -15,7 +15,8 @@
  *
  * Memory that pages of no process show (segments, anonymous shared mappings,
  * which stay when they are unmapped in part) is not to be had in such a box:
- * the filter "accounted" of kern/seccomp_rules.def denies it.
+ * the filter "accounted" of kern/seccomp_rules.def denies it. A language that
+ * asks for segments has each counted whole, whoever else shows its pages.
  */
 #pragma once
 
@@ -36,9 +37,10 @@ struct account_parent {
 };
 
 struct account {
-	int proc_fd;    /* the box's /proc, opened for reading */
-	int work_fd;    /* the box's work tmpfs, or -1 */
-	dev_t work_dev; /* its device, to know mappings of its files */
+	int proc_fd;     /* the box's /proc, opened for reading */
+	int work_fd;     /* the box's work tmpfs, or -1 */
+	int segments_fd; /* its /proc/sysvipc/shm, opened by one of its own processes; -1: it can have none */
+	dev_t work_dev;  /* its device, to know mappings of its files */
 	uint64_t
 		limit; /* bytes: the exact pass is made above it. UINT64_MAX after account_open(); the caller sets it */
 	uint64_t peak; /* bytes, over all samples */
@@ -67,7 +69,8 @@ struct account_usage {
 	uint64_t threads;   /* of all processes */
 };
 
-/* Takes no ownership: duplicates both. proc_fd may be O_PATH; work_fd may be -1. */
+/* Takes no ownership: duplicates both. proc_fd may be O_PATH; work_fd may be -1. segments_fd is the caller's to set and
+ * account_close()'s to close. */
 int account_open(int proc_fd, int work_fd, struct account *out, struct error *err);
 
 /*

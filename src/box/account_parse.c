@@ -108,3 +108,24 @@ bool account_parse_vfork(const char *text)
 	flags = strtoull(at + 1, NULL, 16);
 	return (flags & CLONE_VFORK) && (flags & CLONE_VM);
 }
+
+uint64_t account_parse_segment(const char *line)
+{
+	enum {
+		FIELD_RSS = 14, /* key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap */
+		SEGMENT_COST = 2048, /* a file, an inode and the segment itself */
+	};
+	const char *at = line + strspn(line, " -");
+	uint64_t sum = SEGMENT_COST;
+
+	/* The key is the box's to choose, and may be negative. */
+	if (*at < '0' || *at > '9')
+		return 0;
+	for (int field = 0; field < FIELD_RSS; field++) {
+		at += strcspn(at, " ");
+		at += strspn(at, " ");
+	}
+	for (int i = 0; i < 2; i++)
+		sum += account_parse_number(&at);
+	return sum;
+}

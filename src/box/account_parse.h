@@ -51,5 +51,9 @@ bool account_parse_stat(const char *text, struct account_process *out);
 /* One line of smaps, without its newline: begins a mapping, or adds to the one begun. */
 void account_parse_smaps(const char *line, struct account_shares *shares);
 
+/* A line of /proc/sysvipc/shm: bytes of the segment that are resident or swapped, and what the kernel keeps of it; 0
+ * for the heading. */
+uint64_t account_parse_segment(const char *line);
+
 /* /proc/N/syscall: whether it sleeps in a vfork, which shares its memory with the child. */
 bool account_parse_vfork(const char *text);

@@ -26,6 +26,11 @@ static int open_beneath(int dir, const char *path, int flags)
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
+int files_open(int dir, const char *path)
+{
+	return open_beneath(dir, path, O_RDONLY);
+}
+
 struct walk {
 	struct file_list *list; /* being made */
 	size_t walked;          /* entries looked at */

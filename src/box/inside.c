@@ -36,8 +36,7 @@ enum {
 };
 
 /* Scaffolding beside the new root: it is part of the old one, and goes with it in one step. */
-#define WORK    "../work"
-#define PROJECT "../project"
+#define WORK "../work"
 
 static void report(const struct inside *in, struct report report)
 {
@@ -82,8 +81,8 @@ static int veil(void)
 struct progress {
 	int join_fds[FD_MESSAGE_MAX]; /* after OP_MAPPED: v1 groups to enter */
 	size_t join_count;            /* how many */
-	int project_tree;             /* between OP_PROJECT and OP_OVERLAY */
-	int project_plain;            /* the same without translated owners, if it has some; else -1 */
+	int trees[JOB_TREES_MAX];     /* between OP_TREE and what shows them */
+	int plain[JOB_TREES_MAX];     /* the same without translated owners, if they have some; else -1 */
 	pid_t program;                /* after OP_EXEC */
 	uint64_t at_usec;             /* when it was started */
 };
@@ -116,9 +115,9 @@ static int leash(const struct inside *in)
 
 static int make_root(void)
 {
-	if (mount_tmpfs(STAGE, 1 << 20, 16, 0700, MOUNT_NODEV) < 0 || chdir(STAGE) < 0)
+	if (mount_tmpfs(STAGE, 1 << 20, 16 + JOB_TREES_MAX, 0700, MOUNT_NODEV) < 0 || chdir(STAGE) < 0)
 		return -1;
-	if (mkdir("root", 0700) < 0 || mkdir("work", 0700) < 0 || mkdir("project", 0700) < 0)
+	if (mkdir("root", 0700) < 0 || mkdir("work", 0700) < 0)
 		return -1;
 	if (mount_tmpfs("root", 16 << 20, 0, 0755, MOUNT_NODEV) < 0)
 		return -1;
@@ -126,15 +125,19 @@ static int make_root(void)
 }
 
 /* A detached tree with its flags set, attached once the root is there: the stage may hide where it came from. */
-static int take_project(const struct inside *in, const struct op *op, struct progress *progress)
+static int take_tree(const struct inside *in, const struct op *op, struct progress *progress)
 {
+	int given = in->trees[op->inodes];
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 	int tree = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+	/* Where the supervisor took it we may not reach it ourselves: its home is closed to the box's uid. */
+	if (tree < 0 && given < 0)
 		return -1;
-	progress->project_tree = in->project_tree >= 0 ? in->project_tree : tree;
-	progress->project_plain = in->project_tree >= 0 ? tree : -1;
+	if (tree >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+		return -1;
+	progress->trees[op->inodes] = given >= 0 ? given : tree;
+	progress->plain[op->inodes] = given >= 0 ? tree : -1;
 	return 0;
 }
 
@@ -147,23 +150,42 @@ static int place(const struct op *op)
 	strncat(part, slash ? slash + 1 : op->path, sizeof(part) - sizeof(WORK) - 1);
 	if (mkdir(part, 0755) < 0 || chmod(part, op->mode) < 0 || rootfs_dir(op->path, 0755) < 0)
 		return -1;
-	return mount_bind(part, op->path, MOUNT_NODEV);
+	return mount_bind(part, op->path, MOUNT_NODEV | op->flags);
 }
 
+static int attach(const struct op *op, const struct progress *progress)
+{
+	int tree = progress->trees[op->inodes];
+	struct stat st;
+
+	if (fstat(tree, &st) < 0)
+		return -1;
+	if ((S_ISDIR(st.st_mode) ? rootfs_dir(op->path, 0755) : rootfs_file(op->path, 0644, "", 0)) < 0)
+		return -1;
+	return mount_attach(tree, op->path);
+}
+
+/* One digit is enough for JOB_TREES_MAX: it counts on into the letters. */
 static int overlay(const struct op *op, const struct progress *progress)
 {
-	static const char upper[] = WORK "/sandbox/code", work[] = WORK "/overlay";
+	char lower[] = "../tree-0", upper[] = WORK "/upper-0", work[] = WORK "/overlay-0";
+	const char *above = strcmp(op->path, "sandbox/code") == 0 ? WORK "/sandbox/code" : upper;
 
-	if (mount_attach(progress->project_tree, PROJECT) < 0 || mkdir(work, 0700) < 0)
+	lower[sizeof(lower) - 2] = upper[sizeof(upper) - 2] = work[sizeof(work) - 2] = (char)('A' + op->inodes);
+	if (mkdir(lower, 0700) < 0 || mount_attach(progress->trees[op->inodes], lower) < 0 || mkdir(work, 0700) < 0)
 		return -1;
-	if (mount_overlay(PROJECT, upper, work, op->path) == 0)
-		return 0;
+	if (above == upper && (mkdir(upper, 0755) < 0 || rootfs_dir(op->path, 0755) < 0))
+		return -1;
+	if (mount_overlay(lower, above, work, op->path) == 0)
+		return op->flags ? mount_tighten(op->path, op->flags | MOUNT_NODEV) : 0;
 	/* Before 5.19 an overlay takes no layer with translated owners: private files stay private there. */
-	if (errno != EINVAL || progress->project_plain < 0)
+	if (errno != EINVAL || progress->plain[op->inodes] < 0)
 		return -1;
-	if (umount2(PROJECT, MNT_DETACH) < 0 || mount_attach(progress->project_plain, PROJECT) < 0)
+	if (umount2(lower, MNT_DETACH) < 0 || mount_attach(progress->plain[op->inodes], lower) < 0)
 		return -1;
-	return mount_overlay(PROJECT, upper, work, op->path);
+	if (mount_overlay(lower, above, work, op->path) < 0)
+		return -1;
+	return op->flags ? mount_tighten(op->path, op->flags | MOUNT_NODEV) : 0;
 }
 
 static int copy_in(const struct inside *in, const struct op *op)
@@ -174,7 +196,7 @@ static int copy_in(const struct inside *in, const struct op *op)
 
 	if (fstat(from, &st) < 0)
 		return -1;
-	to = rootfs_create(op->path, st.st_mode & 0111 ? 0755 : 0644);
+	to = rootfs_create(op->path, op->mode | (st.st_mode & 0111 ? 0111 : 0));
 	if (to < 0)
 		return -1;
 	return fd_copy(from, to, in->plan->limits->disk);
@@ -183,21 +205,27 @@ static int copy_in(const struct inside *in, const struct op *op)
 /* The supervisor reads the output directory, and where nothing else counts, the box's own /proc and the work tmpfs. */
 static int hand_over(const struct inside *in)
 {
-	static const char *const paths[REPORT_FDS] = {
+	const char *const paths[REPORT_FDS] = {
 		[REPORT_FD_OUTPUT] = "/sandbox/output",
 		[REPORT_FD_PROC] = "/proc",
 		[REPORT_FD_WORK] = "/sandbox",
+		[REPORT_FD_RICH] = in->plan->rich ? BOX_RICH : BOX_OUTPUT,
+		[REPORT_FD_SEGMENTS] = "/proc/sysvipc/shm",
 	};
+	const int count = in->plan->segments ? REPORT_FD_SEGMENTS + 1
+			  : in->plan->rich   ? REPORT_FD_RICH + 1
+					     : REPORT_FD_RICH;
 	const struct report ready = { .kind = REPORT_READY };
 	const int keep[] = { in->control, in->lock_fd, in->stdio[0], in->stdio[1], in->stdio[2] };
 	int fds[REPORT_FDS];
 
-	for (int i = 0; i < REPORT_FDS; i++) {
-		fds[i] = open(paths[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (int i = 0; i < count; i++) {
+		fds[i] =
+			open(paths[i], O_RDONLY | (i == REPORT_FD_SEGMENTS ? 0 : O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
 		if (fds[i] < 0)
 			return -1;
 	}
-	if (fd_send(in->control, &ready, sizeof(ready), fds, REPORT_FDS) < 0)
+	if (fd_send(in->control, &ready, sizeof(ready), fds, (size_t)count) < 0)
 		return -1;
 	return fdset_keep(keep, ARRAY_SIZE(keep));
 }
@@ -265,8 +293,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		return netns_loopback();
 	case OP_ISOLATE:
 		return mount_isolate();
-	case OP_PROJECT:
-		return take_project(in, op, progress);
+	case OP_TREE:
+		return take_tree(in, op, progress);
 	case OP_ROOT:
 		return make_root();
 	case OP_DIR:
@@ -289,9 +317,11 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_MASK:
 		return mount_mask(op->path, "dev/null", "var/empty");
 	case OP_WORK:
-		return mount_tmpfs(WORK, op->size, op->inodes, 0755, MOUNT_NODEV);
+		return mount_tmpfs(WORK, op->size, op->inodes, 0755, MOUNT_NODEV | op->flags);
 	case OP_PLACE:
 		return place(op);
+	case OP_ATTACH:
+		return attach(op, progress);
 	case OP_OVERLAY:
 		return overlay(op, progress);
 	case OP_COPY:
@@ -311,7 +341,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_CAPS:
 		return caps_drop();
 	case OP_SECCOMP:
-		return seccomp_install((enum seccomp_profile)op->size);
+		return seccomp_install((enum seccomp_profile)op->size, op->data, op->inodes);
 	case OP_PROVE:
 		return prove_inside(op->path);
 	case OP_EXEC:
@@ -395,7 +425,7 @@ static _Noreturn void reap(const struct inside *in, const struct progress *progr
 
 _Noreturn void inside_run(const struct inside *in)
 {
-	struct progress progress = { .project_tree = -1, .project_plain = -1 };
+	struct progress progress = { 0 };
 	int seen[OP_KINDS] = { 0 };
 
 	reset_signals();

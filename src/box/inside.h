@@ -25,6 +25,8 @@ enum {
 	REPORT_FD_OUTPUT,
 	REPORT_FD_PROC,
 	REPORT_FD_WORK,
+	REPORT_FD_RICH,     /* only if the plan says so; with segments otherwise another of the output directory */
+	REPORT_FD_SEGMENTS, /* a file, only if the plan says so: what /proc/sysvipc/shm lists is its opener's */
 	REPORT_FDS
 };
 
@@ -44,14 +46,14 @@ struct report {
 };
 
 struct inside {
-	const struct plan *plan; /* what to do */
-	int control;             /* the socket to the supervisor */
-	int stdio[3];            /* the program's 0, 1, 2 */
-	int lock_fd;             /* keeps the uid taken while this process lives; -1: none */
-	const int *file_fds;     /* by index in the spec, -1: no host file */
-	int project_tree;        /* the project with translated owners, detached; -1: bind it here */
-	int fault_kind;          /* fault injection: this kind of operation… */
-	int fault_index;         /* …the n-th of it fails with EIO; kind -1: none */
+	const struct plan *plan;  /* what to do */
+	int control;              /* the socket to the supervisor */
+	int stdio[3];             /* the program's 0, 1, 2 */
+	int lock_fd;              /* keeps the uid taken while this process lives; -1: none */
+	const int *file_fds;      /* by index in the job, -1: no host file */
+	int trees[JOB_TREES_MAX]; /* by index in the job: with translated owners, detached; -1: take it here */
+	int fault_kind;           /* fault injection: this kind of operation… */
+	int fault_index;          /* …the n-th of it fails with EIO; kind -1: none */
 };
 
 /* Never returns. */

@@ -29,7 +29,7 @@ enum {
 /* The supervisor's side of what a box needs, until it runs. */
 struct staging {
 	struct inside inside; /* for the child */
-	int *file_fds;        /* host files, by index in the spec */
+	int *file_fds;        /* host files, by index in the job */
 	size_t file_count;    /* how many */
 	int child_ends[4];    /* stdin, stdout, stderr and the control socket of the child */
 };
@@ -41,7 +41,8 @@ static void staging_free(struct staging *staging)
 	free(staging->file_fds);
 	for (size_t i = 0; i < ARRAY_SIZE(staging->child_ends); i++)
 		close_fd(&staging->child_ends[i]);
-	close_fd(&staging->inside.project_tree);
+	for (size_t i = 0; i < JOB_TREES_MAX; i++)
+		close_fd(&staging->inside.trees[i]);
 }
 
 /* Out of the way of 0, 1 and 2, which the program's own will be, also when the caller has some of those closed. */
@@ -91,17 +92,19 @@ static int make_channels(struct box *box, struct staging *staging, struct error 
 
 /* Host files are opened by the caller's own rights; only plain files are taken, so that no fifo or device can block us.
  */
-static int open_files(const struct spec *spec, struct staging *staging, struct error *err)
+static int open_files(const struct job *job, struct staging *staging, struct error *err)
 {
-	staging->file_fds = calloc(spec->file_count + 1, sizeof(int));
+	staging->file_fds = calloc(job->file_count + 1, sizeof(int));
 	if (!staging->file_fds || fault_hit("files"))
 		return error_errno(err, "cannot open the files");
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const char *host = spec->files[i].host;
+	for (size_t i = 0; i < job->file_count; i++) {
+		const char *host = job->files[i].host;
 		int *fd = &staging->file_fds[staging->file_count++];
 		struct stat st;
 
 		*fd = -1;
+		if (job->files[i].fd >= 0 && (*fd = fcntl(job->files[i].fd, F_DUPFD_CLOEXEC, 3)) < 0)
+			return error_errno(err, "cannot open the files");
 		if (!host)
 			continue;
 		*fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -110,7 +113,7 @@ static int open_files(const struct spec *spec, struct staging *staging, struct e
 		if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode))
 			return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project",
 					   host);
-		if ((uint64_t)st.st_size > spec->limits.disk)
+		if ((uint64_t)st.st_size > job->limits.disk)
 			return error_usage(err, "file: \"%s\" is larger than the box's disk; raise --disk", host);
 	}
 	staging->inside.file_fds = staging->file_fds;
@@ -119,29 +122,45 @@ static int open_files(const struct spec *spec, struct staging *staging, struct e
 
 /*
  * Root's boxes have a uid of their own, which cannot read what belongs to the
- * project's owner alone; an ID-mapped mount (5.12; 5.19 below an overlay) shows
+ * tree's owner alone; an ID-mapped mount (5.12; 5.19 below an overlay) shows
  * the files as the box's. Where the file system cannot, the plain tree is used,
- * and private files stay private.
+ * and private files stay private. Not for what a definition binds: that is the
+ * host's, and what is closed to others there stays closed.
  */
-static int open_project(const struct spec *spec, const struct box *box, struct staging *staging, struct error *err)
+static int open_tree_of(const struct job_tree *tree, const struct box *box, int *out, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
 	_cleanup_close_ int userns = -1;
 	struct stat st;
 
-	if (!spec->project)
-		return 0;
-	dir = open(spec->project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = tree->dir >= 0 ? fcntl(tree->dir, F_DUPFD_CLOEXEC, 3) : open(tree->host, O_PATH | O_CLOEXEC);
 	if (dir < 0 || fstat(dir, &st) < 0)
-		return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"", spec->project);
-	if (fault_fail("project", err) < 0)
-		return -1;
-	if (!box->ids.own)
+		return error_errno(err, "cannot open \"%s\"", tree->host);
+	if (!box->ids.own || (!tree->writable && tree->dir < 0))
 		return 0;
 	userns = userns_translate(st.st_uid, st.st_gid, box->ids.uid, box->ids.gid, err);
 	if (userns < 0)
 		return -1;
-	staging->inside.project_tree = mount_translated(dir, userns);
+	*out = mount_translated(dir, userns);
+	return 0;
+}
+
+static int open_trees(const struct job *job, const struct box *box, struct staging *staging, struct error *err)
+{
+	if (job->tree_count > 0 && fault_fail("trees", err) < 0)
+		return -1;
+	for (size_t i = 0; i < job->tree_count; i++) {
+		_cleanup_close_ int project = -1;
+
+		if (job->trees[i].host == job->spec->project) {
+			project = open(job->trees[i].host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			if (project < 0)
+				return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"",
+						 job->trees[i].host);
+		}
+		if (open_tree_of(&job->trees[i], box, &staging->inside.trees[i], err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -226,13 +245,13 @@ static int let_go(struct box *box, struct error *err)
 	return error_errno(err, "cannot let the box go");
 }
 
-static int set_up(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
+static int set_up(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
 		  struct staging *staging, struct error *err)
 {
-	if (make_channels(box, staging, err) < 0 || open_files(spec, staging, err) < 0)
+	if (make_channels(box, staging, err) < 0 || open_files(job, staging, err) < 0)
 		return -1;
 	if (fault_fail("uid", err) < 0 || userns_take(plan->range, &box->ids, err) < 0 ||
-	    open_project(spec, box, staging, err) < 0)
+	    open_trees(job, box, staging, err) < 0)
 		return -1;
 	if (give_channels(box, staging, err) < 0)
 		return -1;
@@ -253,11 +272,14 @@ static int set_up(const struct spec *spec, const struct plan *plan, const struct
 	return 0;
 }
 
-int launch_box(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
+int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
 	       struct error *err)
 {
-	struct staging staging = { .child_ends = { -1, -1, -1, -1 }, .inside = { .plan = plan, .project_tree = -1 } };
+	struct staging staging = { .child_ends = { -1, -1, -1, -1 }, .inside = { .plan = plan } };
 	int result;
+
+	for (size_t i = 0; i < JOB_TREES_MAX; i++)
+		staging.inside.trees[i] = -1;
 
 	*box = (struct box){
 		.plan = plan,
@@ -265,11 +287,11 @@ int launch_box(const struct spec *spec, const struct plan *plan, const struct pr
 		.control = -1,
 		.input = -1,
 		.output = { -1, -1 },
-		.handles = { -1, -1, -1 },
+		.handles = { -1, -1, -1, -1, -1 },
 		.ids = { .lock_fd = -1 },
 	};
 	fault_choose(&staging.inside);
-	result = set_up(spec, plan, probe, box, &staging, err);
+	result = set_up(job, plan, probe, box, &staging, err);
 	staging_free(&staging);
 	if (result < 0)
 		launch_end(box, NULL);

@@ -22,7 +22,7 @@ struct box {
 };
 
 /* Makes the box and lets it go. After a failure nothing is left of it. */
-int launch_box(const struct spec *spec, const struct plan *plan, const struct probe *probe, struct box *box,
+int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
 	       struct error *err);
 
 /* Ends what is left of the box, and takes away what it held: process, group, uid, descriptors. -1 when something would

@@ -1,9 +1,12 @@
 #include "box/plan.h"
 
 #include "base/own.h"
+#include "kern/mount.h"
 #include "kern/seccomp.h"
+#include "runtime/elf.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,9 +14,9 @@
 
 /* What is made in the order of a build; running out of memory is noticed once, at the end. */
 struct builder {
-	struct plan *plan;       /* under construction */
-	const struct spec *spec; /* what is asked */
-	bool failed;             /* memory ran out, or there are too many operations */
+	struct plan *plan;     /* under construction */
+	const struct job *job; /* what the box is to do */
+	bool failed;           /* memory ran out, or there are too many operations */
 };
 
 static void add(struct builder *b, struct op op)
@@ -70,7 +73,8 @@ static int choose_layers(const struct spec *spec, const struct probe *probe, str
 	if (!plan->group && probe->range && need(spec, LAYER_CGROUP, false, &use, probe->cgroup.why, err) < 0)
 		return -1;
 	/* The default may go unenforced, and the result says so; a limit that somebody asked for may not. */
-	if (spec->cpus_given && !spec->weaker[LAYER_CGROUP] && (!plan->group || probe->cgroup.where[CGROUP_CPU] < 0))
+	if (spec->limits.cpus > 0 && !spec->weaker[LAYER_CGROUP] &&
+	    (!plan->group || probe->cgroup.where[CGROUP_CPU] < 0))
 		return error_set(err, ERROR_LAYER, 0,
 				 "this host cannot limit CPU (--cpus): %s; or leave --cpus out, or accept that with "
 				 "--allow-weaker cgroup",
@@ -93,12 +97,91 @@ static void plan_identity(struct builder *b)
 	add(b, (struct op){ .kind = OP_HOSTNAME, .path = "emberbox" });
 }
 
+static void bind_file(struct builder *b, const char *path)
+{
+	for (size_t i = 0; i < b->plan->op_count; i++)
+		if (b->plan->ops[i].kind == OP_BIND && strcmp(b->plan->ops[i].from, path) == 0)
+			return;
+	add(b, (struct op){ .kind = OP_BIND, .from = path, .path = path + 1 });
+}
+
+/* The command where a shell would find it; NULL when this host does not have it. */
+static const char *find_command(struct builder *b, const char *name)
+{
+	static const char *const places[] = { "/usr/bin", "/bin", "/usr/local/bin" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		const char *path = arena_printf(&b->plan->arena, "%s/%s", places[i], name);
+
+		if (path && access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static int plan_command(struct builder *b, const char *path, struct elf_files *needs, struct error *err)
+{
+	if (elf_needs(path, &b->plan->arena, needs, err) < 0)
+		return -1;
+	bind_file(b, path);
+	return 0;
+}
+
+/* Files that a command loads by itself: a pattern of paths. */
+static int plan_parts(struct builder *b, const char *pattern, struct elf_files *needs, struct error *err)
+{
+	glob_t found;
+	int done = 0;
+
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return 0;
+	for (size_t i = 0; i < found.gl_pathc && done == 0; i++) {
+		const char *path = arena_string(&b->plan->arena, found.gl_pathv[i]);
+
+		done = path ? plan_command(b, path, needs, err)
+			    : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");
+	}
+	globfree(&found);
+	return done;
+}
+
+/* Of /usr only what the profile lists: the commands, the language's own tools, and their libraries. */
+static int plan_commands(struct builder *b, struct error *err)
+{
+	const struct runtime *runtime = b->job->runtime;
+	struct elf_files *needs = arena_alloc(&b->plan->arena, sizeof(*needs));
+	size_t count = 0;
+
+	if (!needs)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");
+	for (size_t i = 0; i < runtime->tool_count; i++) {
+		char tool[4096];
+
+		if (runtime_tool_path(&runtime->tools[i], tool, sizeof(tool)) &&
+		    plan_command(b, arena_string(&b->plan->arena, tool), needs, err) < 0)
+			return -1;
+	}
+	for (const char *const *name = b->job->profile->commands; *name; name++) {
+		const char *path = **name == '/' ? NULL : find_command(b, *name);
+
+		if (**name == '/' && plan_parts(b, *name, needs, err) < 0)
+			return -1;
+		if (path && plan_command(b, path, needs, err) < 0)
+			return -1;
+		count += path != NULL;
+	}
+	for (size_t i = 0; i < needs->count; i++)
+		bind_file(b, needs->paths[i]);
+	add_layer(b, arena_printf(&b->plan->arena, "profile: %s, %zu commands, nothing written can be executed",
+				  b->job->profile->name, count));
+	return 0;
+}
+
 /* /bin and its like are links into /usr on merged systems, and directories of their own elsewhere. */
 static void plan_top(struct builder *b)
 {
 	static const char *const names[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
 
-	add(b, (struct op){ .kind = OP_BIND, .from = "/usr", .path = "usr" });
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char *host = arena_printf(&b->plan->arena, "/%s", names[i]);
 		char target[64];
@@ -108,7 +191,8 @@ static void plan_top(struct builder *b)
 		if (!host || lstat(host, &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode)) {
-			add(b, (struct op){ .kind = OP_BIND, .from = host, .path = names[i] });
+			if (!b->job->profile)
+				add(b, (struct op){ .kind = OP_BIND, .from = host, .path = names[i] });
 			continue;
 		}
 		n = readlink(host, target, sizeof(target));
@@ -135,7 +219,7 @@ static void plan_etc(struct builder *b)
 	plan_text(b, "etc/hostname", "emberbox\n");
 	plan_text(b, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
 	plan_text(b, "etc/resolv.conf", "");
-	for (size_t i = 0; i < ARRAY_SIZE(binds); i++)
+	for (size_t i = b->job->profile ? 1 : 0; i < ARRAY_SIZE(binds); i++)
 		if (access(binds[i], F_OK) == 0)
 			add(b, (struct op){ .kind = OP_BIND, .from = binds[i], .path = binds[i] + 1 });
 }
@@ -190,11 +274,17 @@ static void plan_work(struct builder *b)
 {
 	static const char *const parts[] = { "sandbox", "tmp", "dev/shm" };
 	static const char *const dirs[] = { "sandbox/code", "sandbox/data", "sandbox/output", "sandbox/temp" };
-	const struct limits *limits = &b->spec->limits;
+	const struct limits *limits = &b->job->limits;
+	unsigned flags = b->job->profile ? MOUNT_NOEXEC : 0;
 
-	add(b, (struct op){ .kind = OP_WORK, .size = limits->disk, .inodes = limits->inodes });
+	add(b, (struct op){ .kind = OP_WORK, .size = limits->disk, .inodes = limits->inodes, .flags = flags });
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		add(b, (struct op){ .kind = OP_PLACE, .path = parts[i], .mode = i == 0 ? 0755 : 01777 });
+		add(b,
+		    (struct op){ .kind = OP_PLACE, .path = parts[i], .mode = i == 0 ? 0755 : 01777, .flags = flags });
+	if (b->job->rich) {
+		add(b, (struct op){ .kind = OP_PLACE, .path = BOX_RICH + 1, .mode = 0755, .flags = flags });
+		add_rule(b, BOX_RICH, LANDLOCK_WRITE);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		add(b, (struct op){ .kind = OP_DIR, .path = dirs[i], .mode = 0755 });
 	add_rule(b, "/sandbox/code", LANDLOCK_WRITE);
@@ -207,31 +297,48 @@ static void plan_work(struct builder *b)
 
 static void plan_files(struct builder *b)
 {
-	const struct spec *spec = b->spec;
-	const char *name = spec->name ? spec->name : spec->runtime->file;
+	for (size_t i = 0; i < b->job->file_count; i++) {
+		const struct job_file *file = &b->job->files[i];
 
-	add(b, (struct op){
-		       .kind = OP_TEXT,
-		       .path = arena_printf(&b->plan->arena, "sandbox/code/%s", name),
-		       .data = spec->code,
-		       .size = spec->code_size,
-		       .mode = 0644,
-	       });
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const struct spec_file *file = &spec->files[i];
-
-		if (file->host)
+		if (file->host || file->fd >= 0)
 			add(b, (struct op){ .kind = OP_COPY,
-					    .path = file->box,
+					    .path = file->path,
 					    .from = file->host,
 					    .inodes = i,
-					    .mode = 0644 });
+					    .mode = file->mode });
 		else
 			add(b, (struct op){ .kind = OP_TEXT,
-					    .path = file->box,
+					    .path = file->path,
 					    .data = file->data,
 					    .size = file->size,
-					    .mode = 0755 });
+					    .mode = file->mode });
+	}
+}
+
+/* Taken before the root is made, which hides what is below the place where it is made. */
+static void plan_take_trees(struct builder *b)
+{
+	for (size_t i = 0; i < b->job->tree_count; i++)
+		add(b, (struct op){ .kind = OP_TREE, .from = b->job->trees[i].host, .inodes = i });
+}
+
+/* After the files: those are in the upper layer then, whatever the tree's own permissions say. */
+static void plan_show_trees(struct builder *b)
+{
+	for (size_t i = 0; i < b->job->tree_count; i++) {
+		const struct job_tree *tree = &b->job->trees[i];
+		/* In a place of another name an overlay, also to be read only: a bind mount would show the program the
+		 * host's path. */
+		bool same_place = strcmp(tree->host + 1, tree->path) == 0;
+
+		add(b, (struct op){ .kind = same_place ? OP_ATTACH : OP_OVERLAY,
+				    .path = tree->path,
+				    .from = tree->host,
+				    .inodes = i,
+				    .flags = (tree->writable ? 0 : MOUNT_READONLY) |
+					     (b->job->profile ? MOUNT_NOEXEC : 0) });
+		if (tree->writable && strcmp(tree->path, "sandbox/code") != 0)
+			add_rule(b, arena_printf(&b->plan->arena, "/%s", tree->path), LANDLOCK_WRITE);
 	}
 }
 
@@ -242,7 +349,7 @@ static void plan_rlimit(struct builder *b, const char *name, int resource, uint6
 
 static void plan_rlimits(struct builder *b)
 {
-	const struct limits *limits = &b->spec->limits;
+	const struct limits *limits = &b->job->limits;
 
 	/* Not 0: where the host's core_pattern is a pipe, as systemd's is, the kernel takes 0 for no limit and 1 for
 	 * none at all. */
@@ -261,6 +368,37 @@ static void plan_rlimits(struct builder *b)
 		plan_rlimit(b, "cpu", RLIMIT_CPU, (uint64_t)limits->cpu_time + 2);
 }
 
+/* The additions by number, those that this filter would deny. */
+static void plan_filter(struct builder *b, enum seccomp_profile profile)
+{
+	const struct runtime *runtime = b->job->runtime;
+	int *numbers = arena_alloc(&b->plan->arena, (runtime->call_count + 1) * sizeof(*numbers));
+	size_t count = 0;
+
+	for (size_t i = 0; numbers && i < runtime->call_count; i++) {
+		int number = seccomp_call_number(runtime->calls[i].name);
+
+		/* A name that this machine's kernel cannot have is left out: definitions serve more than one machine.
+		 */
+		if (number >= 0 && seccomp_denies(profile, runtime->calls[i].name))
+			numbers[count++] = number;
+		b->plan->segments |= profile == SECCOMP_ACCOUNTED && strcmp(runtime->calls[i].name, "shmget") == 0;
+	}
+	if (!numbers)
+		b->failed = true;
+	add(b, (struct op){ .kind = OP_SECCOMP, .size = profile, .data = numbers, .inodes = count });
+}
+
+static int check_calls(const struct runtime *runtime, struct error *err)
+{
+	for (size_t i = 0; i < runtime->call_count; i++)
+		if (seccomp_call_number(runtime->calls[i].name) < 0 && errno == EPERM)
+			return error_set(err, ERROR_FAILED, 0,
+					 "%s: its definition asks for the system call %s, which no box may have",
+					 runtime->name, runtime->calls[i].name);
+	return 0;
+}
+
 static void plan_confine(struct builder *b, bool seccomp)
 {
 	add(b, (struct op){ .kind = OP_HANDLES });
@@ -270,9 +408,9 @@ static void plan_confine(struct builder *b, bool seccomp)
 	add(b, (struct op){ .kind = OP_CAPS });
 	/* The stricter one first: the box's own filter lets nobody add another. */
 	if (seccomp && b->plan->accounted)
-		add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_ACCOUNTED });
+		plan_filter(b, SECCOMP_ACCOUNTED);
 	if (seccomp)
-		add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_BOX });
+		plan_filter(b, SECCOMP_BOX);
 	add(b, (struct op){ .kind = OP_PROVE, .path = "ids" });
 	add(b, (struct op){ .kind = OP_PROVE, .path = "caps" });
 	add(b, (struct op){ .kind = OP_PROVE, .path = "root" });
@@ -283,50 +421,6 @@ static void plan_confine(struct builder *b, bool seccomp)
 	if (seccomp)
 		add(b, (struct op){ .kind = OP_PROVE, .path = "seccomp" });
 	add(b, (struct op){ .kind = OP_EXEC, .path = b->plan->argv[0] });
-}
-
-/* Whether the caller sets the same variable, from entry `from` on: the last one counts, and a name is there once. */
-static bool env_given(const struct spec *spec, size_t from, const char *entry)
-{
-	size_t name = (size_t)(strchr(entry, '=') - entry) + 1;
-
-	for (size_t i = from; i < spec->env_count; i++)
-		if (strncmp(spec->env[i], entry, name) == 0)
-			return true;
-	return false;
-}
-
-static void plan_program(struct builder *b)
-{
-	static const char *const defaults[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin",
-						"LANG=C.UTF-8", "TERM=dumb" };
-	const struct spec *spec = b->spec;
-	const char *const *flags = spec->runtime->flags;
-	size_t flag_count = 0, n = 0;
-
-	while (flags[flag_count])
-		flag_count++;
-	b->plan->cwd = "/sandbox/code";
-	b->plan->argv = arena_alloc(&b->plan->arena, (flag_count + spec->arg_count + 3) * sizeof(char *));
-	b->plan->envp = arena_alloc(&b->plan->arena, (ARRAY_SIZE(defaults) + spec->env_count + 1) * sizeof(char *));
-	if (!b->plan->argv || !b->plan->envp) {
-		b->failed = true;
-		return;
-	}
-	b->plan->argv[n++] = runtime_program(spec->runtime);
-	for (size_t i = 0; i < flag_count; i++)
-		b->plan->argv[n++] = flags[i];
-	b->plan->argv[n++] =
-		arena_printf(&b->plan->arena, "/sandbox/code/%s", spec->name ? spec->name : spec->runtime->file);
-	for (size_t i = 0; i < spec->arg_count; i++)
-		b->plan->argv[n++] = spec->args[i];
-	n = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(defaults); i++)
-		if (!env_given(spec, 0, defaults[i]))
-			b->plan->envp[n++] = defaults[i];
-	for (size_t i = 0; i < spec->env_count; i++)
-		if (!env_given(spec, i + 1, spec->env[i]))
-			b->plan->envp[n++] = spec->env[i];
 }
 
 static void plan_layers(struct builder *b, const struct probe *probe, bool seccomp)
@@ -355,42 +449,55 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 	if (plan->landlock)
 		add_layer(b, arena_printf(&plan->arena, "landlock: abi %d", plan->landlock));
 	add_layer(b, "capabilities: none");
-	if (seccomp)
-		add_layer(b, "seccomp: filter, allowlist");
+	if (!seccomp)
+		return;
+	add_layer(b, "seccomp: filter, allowlist");
+	for (size_t i = 0; i < b->job->runtime->call_count; i++)
+		add_layer(b, arena_printf(&plan->arena, "seccomp: also %s: %s", b->job->runtime->calls[i].name,
+					  b->job->runtime->calls[i].reason));
 }
 
-int plan_make(const struct spec *spec, const struct probe *probe, struct plan *plan, struct error *err)
+static int plan_build(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
 {
-	struct builder b = { .plan = plan, .spec = spec };
+	add_rule(b, "/", LANDLOCK_READ);
+	plan_identity(b);
+	add(b, (struct op){ .kind = OP_ISOLATE });
+	plan_take_trees(b);
+	add(b, (struct op){ .kind = OP_ROOT });
+	if (!b->job->profile)
+		add(b, (struct op){ .kind = OP_BIND, .from = "/usr", .path = "usr" });
+	else if (plan_commands(b, err) < 0)
+		return -1;
+	plan_top(b);
+	plan_etc(b);
+	plan_dev(b);
+	plan_proc(b);
+	plan_work(b);
+	plan_files(b);
+	plan_show_trees(b);
+	add(b, (struct op){ .kind = OP_PIVOT });
+	add(b, (struct op){ .kind = OP_SEAL, .path = "/" });
+	plan_rlimits(b);
+	plan_confine(b, seccomp);
+	plan_layers(b, probe, seccomp);
+	return 0;
+}
+
+int plan_make(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err)
+{
+	struct builder b = { .plan = plan, .job = job };
 	bool seccomp;
 
-	*plan = (struct plan){ .limits = &spec->limits };
-	if (choose_layers(spec, probe, plan, &seccomp, err) < 0)
+	*plan = (struct plan){
+		.limits = &job->limits, .argv = job->argv, .envp = job->envp, .cwd = BOX_CODE, .rich = job->rich
+	};
+	if (choose_layers(job->spec, probe, plan, &seccomp, err) < 0)
 		return -1;
 	plan->ops = calloc(PLAN_OPS_MAX, sizeof(*plan->ops));
-	plan_program(&b);
-	if (!plan->ops || b.failed)
+	if (!plan->ops)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");
-	add_rule(&b, "/", LANDLOCK_READ);
-	plan_identity(&b);
-	add(&b, (struct op){ .kind = OP_ISOLATE });
-	if (spec->project)
-		add(&b, (struct op){ .kind = OP_PROJECT, .from = spec->project });
-	add(&b, (struct op){ .kind = OP_ROOT });
-	plan_top(&b);
-	plan_etc(&b);
-	plan_dev(&b);
-	plan_proc(&b);
-	plan_work(&b);
-	plan_files(&b);
-	/* After the files: they are in the upper layer then, whatever the project's own permissions say. */
-	if (spec->project)
-		add(&b, (struct op){ .kind = OP_OVERLAY, .path = "sandbox/code" });
-	add(&b, (struct op){ .kind = OP_PIVOT });
-	add(&b, (struct op){ .kind = OP_SEAL, .path = "/" });
-	plan_rlimits(&b);
-	plan_confine(&b, seccomp);
-	plan_layers(&b, probe, seccomp);
+	if (check_calls(job->runtime, err) < 0 || plan_build(&b, probe, seccomp, err) < 0)
+		return -1;
 	if (b.failed)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");
 	return 0;

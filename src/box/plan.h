@@ -1,5 +1,5 @@
 /*
- * A plan: the spec turned into an ordered list of kernel operations.
+ * A plan: the job turned into an ordered list of kernel operations.
  *
  * Pure data. It is made and checked whole before anything is done, printed by
  * `emberbox run --explain`, and interpreted by the box's first process
@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "box/spec.h"
+#include "box/job.h"
 #include "kern/landlock.h"
 #include "kern/probe.h"
 #include "kern/rlimit.h"
@@ -25,7 +25,7 @@ enum op_kind {
 	OP_CGROUPNS,     /* a cgroup namespace, whose root is the box's group */
 	OP_HOSTNAME,     /* path: the name */
 	OP_ISOLATE,      /* no mount goes out or comes in */
-	OP_PROJECT,      /* from: a host directory, taken before the root hides it */
+	OP_TREE,         /* from: a directory or file of the host, taken before the root hides it; inodes: its index */
 	OP_ROOT,         /* the tmpfs that becomes / */
 	OP_DIR,          /* path, mode */
 	OP_LINK,         /* path is a link to from */
@@ -36,7 +36,8 @@ enum op_kind {
 	OP_MASK,         /* path is hidden */
 	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
 	OP_PLACE,        /* path is a directory of the work tmpfs */
-	OP_OVERLAY,      /* path shows the project, changes go to the work tmpfs */
+	OP_ATTACH,       /* path shows the tree of that index, read-only */
+	OP_OVERLAY,      /* path shows it, changes go to the work tmpfs */
 	OP_COPY,         /* path gets what the host file behind index fd holds */
 	OP_PIVOT,        /* the new root becomes /, and nothing of the old one stays */
 	OP_SEAL,         /* / is read-only */
@@ -45,7 +46,7 @@ enum op_kind {
 	OP_NO_NEW_PRIVS, /* no exec gives privileges */
 	OP_LANDLOCK,     /* the rules */
 	OP_CAPS,         /* drop them all */
-	OP_SECCOMP,      /* size: enum seccomp_profile */
+	OP_SECCOMP,      /* size: enum seccomp_profile; data: inodes numbers of calls that the language adds */
 	OP_PROVE,        /* path: which property; try the forbidden thing once */
 	OP_EXEC,         /* start the program */
 	OP_KINDS,
@@ -57,14 +58,15 @@ struct op {
 	const char *from;  /* source */
 	const void *data;  /* content */
 	uint64_t size;     /* of the content, or the operation's number */
-	uint64_t inodes;   /* OP_WORK: how many; OP_COPY: the file's index in the spec */
+	uint64_t inodes;   /* OP_WORK: how many; OP_COPY: the file's index in the job; others as said above */
 	unsigned mode;     /* of a file or directory */
+	unsigned flags;    /* enum mount_flags, besides those that the operation always sets */
 };
 
 enum {
-	PLAN_OPS_MAX = 128 + 2 * SPEC_WORDS_MAX,
+	PLAN_OPS_MAX = 1024 + 2 * SPEC_WORDS_MAX,
 	PLAN_RULES_MAX = 24,
-	PLAN_LAYERS_MAX = 20
+	PLAN_LAYERS_MAX = 64
 };
 
 struct plan {
@@ -82,12 +84,15 @@ struct plan {
 	bool group;                                 /* a control group is made */
 	const char *layers[PLAN_LAYERS_MAX];        /* what meta.isolation says, but for the uid */
 	size_t layer_count;                         /* how many */
-	const struct limits *limits;                /* the spec's */
+	const struct limits *limits;                /* the job's */
+	bool rich;                                  /* the directory of rich results is handed over as well */
+	bool segments;                              /* and the list of System V segments, which then count as memory */
 };
 
-/* Refuses with ERROR_LAYER when the host lacks a layer that the spec does not give up. The plan borrows from the spec.
+/* Refuses with ERROR_LAYER when the host lacks a layer that the request does not give up. The plan borrows from the
+ * job.
  */
-int plan_make(const struct spec *spec, const struct probe *probe, struct plan *plan, struct error *err);
+int plan_make(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
 
 /* The operation's name, as --explain prints it and errors name it: "pivot". */

@@ -7,17 +7,23 @@
 #include <inttypes.h>
 
 static const char *const names[OP_KINDS] = {
-	[OP_JOIN] = "join",         [OP_NETNS] = "netns",       [OP_MAPPED] = "mapped",
-	[OP_BECOME] = "become",     [OP_LEASH] = "leash",       [OP_CGROUPNS] = "cgroupns",
-	[OP_HOSTNAME] = "hostname", [OP_LOOPBACK] = "loopback", [OP_ISOLATE] = "isolate",
-	[OP_PROJECT] = "project",   [OP_ROOT] = "root",         [OP_DIR] = "dir",
-	[OP_LINK] = "link",         [OP_TEXT] = "text",         [OP_BIND] = "bind",
-	[OP_DEVICE] = "device",     [OP_PROC] = "proc",         [OP_MASK] = "mask",
-	[OP_WORK] = "work",         [OP_PLACE] = "place",       [OP_OVERLAY] = "overlay",
-	[OP_COPY] = "copy",         [OP_PIVOT] = "pivot",       [OP_SEAL] = "seal",
-	[OP_RLIMIT] = "rlimit",     [OP_HANDLES] = "handles",   [OP_NO_NEW_PRIVS] = "no-new-privs",
-	[OP_LANDLOCK] = "landlock", [OP_CAPS] = "caps",         [OP_SECCOMP] = "seccomp",
-	[OP_PROVE] = "prove",       [OP_EXEC] = "exec",
+	[OP_JOIN] = "join",         [OP_NETNS] = "netns",
+	[OP_MAPPED] = "mapped",     [OP_BECOME] = "become",
+	[OP_LEASH] = "leash",       [OP_CGROUPNS] = "cgroupns",
+	[OP_HOSTNAME] = "hostname", [OP_LOOPBACK] = "loopback",
+	[OP_ISOLATE] = "isolate",   [OP_TREE] = "tree",
+	[OP_ROOT] = "root",         [OP_DIR] = "dir",
+	[OP_LINK] = "link",         [OP_TEXT] = "text",
+	[OP_BIND] = "bind",         [OP_DEVICE] = "device",
+	[OP_PROC] = "proc",         [OP_MASK] = "mask",
+	[OP_WORK] = "work",         [OP_PLACE] = "place",
+	[OP_OVERLAY] = "overlay",   [OP_ATTACH] = "attach",
+	[OP_COPY] = "copy",         [OP_PIVOT] = "pivot",
+	[OP_SEAL] = "seal",         [OP_RLIMIT] = "rlimit",
+	[OP_HANDLES] = "handles",   [OP_NO_NEW_PRIVS] = "no-new-privs",
+	[OP_LANDLOCK] = "landlock", [OP_CAPS] = "caps",
+	[OP_SECCOMP] = "seccomp",   [OP_PROVE] = "prove",
+	[OP_EXEC] = "exec",
 };
 
 const char *op_name(enum op_kind kind)
@@ -67,7 +73,7 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_DEVICE:
 	case OP_COPY:
-		buf_printf(out, " /%s from %s", op->path, op->from);
+		buf_printf(out, " /%s from %s", op->path, op->from ? op->from : "the compiler");
 		break;
 	case OP_WORK:
 		buf_printf(out, " %s, %" PRIu64 " files", text_size_format(op->size, size), op->inodes);
@@ -77,10 +83,13 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_PROC:
 	case OP_MASK:
-	case OP_OVERLAY:
 		buf_printf(out, " /%s", op->path);
 		break;
-	case OP_PROJECT:
+	case OP_ATTACH:
+	case OP_OVERLAY:
+		buf_printf(out, " /%s from %s", op->path, op->from);
+		break;
+	case OP_TREE:
 		buf_printf(out, " %s", op->from);
 		break;
 	case OP_HOSTNAME:
@@ -96,6 +105,8 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_SECCOMP:
 		buf_text(out, op->size == SECCOMP_ACCOUNTED ? " accounted" : " box");
+		for (size_t i = 0; i < op->inodes; i++)
+			buf_printf(out, "%s %s", i == 0 ? ", and" : "", seccomp_call_name(((const int *)op->data)[i]));
 		break;
 	case OP_EXEC:
 		explain_program(plan, out);

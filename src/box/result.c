@@ -35,19 +35,36 @@ struct result *result_new(const struct spec *spec)
 		return NULL;
 	gettimeofday(&result->time, NULL);
 	make_id(result->id, &result->time);
-	result->limits = spec->limits;
+	result->phase = JOB_RUN;
+	result->limits = limits_settle(&spec->limits, spec->runtime ? &spec->runtime->limits : NULL);
 	output_init(&result->outputs[0]);
 	output_init(&result->outputs[1]);
 	result->runtime = spec->runtime;
 	if (spec->runtime) {
 		result->file =
-			arena_printf(&result->arena, "/sandbox/code/%s", spec->name ? spec->name : spec->runtime->file);
+			arena_printf(&result->arena, BOX_CODE "/%s", spec->runtime->broken ? "" : spec_entry(spec));
 		if (!result->file) {
 			result_free(result);
 			return NULL;
 		}
 	}
 	return result;
+}
+
+void result_begin(struct result *result, enum job_kind phase, const struct limits *limits)
+{
+	result->phase = phase;
+	result->limits = *limits;
+	for (int i = 0; i < 2; i++) {
+		output_free(&result->outputs[i]);
+		output_init(&result->outputs[i]);
+	}
+}
+
+void result_fail(struct result *result, const struct error *err)
+{
+	result->verdict.status = STATUS_ERROR;
+	result->verdict.failure = *err;
 }
 
 struct result *result_refused(const struct spec *spec, const struct error *err)
@@ -59,8 +76,7 @@ struct result *result_refused(const struct spec *spec, const struct error *err)
 	result = result_new(spec ? spec : &nothing);
 	if (!result)
 		return NULL;
-	result->verdict.status = STATUS_ERROR;
-	result->verdict.failure = *err;
+	result_fail(result, err);
 	result_explain(result);
 	return result;
 }
@@ -72,6 +88,7 @@ void result_free(struct result *result)
 	output_free(&result->outputs[0]);
 	output_free(&result->outputs[1]);
 	files_free(&result->files);
+	free(result->rich);
 	arena_free(&result->arena);
 	free(result->json);
 	free(result);
@@ -118,60 +135,82 @@ int result_exit_code(const struct result *result)
 }
 
 enum {
-	ERRORS_MAX =
-		1 << 20 /* bytes of stderr that are looked at for a syntax error; Node quotes whole lines of code */
+	ERRORS_MAX = 1 << 20 /* bytes of stderr that are looked at; Node quotes whole lines of code */
 };
 
-static bool syntax_detail(const struct result *result, char *detail, size_t size)
+/* Standard error, with a zero at its end; NULL when there is none. Of very much the part that tells: a compiler's first
+ * words, a program's last ones. */
+static char *errors_text(const struct result *result, size_t *size)
 {
-	const struct verdict *v = &result->verdict;
 	const struct output *errors = &result->outputs[1];
-	struct syntax_input input = { .file = result->file, .printed = result->outputs[0].bytes > 0 };
-	_cleanup_free_ char *text = NULL;
+	uint64_t kept, room;
+	char *text;
 	long n;
 
-	if (!WIFEXITED(v->wait_status) || errors->bytes == 0 || errors->bytes > ERRORS_MAX)
-		return false;
-	text = malloc(errors->bytes + 1);
-	n = text ? output_read(errors, text, errors->bytes, 0) : -1;
-	if (n < 0)
-		return false;
+	if (errors->bytes == 0)
+		return NULL;
+	kept = errors->bytes < OUTPUT_SPOOL_MAX ? errors->bytes : OUTPUT_SPOOL_MAX;
+	room = kept < ERRORS_MAX ? kept : ERRORS_MAX;
+	text = malloc(room + 1);
+	n = text ? output_read(errors, text, room, result->phase == JOB_COMPILE ? 0 : kept - room) : -1;
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
 	text[n] = '\0';
-	input.errors = text;
-	input.exit_code = WEXITSTATUS(v->wait_status);
-	return result->runtime->syntax(&input, detail, size);
+	*size = (size_t)n;
+	return text;
 }
 
-/* The last line, but for Node, which prints its version after the error. */
-static void failure_line(const struct output *errors, char *line, size_t size)
+static void find_error(struct result *result, const char *text, size_t size)
 {
-	char block[4096], *rest = block, *part;
-	long n;
+	const struct verdict *v = &result->verdict;
+	struct errors_input input = {
+		.text = text,
+		.size = size,
+		.file = result->file,
+		.printed = result->outputs[0].bytes > 0,
+		.compiling = result->phase == JOB_COMPILE,
+	};
 
-	output_last_line(errors, line, size);
-	if (strncmp(line, "Node.js v", 9) != 0)
+	if (!WIFEXITED(v->wait_status))
 		return;
-	n = output_read(errors, block, sizeof(block) - 1,
-			errors->bytes > sizeof(block) - 1 ? errors->bytes - sizeof(block) + 1 : 0);
-	if (n <= 0)
-		return;
-	block[n] = '\0';
-	while ((part = strsep(&rest, "\n")) != NULL)
-		/* "TypeError: x is not a function", "Error: boom", "Uncaught 'x'" */
-		if (*part && *part != ' ' && (strstr(part, "Error: ") || strncmp(part, "Uncaught", 8) == 0))
-			snprintf(line, size, "%s", part);
+	input.exit_code = WEXITSTATUS(v->wait_status);
+	errors_find(result->runtime, &input, &result->found);
+}
+
+static void explain_found(struct result *result)
+{
+	const struct errors_found *found = &result->found;
+	const char *kind = found->kind == ERRORS_SYNTAX ? "syntax" : "compile";
+	char where[sizeof(found->file) + 64] = "";
+
+	/* The code file needs no name; another one does. */
+	if (found->line > 0 && found->file[0] && strcmp(found->file, result->file) != 0)
+		snprintf(where, sizeof(where), " (%s, line %ld)", found->file, found->line);
+	else if (found->line > 0)
+		snprintf(where, sizeof(where), " (line %ld)", found->line);
+	snprintf(result->message, sizeof(result->message), "%s %s error: %.384s%s", result->runtime->display, kind,
+		 found->message, where);
 }
 
 static void explain_failed(struct result *result)
 {
 	const struct verdict *v = &result->verdict;
 	int number = result_signal(result);
-	char line[384];
+	char line[384] = "";
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
 
-	failure_line(&result->outputs[1], line, sizeof(line));
-	if (syntax_detail(result, line, sizeof(line)))
-		snprintf(result->message, sizeof(result->message), "%s syntax error: %s", result->runtime->display,
-			 line);
+	text = errors_text(result, &size);
+	if (text) {
+		find_error(result, text, size);
+		errors_cause(result->runtime, text, size, line, sizeof(line));
+	} else {
+		output_last_line(&result->outputs[1], line, sizeof(line));
+	}
+	if (result->found.kind != ERRORS_NONE)
+		explain_found(result);
 	else if (line[0])
 		snprintf(result->message, sizeof(result->message), "Execution failed: %s", line);
 	else if (number)
@@ -186,6 +225,7 @@ void result_explain(struct result *result)
 {
 	const struct verdict *v = &result->verdict;
 	bool cpu = v->limit && strcmp(v->limit, "cpu_time") == 0;
+	const char *during = result->phase == JOB_COMPILE ? " while compiling" : "";
 	char size[TEXT_SIZE_MAX], number[TEXT_NUMBER_MAX];
 
 	switch (v->status) {
@@ -196,17 +236,17 @@ void result_explain(struct result *result)
 		explain_failed(result);
 		break;
 	case STATUS_TIMEOUT:
-		snprintf(result->message, sizeof(result->message), "Code execution timed out after %ss%s",
+		snprintf(result->message, sizeof(result->message), "Code execution timed out after %ss%s%s",
 			 text_number_format(cpu ? result->limits.cpu_time : result->limits.timeout, number),
-			 cpu ? " of CPU time" : "");
+			 cpu ? " of CPU time" : "", during);
 		break;
 	case STATUS_OUT_OF_MEMORY:
-		snprintf(result->message, sizeof(result->message), "Memory limit of %s exceeded",
-			 text_size_format(result->limits.memory, size));
+		snprintf(result->message, sizeof(result->message), "Memory limit of %s exceeded%s",
+			 text_size_format(result->limits.memory, size), during);
 		break;
 	case STATUS_OUTPUT_LIMIT:
-		snprintf(result->message, sizeof(result->message), "Output limit of %s exceeded",
-			 text_size_format(OUTPUT_SPOOL_MAX, size));
+		snprintf(result->message, sizeof(result->message), "Output limit of %s exceeded%s",
+			 text_size_format(OUTPUT_SPOOL_MAX, size), during);
 		break;
 	case STATUS_KILLED:
 		snprintf(result->message, sizeof(result->message), "%s",

@@ -3,9 +3,11 @@
 
 #include "base/error.h"
 #include "box/files.h"
+#include "box/job.h"
 #include "box/output.h"
 #include "box/spec.h"
 #include "box/supervise.h"
+#include "runtime/errors.h"
 
 #include <sys/time.h>
 
@@ -14,10 +16,17 @@ struct result {
 	struct timeval time;           /* when it began */
 	const struct runtime *runtime; /* the language; NULL: not known */
 	const char *file;              /* the code file's path in the box, or NULL */
-	struct limits limits;          /* those in force; cpus 0: not limited */
+	enum job_kind phase;           /* the job that the verdict is about */
+	struct limits limits;          /* those in force there; cpus 0: not limited */
 	struct verdict verdict;        /* what happened */
 	struct output outputs[2];      /* stdout and stderr */
 	struct file_list files;        /* under /sandbox/output */
+	char *rich;                    /* lines of JSON that the program left as rich results; or NULL */
+	size_t rich_size;              /* of them */
+	bool built;                    /* the language is compiled… */
+	bool build_cached;             /* …and this program was before */
+	uint64_t build_usec;           /* how long that took */
+	struct errors_found found;     /* a syntax or compile error, and where */
 	struct arena arena;            /* owns the layers */
 	const char **layers;           /* meta.isolation */
 	size_t layer_count;            /* how many */
@@ -31,6 +40,11 @@ struct result *result_new(const struct spec *spec);
 /* Of status "error": what was asked could not be run. `spec` may be NULL. */
 struct result *result_refused(const struct spec *spec, const struct error *err);
 void result_free(struct result *result);
+
+/* A new job begins: what is there of another is dropped. */
+void result_begin(struct result *result, enum job_kind phase, const struct limits *limits);
+/* We failed: the verdict is that, whatever the program did. */
+void result_fail(struct result *result, const struct error *err);
 
 const char *status_name(enum status status);
 /* The signal that ended the program by itself, or 0. */

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -84,10 +85,75 @@ static json_t *limits_json(const struct limits *limits)
 			 (json_int_t)limits->max_output);
 }
 
+/*
+ * Rich results: one line each, an object of media types; anything else is left
+ * out, for it is the program that wrote them. They are put into the text as
+ * they stand: a number printed again would not be the same number.
+ */
+static void put_rich(const struct result *result, struct buf *out)
+{
+	const char *at = result->rich, *end = at + result->rich_size;
+	const char *comma = "";
+
+	while (at && at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+		size_t size = (size_t)((line_end ? line_end : end) - at);
+		json_t *item = json_loadb(at, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
+
+		if (json_is_object(item) && json_object_size(item) > 0) {
+			buf_text(out, comma);
+			buf_add(out, at, size);
+			comma = ",";
+		}
+		json_decref(item);
+		at += size + 1;
+	}
+}
+
+/* The object with the rich results in the place of an empty list. Quotes in strings are escaped, so the key is there
+ * once. */
+static char *with_rich(const struct result *result, char *whole)
+{
+	static const char empty[] = "\"outputs\":[]";
+	const char *place = whole && result->rich ? strstr(whole, empty) : NULL;
+	struct buf out = { 0 };
+
+	if (!place)
+		return whole;
+	buf_add(&out, whole, (size_t)(place - whole) + sizeof(empty) - 2);
+	put_rich(result, &out);
+	buf_text(&out, place + sizeof(empty) - 2);
+	free(whole);
+	return buf_take(&out);
+}
+
+static json_t *error_json(const struct result *result)
+{
+	const struct errors_found *found = &result->found;
+	const char *file = found->file[0] ? found->file : result->file;
+
+	if (found->kind == ERRORS_NONE)
+		return json_null();
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:[], s:[], s:n, s:n}", "type",
+			 found->kind == ERRORS_SYNTAX ? "SyntaxError" : "CompileError", "message",
+			 utf8(found->message, strlen(found->message)), "file", utf8(file, strlen(file)), "line",
+			 found->line > 0 ? json_integer(found->line) : json_null(), "column",
+			 found->column > 0 ? json_integer(found->column) : json_null(), "frames", "context",
+			 "suggestion", "docs");
+}
+
+static json_t *build_json(const struct result *result)
+{
+	if (!result->built)
+		return json_null();
+	return json_pack("{s:b, s:f}", "cached", result->build_cached, "time", (double)result->build_usec / 1e6);
+}
+
 static json_t *meta_json(const struct result *result, bool truncated)
 {
 	const struct verdict *v = &result->verdict;
 	uint64_t started = v->started_usec ? v->started_usec : result->finish_usec;
+	static const char *const phases[] = { "prepare", "compile", "run" };
 	json_t *isolation = json_array();
 	char version[64];
 	bool known = result->runtime && runtime_version_cached(result->runtime, version, sizeof(version));
@@ -95,12 +161,13 @@ static json_t *meta_json(const struct result *result, bool truncated)
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
 	return json_pack(
-		"{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o}", "runtime", "local",
+		"{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o, s:s, s:o}", "runtime", "local",
 		"language_version", known ? json_string(version) : json_null(), "start", "cold", "timings", "queue",
 		0.0, "start", seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
 		v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
 		limits_json(&result->limits), "isolation", isolation, "blocked_imports", "truncated", truncated,
-		"files_truncated", result->files.cut, "limit", v->limit ? json_string(v->limit) : json_null());
+		"files_truncated", result->files.cut, "limit", v->limit ? json_string(v->limit) : json_null(), "phase",
+		phases[result->phase], "build", build_json(result));
 }
 
 const char *result_json(struct result *result)
@@ -113,20 +180,20 @@ const char *result_json(struct result *result)
 		return result->json;
 	out = stream(&result->outputs[0], result->limits.max_output, &cut);
 	err = stream(&result->outputs[1], result->limits.max_output, &cut);
-	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:n, "
-			 "s:[], s:o, s:o}",
-			 "id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK,
-			 "exit_code", result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr",
-			 err, "stdout_bytes", (json_int_t)result->outputs[0].bytes, "stderr_bytes",
-			 (json_int_t)result->outputs[1].bytes, "truncated", cut, "execution_time",
-			 v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
-			 (double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
-			 v->status == STATUS_TIMEOUT, "error_message",
-			 result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
-			 result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
-			 "outputs", "files", files_json(&result->files), "meta", meta_json(result, cut));
+	root = json_pack(
+		"{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:o, "
+		"s:[], s:o, s:o}",
+		"id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK, "exit_code",
+		result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr", err, "stdout_bytes",
+		(json_int_t)result->outputs[0].bytes, "stderr_bytes", (json_int_t)result->outputs[1].bytes, "truncated",
+		cut, "execution_time", v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
+		(double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
+		v->status == STATUS_TIMEOUT, "error_message",
+		result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
+		result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
+		error_json(result), "outputs", "files", files_json(&result->files), "meta", meta_json(result, cut));
 	if (root)
-		result->json = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9));
+		result->json = with_rich(result, json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)));
 	json_decref(root);
 	return result->json;
 }

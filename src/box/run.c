@@ -1,117 +1,161 @@
 #include "box/run.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
+#include "box/build.h"
+#include "box/cycle.h"
 #include "box/fault.h"
 #include "box/launch.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-static int copy_layers(struct result *result, const struct plan *plan, const struct userns_ids *ids)
+enum {
+	RICH_MAX = 8 << 20 /* bytes of rich results that are taken */
+};
+
+/* What the program left in {outputs}: a plain file, as far as RICH_MAX goes; what it says is checked when it is shown.
+ */
+static int collect_rich(int dir, struct result *result, struct error *err)
 {
-	result->layers = arena_alloc(&result->arena, (plan->layer_count + 1) * sizeof(char *));
-	if (!result->layers)
-		return -1;
-	result->layers[result->layer_count++] =
-		arena_printf(&result->arena, "user-namespace: uid %d is host uid %u%s", USERNS_INSIDE, ids->uid,
-			     ids->own ? ", of this box alone" : ", the caller's");
-	for (size_t i = 0; i < plan->layer_count; i++)
-		result->layers[result->layer_count++] = arena_string(&result->arena, plan->layers[i]);
-	for (size_t i = 0; i < result->layer_count; i++)
-		if (!result->layers[i])
-			return -1;
+	_cleanup_close_ int fd = files_open(dir, "outputs");
+	struct stat st;
+	ssize_t n;
+
+	/* The program may have removed it, or put something else there: then it has none. */
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	result->rich_size = st.st_size > RICH_MAX ? RICH_MAX : (size_t)st.st_size;
+	result->rich = malloc(result->rich_size + 1);
+	n = result->rich ? fd_read(fd, result->rich, result->rich_size) : -1;
+	if (n < 0)
+		return error_errno(err, "cannot read the rich results");
+	result->rich_size = (size_t)n;
+	result->rich[n] = '\0';
 	return 0;
 }
 
-static void note_failure(struct result *result, const struct error *err)
+static int collect(const int handles[], struct result *result, void *userdata, struct error *err)
 {
-	result->verdict.status = STATUS_ERROR;
-	result->verdict.failure = *err;
-}
+	const struct spec *spec = userdata;
+	int dir = handles[REPORT_FD_OUTPUT];
 
-static void collect(struct result *result, const struct spec *spec, struct box *box)
-{
-	struct error err = { 0 };
-	int dir = box->handles[REPORT_FD_OUTPUT];
-
-	if (dir < 0 || result->verdict.status == STATUS_ERROR)
-		return;
-	if (fault_fail("collect", &err) < 0 || files_list(dir, &result->files, &err) < 0 ||
-	    (spec->output && files_copy(dir, &result->files, spec->output, spec->limits.disk, &err) < 0))
-		note_failure(result, &err);
-}
-
-static int execute(const struct spec *spec, const struct plan *plan, const struct probe *probe,
-		   const struct supervise_io *io, struct result *result, struct error *err)
-{
-	struct box box;
-
-	if (launch_box(spec, plan, probe, &box, err) < 0)
+	if (fault_fail("collect", err) < 0 || files_list(dir, &result->files, err) < 0)
 		return -1;
-	if (copy_layers(result, plan, &box.ids) < 0) {
-		launch_end(&box, NULL);
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	}
-	supervise_box(&box, spec, io, result->outputs, &result->verdict);
-	collect(result, spec, &box);
-	if (launch_end(&box, err) < 0)
-		note_failure(result, err);
-	return 0;
+	if (spec->output && files_copy(dir, &result->files, spec->output, result->limits.disk, err) < 0)
+		return -1;
+	return !spec->runtime->outputs ? 0 : collect_rich(handles[REPORT_FD_RICH], result, err);
 }
 
-int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err)
+static int run_program(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
+		       const struct build *build, struct result *result, struct error *err)
 {
+	const struct job_given given = build_given(build);
+	struct job job;
+	int done = job_make(JOB_RUN, spec, &given, &job, err);
+
+	if (done == 0)
+		done = cycle_run(&job, probe, io, result, collect, (void *)spec, err);
+	job_free(&job);
+	return done;
+}
+
+static int run_jobs(const struct spec *spec, const struct supervise_io *io, struct result *result, struct error *err)
+{
+	struct build build = BUILD_INIT;
 	struct probe probe;
-	struct plan plan = { 0 };
-	struct result *result;
-	int done;
+	int done = spec_check(spec, err);
 
-	result = result_new(spec);
-	if (!result)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	result->begin_usec = clock_usec();
-	done = spec_check(spec, err);
 	if (done == 0 && spec->output)
 		done = files_check_target(spec->output, err);
 	if (done == 0)
 		done = probe_host(&probe, err);
 	if (done == 0)
-		done = plan_make(spec, &probe, &plan, err);
-	if (done == 0) {
-		if (!plan.group || probe.cgroup.where[CGROUP_CPU] < 0)
-			result->limits.cpus = 0;
-		done = execute(spec, &plan, &probe, io, result, err);
+		done = build_prepare(spec, &probe, io, &build, err);
+	if (done == 0)
+		done = build_compile(spec, &probe, io, &build, result, err);
+	if (done == 0)
+		done = run_program(spec, &probe, io, &build, result, err);
+	build_free(&build);
+	return done < 0 ? -1 : 0;
+}
+
+int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err)
+{
+	struct result *result = result_new(spec);
+
+	if (!result)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	result->begin_usec = clock_usec();
+	if (run_jobs(spec, io, result, err) < 0) {
+		/* A request that cannot be meant is the caller's to mend; all else is a result. */
+		if (err->kind == ERROR_USAGE) {
+			result_free(result);
+			return -1;
+		}
+		result_fail(result, err);
 	}
-	plan_free(&plan);
-	/* A request that cannot be meant is the caller's to mend; all else is a result. */
-	if (done < 0 && err->kind == ERROR_USAGE) {
-		result_free(result);
-		return -1;
-	}
-	if (done < 0)
-		note_failure(result, err);
 	result->finish_usec = clock_usec();
 	result_explain(result);
 	*out = result;
 	return 0;
 }
 
+int run_prepare(const struct spec *spec, struct error *err)
+{
+	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct build build = BUILD_INIT;
+	struct probe probe;
+	int done = runtime_program(spec->runtime) ? 0 : runtime_missing(spec->runtime, err);
+
+	if (done == 0)
+		done = probe_host(&probe, err);
+	if (done == 0)
+		done = build_prepare(spec, &probe, &io, &build, err);
+	build_free(&build);
+	return done;
+}
+
+/* One job's plan, under a heading when there are several. */
+static int explain_job(enum job_kind kind, const struct spec *spec, const struct probe *probe, struct buf *out,
+		       struct error *err)
+{
+	static const char *const headings[] = { "prepare:\n", "compile:\n", "run:\n" };
+	const struct job_given given = {
+		.prepared = spec->runtime->prepare.step.argv ? "the prepared tree" : NULL,
+		.prepared_dir = -1,
+		.artifact = spec->runtime->compile.step.argv ? 0 : -1,
+	};
+	struct plan plan = { 0 };
+	struct job job;
+	int done = job_make(kind, spec, &given, &job, err);
+
+	if (done == 0)
+		done = plan_make(&job, probe, &plan, err);
+	if (done == 0 && (spec->runtime->compile.step.argv || spec->runtime->prepare.step.argv))
+		buf_text(out, headings[kind]);
+	if (done == 0)
+		plan_explain(&plan, out);
+	plan_free(&plan);
+	job_free(&job);
+	return done;
+}
+
 int run_explain(const struct spec *spec, char **text, struct error *err)
 {
+	_cleanup_buf_ struct buf out = { 0 };
 	struct probe probe;
-	struct plan plan = { 0 };
-	struct buf out = { 0 };
-	int done;
 
 	if (spec_check(spec, err) < 0 || probe_host(&probe, err) < 0)
 		return -1;
-	done = plan_make(spec, &probe, &plan, err);
-	if (done == 0) {
-		plan_explain(&plan, &out);
-		*text = buf_take(&out);
-		done = *text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot print the plan");
-	}
-	plan_free(&plan);
-	return done;
+	if (spec->runtime->prepare.step.argv && explain_job(JOB_PREPARE, spec, &probe, &out, err) < 0)
+		return -1;
+	if (spec->runtime->compile.step.argv && explain_job(JOB_COMPILE, spec, &probe, &out, err) < 0)
+		return -1;
+	if (explain_job(JOB_RUN, spec, &probe, &out, err) < 0)
+		return -1;
+	*text = buf_take(&out);
+	return *text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot print the plan");
 }

@@ -7,5 +7,8 @@
  * failed. */
 int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err);
 
+/* Makes what the language is prepared with, if it is not there yet. */
+int run_prepare(const struct spec *spec, struct error *err);
+
 /* The plan as text; the caller frees it. */
 int run_explain(const struct spec *spec, char **text, struct error *err);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
@@ -24,17 +25,58 @@ const char *layer_name(enum layer layer)
 
 void spec_init(struct spec *spec)
 {
-	*spec = (struct spec){
-		.limits = {
-			.timeout = 30,
-			.memory = 512 * MIB,
-			.cpus = 1,
-			.pids = 64,
-			.disk = GIB,
-			.inodes = 100000,
-			.max_output = 20 * KIB,
-		},
+	*spec = (struct spec){ 0 };
+}
+
+struct limits limits_settle(const struct limits *asked, const struct limits *own)
+{
+	static const struct limits ours = {
+		.timeout = 30,
+		.memory = 512 * MIB,
+		.cpus = 1,
+		.pids = 64,
+		.disk = GIB,
+		.inodes = 100000,
+		.max_output = 20 * KIB,
 	};
+	const struct limits *const order[] = { own ? own : &ours, &ours };
+	struct limits all = *asked;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		all.timeout = all.timeout > 0 ? all.timeout : order[i]->timeout;
+		all.cpu_time = all.cpu_time > 0 ? all.cpu_time : order[i]->cpu_time;
+		all.memory = all.memory ?: order[i]->memory;
+		all.cpus = all.cpus > 0 ? all.cpus : order[i]->cpus;
+		all.pids = all.pids ?: order[i]->pids;
+		all.disk = all.disk ?: order[i]->disk;
+		all.inodes = all.inodes ?: order[i]->inodes;
+		all.max_output = all.max_output ?: order[i]->max_output;
+	}
+	return all;
+}
+
+const char *spec_entry(const struct spec *spec)
+{
+	const char *dot = spec->filename ? strrchr(spec->filename, '.') : NULL;
+
+	if (spec->name)
+		return spec->name;
+	/* Its own name where the language would know it again: errors then speak of the caller's file, and x.mjs stays
+	 * a module. */
+	for (const char *const *ending = spec->runtime->extensions; dot && *ending; ending++)
+		if (strcasecmp(dot + 1, *ending) == 0)
+			return spec->filename;
+	return spec->runtime->file;
+}
+
+const struct runtime_profile *spec_profile(const struct spec *spec)
+{
+	const struct runtime *runtime = spec->runtime;
+
+	for (size_t i = 0; spec->profile && i < runtime->profile_count; i++)
+		if (strcmp(runtime->profiles[i].name, spec->profile) == 0)
+			return &runtime->profiles[i];
+	return NULL;
 }
 
 void spec_free(struct spec *spec)
@@ -238,13 +280,32 @@ static int set_language(struct spec *spec, const char *value, struct error *err)
 	return spec->runtime ? 0 : runtime_unknown(value, err);
 }
 
-static int set_name(struct spec *spec, const char *value, struct error *err)
+static int set_entry(struct spec *spec, const char *value, struct error *err)
 {
 	const char *fault = path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
-		return error_usage(err, "name: \"%.64s\" cannot be the code file's name: %s", value, fault);
-	return set_text(spec, &spec->name, "name", value, err);
+		return error_usage(err, "entry: \"%.64s\" cannot be a file's path below /sandbox/code: %s", value,
+				   fault);
+	return set_text(spec, &spec->name, "entry", value, err);
+}
+
+static int set_filename(struct spec *spec, const char *value, struct error *err)
+{
+	const char *fault =
+		strchr(value, '/') ? "it is a path" : path_fault(value, strlen(value), strlen("/sandbox/code/"));
+
+	if (fault)
+		return error_usage(err, "filename: \"%.64s\" cannot be a file's name: %s", value, fault);
+	return set_text(spec, &spec->filename, "filename", value, err);
+}
+
+static int set_check(struct spec *spec, const char *value, struct error *err)
+{
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return error_usage(err, "check: \"%.64s\" is neither yes nor no", value);
+	spec->unchecked = strcmp(value, "no") == 0;
+	return 0;
 }
 
 static int set_net(const char *value, struct error *err)
@@ -263,7 +324,6 @@ static int set_cpus(struct spec *spec, const char *value, struct error *err)
 	if (!text_number(value, &number) || number < 0.01 || number > 1024)
 		return error_usage(err, "cpus: \"%.64s\" is not a number of cores between 0.01 and 1024", value);
 	spec->limits.cpus = number;
-	spec->cpus_given = true;
 	return 0;
 }
 
@@ -283,8 +343,14 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 
 	if (strcmp(key, "language") == 0)
 		return set_language(spec, value, err);
-	if (strcmp(key, "name") == 0)
-		return set_name(spec, value, err);
+	if (strcmp(key, "entry") == 0)
+		return set_entry(spec, value, err);
+	if (strcmp(key, "filename") == 0)
+		return set_filename(spec, value, err);
+	if (strcmp(key, "profile") == 0)
+		return set_text(spec, &spec->profile, key, value, err);
+	if (strcmp(key, "check") == 0)
+		return set_check(spec, value, err);
 	if (strcmp(key, "timeout") == 0)
 		return set_seconds(&limits->timeout, key, value, 86400, err);
 	if (strcmp(key, "cpu-time") == 0)
@@ -344,26 +410,60 @@ static uint64_t content_size(const struct spec *spec)
 	return size;
 }
 
+/* The entry is the code, one of the files, or in the project, which is not looked into here. */
+static int check_entry(const struct spec *spec, struct error *err)
+{
+	const char *entry = spec_entry(spec);
+	bool among = false;
+
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const char *box = spec->files[i].box;
+
+		if (strncmp(box, "sandbox/code/", 13) != 0)
+			continue;
+		among |= strcmp(box + 13, entry) == 0;
+		if (spec->code && paths_clash(box + 13, entry))
+			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", box);
+	}
+	if (spec->code || among || (spec->name && spec->project))
+		return 0;
+	if (!spec->name)
+		return error_usage(err, "code: there is none");
+	return error_usage(err, "entry: \"%.64s\" is none of the files given", entry);
+}
+
+static int check_profile(const struct spec *spec, struct error *err)
+{
+	const struct runtime *runtime = spec->runtime;
+
+	if (spec->unchecked && !runtime->compile.unchecked)
+		return error_usage(err, "check: %s has no check of its own to leave out", runtime->display);
+	if (!spec->profile || spec_profile(spec))
+		return 0;
+	if (runtime->profile_count == 0)
+		return error_usage(err, "profile: \"%.64s\" is not known; %s has no profiles", spec->profile,
+				   runtime->display);
+	return error_usage(err, "profile: \"%.64s\" is not known; %s has: %s", spec->profile, runtime->display,
+			   runtime->profiles[0].name);
+}
+
 int spec_check(const struct spec *spec, struct error *err)
 {
+	struct limits limits;
 	char room[TEXT_SIZE_MAX];
-	const char *name;
 
 	if (!spec->runtime)
 		return error_usage(err, "language: it is not set; name one, such as python");
-	if (!spec->code)
-		return error_usage(err, "code: there is none");
+	if (check_entry(spec, err) < 0 || check_profile(spec, err) < 0)
+		return -1;
 	if (!runtime_program(spec->runtime))
 		return runtime_missing(spec->runtime, err);
-	if (content_size(spec) > spec->limits.disk)
+	limits = limits_settle(&spec->limits, &spec->runtime->limits);
+	if (content_size(spec) > limits.disk)
 		return error_usage(
 			err,
 			"disk: the code and the contents given with it are %llu bytes, more than the %s of the box; "
 			"raise --disk",
-			(unsigned long long)content_size(spec), text_size_format(spec->limits.disk, room));
-	name = spec->name ? spec->name : spec->runtime->file;
-	for (size_t i = 0; i < spec->file_count; i++)
-		if (strncmp(spec->files[i].box, "sandbox/code/", 13) == 0 && paths_clash(spec->files[i].box + 13, name))
-			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", spec->files[i].box);
+			(unsigned long long)content_size(spec), text_size_format(limits.disk, room));
 	return 0;
 }

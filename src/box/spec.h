@@ -20,17 +20,6 @@ enum layer {
 /* The layer's name as --allow-weaker and meta.isolation have it. */
 const char *layer_name(enum layer layer);
 
-struct limits {
-	double timeout;      /* seconds of wall time */
-	double cpu_time;     /* seconds of CPU time, 0: as many as fit into the wall time */
-	uint64_t memory;     /* bytes, swap excluded */
-	double cpus;         /* cores */
-	uint64_t pids;       /* processes and threads */
-	uint64_t disk;       /* bytes of /sandbox, /tmp and /dev/shm together */
-	uint64_t inodes;     /* files there */
-	uint64_t max_output; /* bytes of a stream that the result shows */
-};
-
 enum {
 	SPEC_CODE_MAX = 16 << 20,  /* bytes of code, and of stdin given with the request */
 	SPEC_WORDS_MAX = 1024,     /* arguments; variables; files: of each */
@@ -47,11 +36,13 @@ struct spec_file {
 struct spec {
 	struct arena arena;            /* owns everything below */
 	const struct runtime *runtime; /* NULL until the language is set */
-	const void *code;              /* the program; NULL until set */
+	const void *code;              /* the program; NULL: the entry is one of the files, or in the project */
 	size_t code_size;              /* its size */
-	const char *name;              /* the code file's name in the box, NULL: the runtime's */
-	struct limits limits;          /* all of them */
-	bool cpus_given;               /* the limit on cores was asked for: a host without one refuses */
+	const char *name;              /* the entry's path below /sandbox/code, NULL: not said */
+	const char *filename;          /* what the code's file was called where it came from, NULL: it was in none */
+	const char *profile;           /* of the runtime, or NULL */
+	bool unchecked;                /* leave out the compiler's check of types */
+	struct limits limits;          /* those asked for; 0: not said */
 	const char *project;           /* a directory on the host, or NULL */
 	const char *output;            /* where to copy /sandbox/output to, or NULL */
 	const void *input;             /* stdin given with the request, or NULL */
@@ -76,3 +67,10 @@ int spec_add_content(struct spec *spec, const char *box_path, const void *data, 
 
 /* What can only be said once all is set: there is a language and code. */
 int spec_check(const struct spec *spec, struct error *err);
+
+/* The limits in force: what was asked for, else what `own` says (a runtime's or a step's; may be NULL), else ours. */
+struct limits limits_settle(const struct limits *asked, const struct limits *own);
+/* The entry's path below /sandbox/code; the runtime is set. */
+const char *spec_entry(const struct spec *spec);
+/* The runtime's profile that was asked for, or NULL. */
+const struct runtime_profile *spec_profile(const struct spec *spec);

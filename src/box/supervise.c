@@ -40,7 +40,7 @@ enum {
 
 struct watch {
 	struct box *box;               /* what is watched */
-	const struct spec *spec;       /* its limits */
+	const struct job *job;         /* its limits */
 	const struct supervise_io *io; /* the caller's side */
 	struct output *outputs;        /* stdout and stderr */
 	struct verdict *verdict;       /* being made */
@@ -130,7 +130,8 @@ static void open_account(struct watch *w)
 		fail(w, &err);
 		return;
 	}
-	w->account->limit = w->spec->limits.memory;
+	w->account->limit = w->job->limits.memory;
+	w->account->segments_fd = take_fd(&w->box->handles[REPORT_FD_SEGMENTS]);
 	w->counting = true;
 }
 
@@ -144,7 +145,7 @@ static uint64_t reported_time(uint64_t at)
 
 static void on_started(struct watch *w, const struct report *report)
 {
-	const struct limits *limits = &w->spec->limits;
+	const struct limits *limits = &w->job->limits;
 	uint64_t now = reported_time(report->at_usec);
 
 	w->verdict->started_usec = now;
@@ -158,7 +159,7 @@ static void on_started(struct watch *w, const struct report *report)
 static uint64_t deadline(const struct watch *w)
 {
 	if (w->verdict->started_usec)
-		return w->verdict->started_usec + (uint64_t)(w->spec->limits.timeout * 1e6);
+		return w->verdict->started_usec + (uint64_t)(w->job->limits.timeout * 1e6);
 	return w->launch_usec + LAUNCH_USEC;
 }
 
@@ -184,8 +185,8 @@ static void on_ended(struct watch *w, const struct report *report)
 	if (w->counting && v->memory_peak < report->memory)
 		v->memory_peak = report->memory;
 	/* RLIMIT_CPU, the fence behind our own. A program may also send itself that signal. */
-	if (w->spec->limits.cpu_time > 0 && WIFSIGNALED(v->wait_status) && WTERMSIG(v->wait_status) == SIGXCPU &&
-	    (double)v->cpu_usec >= w->spec->limits.cpu_time * 1e6) {
+	if (w->job->limits.cpu_time > 0 && WIFSIGNALED(v->wait_status) && WTERMSIG(v->wait_status) == SIGXCPU &&
+	    (double)v->cpu_usec >= w->job->limits.cpu_time * 1e6) {
 		v->status = STATUS_TIMEOUT;
 		v->limit = "cpu_time";
 	}
@@ -316,7 +317,7 @@ static void count_usage(struct watch *w)
 		}
 		memory = account.memory_now < account.memory_peak ? account.memory_peak : account.memory_now;
 		cpu = account.cpu_usec;
-		if (account.memory_now > w->spec->limits.memory)
+		if (account.memory_now > w->job->limits.memory)
 			end_box(w, STATUS_OUT_OF_MEMORY, "memory");
 	}
 	if (memory > v->memory_peak)
@@ -353,7 +354,7 @@ static void on_oom(struct watch *w)
 
 static void check_cpu(struct watch *w, uint64_t now)
 {
-	const struct limits *limits = &w->spec->limits;
+	const struct limits *limits = &w->job->limits;
 	double limit = limits->cpu_time * 1e6, left;
 
 	count_usage(w);
@@ -546,13 +547,13 @@ static void with_pipe_signal_held(struct watch *w, void (*loop)(struct watch *))
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void supervise_box(struct box *box, const struct spec *spec, const struct supervise_io *io, struct output outputs[2],
+void supervise_box(struct box *box, const struct job *job, const struct supervise_io *io, struct output outputs[2],
 		   struct verdict *verdict)
 {
 	struct buffers *buffers = malloc(sizeof(*buffers));
 	struct watch w = {
 		.box = box,
-		.spec = spec,
+		.job = job,
 		.io = io,
 		.outputs = outputs,
 		.verdict = verdict,
@@ -561,8 +562,8 @@ void supervise_box(struct box *box, const struct spec *spec, const struct superv
 		.block = buffers ? buffers->output : NULL,
 		.launch_usec = clock_usec(),
 		.source_open = io->stdin_fd >= 0,
-		.pending = spec->input,
-		.pending_size = spec->input_size,
+		.pending = job->input,
+		.pending_size = job->input_size,
 	};
 	struct error err;
 
@@ -574,6 +575,7 @@ void supervise_box(struct box *box, const struct spec *spec, const struct superv
 	}
 	buffers->account.proc_fd = -1;
 	buffers->account.work_fd = -1;
+	buffers->account.segments_fd = -1;
 	if (!w.source_open && w.pending_size == 0)
 		close_fd(&box->input);
 	w.timer = fault_hit("timer") ? -1 : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);

@@ -46,5 +46,5 @@ struct verdict {
 };
 
 /* Returns when the box is dead and its output is drained, whatever happened; the box's remains are for launch_end(). */
-void supervise_box(struct box *box, const struct spec *spec, const struct supervise_io *io, struct output outputs[2],
+void supervise_box(struct box *box, const struct job *job, const struct supervise_io *io, struct output outputs[2],
 		   struct verdict *verdict);

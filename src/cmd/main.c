@@ -14,6 +14,7 @@ static const struct command {
 } commands[] = {
 	{ "run", "run a program in a box, stream its output, exit as it did", cmd_run },
 	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
+	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
 	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
 };
 

@@ -5,6 +5,7 @@
  * executed, with output passed on as it comes, and the exit code is the
  * program's. What is wrong with the arguments is said before anything runs.
  */
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/relay.h"
@@ -37,13 +38,15 @@ enum {
 	OPT_FILE,
 	OPT_PROJECT,
 	OPT_OUTPUT,
+	OPT_ENTRY,
+	OPT_PROFILE,
 	OPT_ALLOW_WEAKER,
 	OPT_REQUEST_LAST,
+	OPT_NO_CHECK,
 	OPT_NET,
 	OPT_STDIN,
 	OPT_ENGINE,
 	OPT_PACKAGE,
-	OPT_PROFILE,
 	OPT_SESSION,
 	OPT_COLD,
 	OPT_EXPLAIN,
@@ -66,10 +69,12 @@ static const struct option_spec specs[] = {
 	{ OPT_ENV, 0, "env", "K=V", "set an environment variable; may be repeated" },
 	{ OPT_FILE, 0, "file", "HOST[:BOX]", "give it a copy of a file, in its directory or at BOX; may be repeated" },
 	{ OPT_PROJECT, 0, "project", "DIR", "show it a directory in /sandbox/code; its changes stay in the box" },
+	{ OPT_ENTRY, 0, "entry", "PATH", "which of the files is the program; with code, the code's own name" },
 	{ OPT_OUTPUT, 0, "output", "DIR", "copy what it leaves in /sandbox/output to DIR" },
 	{ OPT_NET, 0, "net", "none|HOST,...", "the network; only none for now (none)" },
+	{ OPT_PROFILE, 0, "profile", "NAME", "a profile of the language: restricted, for shells" },
+	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: run without checking types" },
 	{ OPT_PACKAGE, 0, "package", "NAME", "not available yet" },
-	{ OPT_PROFILE, 0, "profile", "NAME", "not available yet" },
 	{ OPT_SESSION, 0, "session", "ID", "not available yet" },
 	{ OPT_ENGINE, 0, "engine", "NAME", "local, docker or auto; docker is not available yet (auto)" },
 	{ OPT_COLD, 0, "cold", NULL, "do not use the service; there is none yet, every run is cold" },
@@ -88,6 +93,7 @@ struct run {
 	const char *file;        /* FILE or "-", or NULL */
 	const char *language;    /* of -l, or NULL */
 	const char *project;     /* of --project, or NULL */
+	const char *entry;       /* of --entry, or NULL */
 	const char *stdin_from;  /* of --stdin, or NULL */
 	const char *engine;      /* of --engine or SANDBOX_TYPE, or NULL */
 	const char *engine_from; /* which of them */
@@ -195,6 +201,8 @@ static int take_option(struct run *run, int option, const char *value)
 			run->language = value;
 		if (option == OPT_PROJECT)
 			run->project = value;
+		if (option == OPT_ENTRY)
+			run->entry = value;
 		return eb_request_set(run->request, spec_of(option)->name, value, &err) < 0 ? refused(run, &err) : 0;
 	}
 	switch (option) {
@@ -214,8 +222,9 @@ static int take_option(struct run *run, int option, const char *value)
 		return 0;
 	case OPT_ENGINE:
 		return set_engine(run, value, "--engine");
+	case OPT_NO_CHECK:
+		return eb_request_set(run->request, "check", "no", &err) < 0 ? refused(run, &err) : 0;
 	case OPT_PACKAGE:
-	case OPT_PROFILE:
 	case OPT_SESSION:
 		return usage(run, "--%s is not available yet", spec_of(option)->name);
 	case OPT_EXPLAIN:
@@ -315,7 +324,8 @@ static int read_environment(struct run *run)
 	static const char *const store[] = { "always", "on_error", "never", NULL };
 	static const char *const truth[] = { "true", "false", NULL };
 	const char *engine = getenv("SANDBOX_TYPE"), *imports = getenv("SANDBOX_BLOCK_DANGEROUS_IMPORTS");
-	const char *home = getenv("EMBERBOX_HOME");
+	const char *home = getenv("EMBERBOX_HOME"), *cache = getenv("EMBERBOX_CACHE_SIZE");
+	uint64_t bytes;
 	int code = engine ? set_engine(run, engine, "SANDBOX_TYPE") : 0;
 
 	if (code == 0)
@@ -335,6 +345,8 @@ static int read_environment(struct run *run)
 		code = usage(run, "SANDBOX_BLOCK_DANGEROUS_IMPORTS: true is not available yet; use false");
 	if (code == 0 && home && *home != '/')
 		code = usage(run, "EMBERBOX_HOME: \"%.80s\" is not an absolute path", home);
+	if (code == 0 && cache && !text_size(cache, &bytes))
+		code = usage(run, "EMBERBOX_CACHE_SIZE: \"%.80s\" is not a size such as 256m or 1g", cache);
 	return code;
 }
 
@@ -354,8 +366,9 @@ static void list_languages(char *text, size_t size)
 static int detect_language(struct run *run)
 {
 	const struct source *source = &run->source;
-	const char *language = eb_detect_language(source->name ? source->name : "", source->data, source->size);
-	char known[128];
+	const char *name = source->name ? source->name : run->entry ? run->entry : "";
+	const char *language = eb_detect_language(name, source->data, source->size);
+	char known[512];
 	eb_error err = { 0 };
 
 	if (!language) {
@@ -363,6 +376,7 @@ static int detect_language(struct run *run)
 		return usage(run, "cannot tell the language of %s; name it with -l LANG: %s",
 			     run->code      ? "the code"
 			     : source->name ? source->name
+			     : run->entry   ? run->entry
 					    : "standard input",
 			     known);
 	}
@@ -389,7 +403,16 @@ static int place_in_project(struct run *run)
 	if (strncmp(parent, project, root) != 0 || (parent[root] != '/' && parent[root] != '\0'))
 		return 0;
 	snprintf(name, sizeof(name), "%s/%s", parent + root, slash ? slash + 1 : run->file);
-	return eb_request_set(run->request, "name", name + strspn(name, "/"), &err) < 0 ? refused(run, &err) : 0;
+	return eb_request_set(run->request, "entry", name + strspn(name, "/"), &err) < 0 ? refused(run, &err) : 0;
+}
+
+/* A name that cannot be one in the box is nobody's mistake: the language's own is used then. */
+static void keep_name(struct run *run)
+{
+	const char *slash = strrchr(run->file, '/');
+	eb_error err = { 0 };
+
+	(void)eb_request_set(run->request, "filename", slash ? slash + 1 : run->file, &err);
 }
 
 /* Reads the code and settles the language. Returns 0, or an exit code. */
@@ -405,6 +428,9 @@ static int read_code(struct run *run)
 		source->data = strdup(run->code);
 		if (source->size > SOURCE_MAX || !source->data)
 			return usage(run, "-c: too much code");
+	} else if (!run->file && run->entry) {
+		/* The program is one of the files, or in the project. */
+		return run->language ? 0 : detect_language(run);
 	} else if (!run->file) {
 		return usage(run, "nothing to run: give a FILE, - for standard input, or -c CODE");
 	} else if (strcmp(run->file, "-") == 0) {
@@ -426,8 +452,10 @@ static int read_code(struct run *run)
 	}
 	if (!run->language)
 		code = detect_language(run);
-	if (code == 0 && run->project && source->name)
+	if (code == 0 && run->project && source->name && !run->entry)
 		code = place_in_project(run);
+	if (code == 0 && source->name)
+		keep_name(run);
 	if (code != 0)
 		return code;
 	return eb_request_set_code(run->request, source->data, source->size, &err) < 0 ? refused(run, &err) : 0;

@@ -171,15 +171,20 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 	return mount("overlay", to, "overlay", MS_NOSUID | MS_NODEV, all);
 }
 
-int mount_seal(const char *path)
+int mount_tighten(const char *path, unsigned flags)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID };
+	struct mount_attr attr = { .attr_set = attributes(flags) };
 
 	if (mount_setattr(AT_FDCWD, path, 0, &attr, sizeof(attr)) == 0)
 		return 0;
 	if (errno != ENOSYS)
 		return -1;
-	return mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | old_flags(MOUNT_READONLY | MOUNT_NODEV), NULL);
+	return mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | old_flags(flags), NULL);
+}
+
+int mount_seal(const char *path)
+{
+	return mount_tighten(path, MOUNT_READONLY | MOUNT_NODEV);
 }
 
 int mount_translated(int dir_fd, int userns_fd)

@@ -36,6 +36,9 @@ int mount_mask(const char *path, const char *null, const char *empty);
 /* An overlay of `upper` (with `work` beside it) over `lower`; all paths relative to the new root. */
 int mount_overlay(const char *lower, const char *upper, const char *work, const char *to);
 
+/* Sets these flags on the mount at `path`, which has no others of them set. */
+int mount_tighten(const char *path, unsigned flags);
+
 /* Makes the mount at `path` read-only. */
 int mount_seal(const char *path);
 

@@ -3,14 +3,28 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Made by tools/seccomp_gen.c: seccomp_filter_box and seccomp_filter_accounted. */
 #include "seccomp_filter.inc"
+
+#if defined(__x86_64__)
+#define SECCOMP_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define SECCOMP_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv)
+#define SECCOMP_ARCH AUDIT_ARCH_RISCV64
+#else
+#error "name this machine for the filter's additions"
+#endif
 
 /* The conditions are the generator's; here is what a person reads. */
 #define RULE(profile, name, act, why)            { .syscall = #name, .action = #act, .reason = why },
@@ -35,7 +49,47 @@ static const unsigned char rule_profiles[] = {
 #undef WHEN
 #undef ELSE
 
-int seccomp_install(enum seccomp_profile profile)
+/*
+ * In front of the filter, for this machine's own calls: the additions. One
+ * comparison each; x32 numbers have a bit that none of them has.
+ */
+static size_t put_additions(struct sock_filter *code, const int *calls, size_t count, uint32_t arch)
+{
+	size_t n = 0;
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 0, (unsigned char)(2 * count + 1));
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < count; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	return n;
+}
+
+static int install_with(struct sock_fprog base, const int *calls, size_t count)
+{
+	/* The larger of the two filters, and the additions; on the stack, because after clone nothing is allocated. */
+	enum {
+		MOST = sizeof(seccomp_filter_box) > sizeof(seccomp_filter_accounted)
+			       ? ARRAY_SIZE(seccomp_filter_box)
+			       : ARRAY_SIZE(seccomp_filter_accounted)
+	};
+	struct sock_filter code[3 + 2 * SECCOMP_CALLS_MAX + MOST];
+	struct sock_fprog program = { .filter = code };
+	size_t n;
+
+	if (count > SECCOMP_CALLS_MAX) {
+		errno = E2BIG;
+		return -1;
+	}
+	n = put_additions(code, calls, count, SECCOMP_ARCH);
+	memcpy(code + n, base.filter, base.len * sizeof(*code));
+	program.len = (unsigned short)(n + base.len);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
+}
+
+int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count)
 {
 	struct sock_fprog program;
 
@@ -52,8 +106,126 @@ int seccomp_install(enum seccomp_profile profile)
 		errno = EINVAL;
 		return -1;
 	}
+	if (count > 0)
+		return install_with(program, calls, count);
 	/* No TSYNC: there is one thread. No SPEC_ALLOW: speculation stays as the kernel mitigates it. */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
+}
+
+/* What a definition cannot ask for: ways out of a box, or levers on the host. */
+static const char *const never[] = {
+	"acct",
+	"add_key",
+	"adjtimex",
+	"bpf",
+	"chroot",
+	"clock_adjtime",
+	"clock_settime",
+	"clone3",
+	"create_module",
+	"delete_module",
+	"fanotify_init",
+	"finit_module",
+	"fsconfig",
+	"fsmount",
+	"fsopen",
+	"fspick",
+	"init_module",
+	"io_uring_enter",
+	"io_uring_register",
+	"io_uring_setup",
+	"ioperm",
+	"iopl",
+	"kcmp",
+	"kexec_file_load",
+	"kexec_load",
+	"keyctl",
+	"landlock_restrict_self",
+	"lookup_dcookie",
+	"mount",
+	"mount_setattr",
+	"move_mount",
+	"move_pages",
+	"name_to_handle_at",
+	"nfsservctl",
+	"open_by_handle_at",
+	"open_tree",
+	"perf_event_open",
+	"pidfd_getfd",
+	"pivot_root",
+	"process_madvise",
+	"process_vm_readv",
+	"process_vm_writev",
+	"ptrace",
+	"quotactl",
+	"quotactl_fd",
+	"reboot",
+	"request_key",
+	"seccomp",
+	"setdomainname",
+	"setfsgid",
+	"setfsuid",
+	"setgid",
+	"setgroups",
+	"sethostname",
+	"setns",
+	"setregid",
+	"setresgid",
+	"setresuid",
+	"setreuid",
+	"settimeofday",
+	"setuid",
+	"stime",
+	"swapoff",
+	"swapon",
+	"syslog",
+	"umount",
+	"umount2",
+	"unshare",
+	"uselib",
+	"userfaultfd",
+	"ustat",
+	"vhangup",
+	"vm86",
+	"vm86old",
+};
+
+int seccomp_call_number(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
+		if (strcmp(never[i], name) == 0) {
+			errno = EPERM;
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(seccomp_calls); i++)
+		if (strcmp(seccomp_calls[i].name, name) == 0)
+			return seccomp_calls[i].number;
+	errno = ENOSYS;
+	return -1;
+}
+
+const char *seccomp_call_name(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(seccomp_calls); i++)
+		if (seccomp_calls[i].number == number)
+			return seccomp_calls[i].name;
+	return "?";
+}
+
+bool seccomp_denies(enum seccomp_profile profile, const char *name)
+{
+	/* What the box's filter does not name it denies; the other one denies only what it names. */
+	bool denies = profile == SECCOMP_BOX;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rule_profiles[i] != profile || strcmp(rules[i].syscall, name) != 0)
+			continue;
+		if (strncmp(rules[i].action, "allow", 5) == 0)
+			return false;
+		denies = true;
+	}
+	return denies;
 }
 
 int seccomp_mode(void)

@@ -17,9 +17,21 @@ enum seccomp_profile {
 			      show */
 };
 
-/* For the child after clone; no_new_privs must be set. Returns 0, or -1 with errno. Install SECCOMP_ACCOUNTED before
- * SECCOMP_BOX: a box may not add filters. */
-int seccomp_install(enum seccomp_profile profile);
+enum {
+	SECCOMP_CALLS_MAX = 64 /* additions to a filter */
+};
+
+/* For the child after clone; no_new_privs must be set. The calls of these numbers are allowed besides. Returns 0, or -1
+ * with errno. Install SECCOMP_ACCOUNTED before SECCOMP_BOX: a box may not add filters. */
+int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count);
+
+/* The call's number on this machine; -1 with ENOSYS when it has none, with EPERM when no box may have it. */
+int seccomp_call_number(const char *name);
+/* Its name, or "?". */
+const char *seccomp_call_name(int number);
+/* Whether the profile denies the call altogether, so that an addition is needed: one that it allows for some arguments
+ * stays as it is. */
+bool seccomp_denies(enum seccomp_profile profile, const char *name);
 
 /* The mode the kernel reports for this thread (2: filter), or -1. */
 int seccomp_mode(void);

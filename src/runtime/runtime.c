@@ -3,62 +3,152 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "runtime/builtin.h"
+#include "runtime/expand.h"
+#include "runtime/folder.h"
+#include "runtime/state.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
-#define NOTHING   ((const char *const[]){ NULL })
-
-static const struct runtime runtimes[] = {
-	{
-		.name = "python",
-		.display = "Python",
-		.aliases = LIST("py", "python3"),
-		.extensions = LIST("py"),
-		.interpreters = LIST("python", "python3"),
-		.programs = LIST("/usr/bin/python3", "/usr/local/bin/python3"),
-		/* -u: output is seen when it is printed, also when the program is killed later. */
-		.flags = LIST("-u"),
-		.file = "main.py",
-		.version_flag = "--version",
-		.install = "sudo apt-get install python3",
-		.syntax = syntax_python,
-	},
-	{
-		.name = "javascript",
-		.display = "JavaScript",
-		.aliases = LIST("js", "node", "nodejs"),
-		.extensions = LIST("js", "cjs", "mjs"),
-		.interpreters = LIST("node", "nodejs"),
-		.programs = LIST("/usr/bin/node", "/usr/local/bin/node"),
-		.flags = NOTHING,
-		.file = "main.js",
-		.version_flag = "--version",
-		.install = "sudo apt-get install nodejs",
-		.syntax = syntax_node,
-	},
-	{
-		.name = "bash",
-		.display = "Bash",
-		.aliases = LIST("sh", "shell"),
-		.extensions = LIST("sh", "bash"),
-		.interpreters = LIST("bash", "sh"),
-		.programs = LIST("/usr/bin/bash", "/bin/bash"),
-		.flags = NOTHING,
-		.file = "main.sh",
-		.version_flag = "--version",
-		.install = "sudo apt-get install bash",
-		.syntax = syntax_bash,
-	},
+enum {
+	OWN_MAX = 256,        /* languages of the user's own */
+	VERSION_MSEC = 10000, /* a tool that does not answer by then has no version */
 };
+
+/*
+ * The built-in languages and the user's own, sorted by name. Made once and
+ * never changed: it can be read by any thread. What is wrong with one of the
+ * user's definitions is kept with its name, and said when it is asked for.
+ */
+static struct {
+	pthread_once_t once;          /* makes it */
+	struct arena arena;           /* owns the user's own */
+	const struct runtime **found; /* sorted */
+	size_t count;                 /* how many */
+	const char *note;             /* why the user's own are not among them; NULL: they are, or there are none */
+} catalogue = { .once = PTHREAD_ONCE_INIT };
+
+static int by_name(const void *a, const void *b)
+{
+	const struct runtime *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+/* Takes the place of a built-in one of the same name. */
+static void catalogue_add(const struct runtime *runtime)
+{
+	for (size_t i = 0; i < catalogue.count; i++) {
+		if (strcmp(catalogue.found[i]->name, runtime->name) == 0) {
+			catalogue.found[i] = runtime;
+			return;
+		}
+	}
+	catalogue.found[catalogue.count++] = runtime;
+}
+
+/* What a definition says runs with the caller's rights outside of boxes too: its version command. So nobody else may
+ * have written it. */
+static int trusted_open(int dir, const char *name)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 022)) {
+		errno = EPERM;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+static void catalogue_read(int dir, const char *name)
+{
+	struct runtime *runtime = arena_alloc(&catalogue.arena, sizeof(*runtime));
+	char *own_name = arena_string(&catalogue.arena, name), *where;
+	_cleanup_close_ int folder = trusted_open(dir, name);
+	struct error err = { 0 };
+
+	where = arena_printf(&catalogue.arena, "runtimes/%s/runtime.yaml", name);
+	/* A file beside the folders is none of them. */
+	if (!runtime || !own_name || !where || (folder < 0 && errno != EPERM))
+		return;
+	if (folder < 0)
+		error_usage(&err, "runtimes/%s belongs to somebody else, or others can write to it", name);
+	if (folder < 0 || folder_read(folder, own_name, where, &catalogue.arena, runtime, &err) < 0) {
+		static const char *const none[] = { NULL };
+
+		*runtime = (struct runtime){
+			.name = own_name,
+			.display = own_name,
+			.aliases = none,
+			.extensions = none,
+			.interpreters = none,
+			.install = "",
+			.broken = arena_string(&catalogue.arena, err.text),
+		};
+	}
+	catalogue_add(runtime);
+}
+
+static void catalogue_read_own(void)
+{
+	_cleanup_close_ int home = state_dir();
+	_cleanup_close_ int dir = home < 0 ? -1 : trusted_open(home, "runtimes");
+	int copy = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+
+	if (home >= 0 && dir < 0 && errno == EPERM)
+		catalogue.note =
+			"your runtimes folder is not used: it belongs to somebody else, or others can write to it";
+	if (!stream) {
+		close_fd(&copy);
+		return;
+	}
+	while ((entry = readdir(stream)) != NULL)
+		if (entry->d_name[0] != '.' && catalogue.count < runtime_builtin_count + OWN_MAX)
+			catalogue_read(dir, entry->d_name);
+	closedir(stream);
+}
+
+static void catalogue_make(void)
+{
+	catalogue.found = calloc(runtime_builtin_count + OWN_MAX, sizeof(*catalogue.found));
+	if (!catalogue.found)
+		return;
+	for (size_t i = 0; i < runtime_builtin_count; i++)
+		catalogue_add(&runtime_builtin[i]);
+	catalogue_read_own();
+	qsort(catalogue.found, catalogue.count, sizeof(*catalogue.found), by_name);
+}
+
+const struct runtime *runtime_at(size_t index)
+{
+	pthread_once(&catalogue.once, catalogue_make);
+	return index < catalogue.count ? catalogue.found[index] : NULL;
+}
+
+const char *runtime_note(void)
+{
+	pthread_once(&catalogue.once, catalogue_make);
+	return catalogue.note;
+}
 
 static bool list_has(const char *const *list, const char *word, size_t size)
 {
@@ -68,16 +158,16 @@ static bool list_has(const char *const *list, const char *word, size_t size)
 	return false;
 }
 
-const struct runtime *runtime_at(size_t index)
-{
-	return index < ARRAY_SIZE(runtimes) ? &runtimes[index] : NULL;
-}
-
 const struct runtime *runtime_find(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		if (strcasecmp(runtimes[i].name, name) == 0 || list_has(runtimes[i].aliases, name, strlen(name)))
-			return &runtimes[i];
+	const struct runtime *runtime;
+
+	for (size_t i = 0; (runtime = runtime_at(i)); i++)
+		if (strcasecmp(runtime->name, name) == 0)
+			return runtime;
+	for (size_t i = 0; (runtime = runtime_at(i)); i++)
+		if (list_has(runtime->aliases, name, strlen(name)))
+			return runtime;
 	return NULL;
 }
 
@@ -107,64 +197,140 @@ static size_t shebang_word(const char *head, size_t size, const char **word)
 	}
 }
 
+static const struct runtime *detect_shebang(const void *head, size_t size)
+{
+	const struct runtime *runtime;
+	const char *word;
+	size_t length;
+
+	if (size < 3 || memcmp(head, "#!", 2) != 0)
+		return NULL;
+	length = shebang_word(head, size, &word);
+	/* First as it is written (lua5.4), then without a version after the dot: python3.11 is python3. */
+	for (int pass = 0; pass < 2 && length > 0; pass++) {
+		for (size_t i = 0; (runtime = runtime_at(i)); i++)
+			if (list_has(runtime->interpreters, word, length))
+				return runtime;
+		for (size_t i = 0; i < length; i++)
+			if (word[i] == '.')
+				length = i;
+	}
+	return NULL;
+}
+
 const struct runtime *runtime_detect(const char *name, const void *head, size_t size)
 {
 	const char *slash = name ? strrchr(name, '/') : NULL;
 	const char *dot = name ? strrchr(slash ? slash : name, '.') : NULL;
-	const char *word;
-	size_t length;
+	const struct runtime *by_line = detect_shebang(head, size), *runtime;
 
-	for (size_t i = 0; dot && i < ARRAY_SIZE(runtimes); i++)
-		if (list_has(runtimes[i].extensions, dot + 1, strlen(dot + 1)))
-			return &runtimes[i];
-	if (size < 3 || memcmp(head, "#!", 2) != 0)
-		return NULL;
-	length = shebang_word(head, size, &word);
-	/* python3.11 is python3 */
-	for (size_t i = 0; i < length; i++)
-		if (word[i] == '.')
-			length = i;
-	for (size_t i = 0; length > 0 && i < ARRAY_SIZE(runtimes); i++)
-		if (list_has(runtimes[i].interpreters, word, length))
-			return &runtimes[i];
-	return NULL;
+	for (size_t i = 0; dot && (runtime = runtime_at(i)); i++) {
+		if (!list_has(runtime->extensions, dot + 1, strlen(dot + 1)))
+			continue;
+		/* install.sh may be for sh or for zsh: among relatives the #! line knows better. */
+		if (by_line && by_line != runtime && strcmp(dot, ".sh") == 0)
+			return by_line;
+		return runtime;
+	}
+	return by_line;
+}
+
+/* The highest version of what the pattern matches and can be executed. */
+static bool glob_highest(const char *pattern, char *out, size_t size)
+{
+	glob_t found;
+	bool any = false;
+
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return false;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *path = found.gl_pathv[i];
+
+		if (strlen(path) >= size || access(path, X_OK) < 0 || (any && strverscmp(path, out) < 0))
+			continue;
+		snprintf(out, size, "%s", path);
+		any = true;
+	}
+	globfree(&found);
+	return any;
+}
+
+bool runtime_tool_path(const struct runtime_tool *tool, char *out, size_t size)
+{
+	for (const char *const *path = tool->candidates; *path; path++) {
+		if (strpbrk(*path, "*?[")) {
+			if (glob_highest(*path, out, size))
+				return true;
+		} else if (strlen(*path) < size && access(*path, X_OK) == 0) {
+			snprintf(out, size, "%s", *path);
+			return true;
+		}
+	}
+	return false;
 }
 
 const char *runtime_program(const struct runtime *runtime)
 {
-	for (const char *const *program = runtime->programs; *program; program++)
-		if (access(*program, X_OK) == 0)
-			return *program;
-	return NULL;
+	static _Thread_local char first[4096];
+	char other[4096];
+
+	if (runtime->broken || !runtime_tool_path(&runtime->tools[0], first, sizeof(first)))
+		return NULL;
+	for (size_t i = 1; i < runtime->tool_count; i++)
+		if (!runtime_tool_path(&runtime->tools[i], other, sizeof(other)))
+			return NULL;
+	return first;
+}
+
+/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. */
+static ssize_t ask(char *const argv[], char *text, size_t size)
+{
+	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", NULL };
+	posix_spawn_file_actions_t actions;
+	_cleanup_close_ int from = -1, to = -1;
+	int pipe_fds[2];
+	size_t used = 0;
+	ssize_t n = 0;
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return -1;
+	from = pipe_fds[0];
+	to = pipe_fds[1];
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, to, 1);
+	posix_spawn_file_actions_adddup2(&actions, to, 2);
+	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, envp) == 0) {
+		close_fd(&to);
+		do {
+			struct pollfd ready = { .fd = from, .events = POLLIN };
+
+			n = poll(&ready, 1, VERSION_MSEC) == 1 ? read(from, text + used, size - used) : -1;
+			used += n > 0 ? (size_t)n : 0;
+		} while (n > 0 && used < size);
+		close_fd(&from);
+		if (n < 0)
+			kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return (ssize_t)used;
 }
 
 bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 {
-	const char *program = runtime_program(runtime);
-	char *argv[] = { (char *)program, (char *)runtime->version_flag, NULL };
-	char *envp[] = { (char *)"PATH=/usr/bin:/bin", NULL };
-	posix_spawn_file_actions_t actions;
-	_cleanup_close_ int from = -1, to = -1;
-	char text[256];
-	ssize_t n = -1;
+	_cleanup_arena_ struct arena arena = { 0 };
+	struct expand_values none = { 0 };
+	const char **argv;
+	char text[512];
 	const char *digits;
-	int pipe_fds[2];
-	pid_t pid;
+	ssize_t n;
 
-	if (!program || pipe2(pipe_fds, O_CLOEXEC) < 0)
+	if (!runtime_program(runtime) || !(argv = expand_words(&arena, runtime, runtime->version, &none)))
 		return false;
-	from = pipe_fds[0];
-	to = pipe_fds[1];
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, to, 1);
-	posix_spawn_file_actions_adddup2(&actions, to, 2);
-	if (posix_spawn(&pid, program, &actions, NULL, argv, envp) == 0) {
-		close_fd(&to);
-		n = fd_read(from, text, sizeof(text) - 1);
-		close_fd(&from);
-		waitpid(pid, NULL, 0);
-	}
-	posix_spawn_file_actions_destroy(&actions);
+	n = ask((char *const *)argv, text, sizeof(text) - 1);
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
@@ -178,12 +344,15 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 /* A name or an alias that is near to it, by the language's own name. */
 static const char *nearest_name(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
-		const char *const own[] = { runtimes[i].name, NULL };
+	const struct runtime *runtime;
 
-		/* Aliases of two letters are near to everything short. */
-		if (strlen(name) > 2 && (text_nearest(name, own) || text_nearest(name, runtimes[i].aliases)))
-			return runtimes[i].name;
+	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
+		const char *const own[] = { runtime->name, NULL };
+
+		/* Names of two letters are near to everything short. */
+		if (strlen(name) > 2 &&
+		    ((strlen(runtime->name) > 2 && text_nearest(name, own)) || text_nearest(name, runtime->aliases)))
+			return runtime->name;
 	}
 	return NULL;
 }
@@ -191,13 +360,14 @@ static const char *nearest_name(const char *name)
 int runtime_unknown(const char *name, struct error *err)
 {
 	const char *nearest = nearest_name(name);
-	char known[256] = "";
+	const struct runtime *runtime;
+	char known[512] = "";
 
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++) {
+	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
 		size_t used = strlen(known);
 
-		if (runtime_program(&runtimes[i]))
-			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", runtimes[i].name);
+		if (runtime_program(runtime))
+			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", runtime->name);
 	}
 	return error_set(err, ERROR_LANGUAGE, 0, "Unknown language \"%.64s\"; available: %s%s%s%s", name,
 			 *known ? known : "none", nearest ? "; did you mean " : "", nearest ? nearest : "",
@@ -206,6 +376,8 @@ int runtime_unknown(const char *name, struct error *err)
 
 int runtime_missing(const struct runtime *runtime, struct error *err)
 {
+	if (runtime->broken)
+		return error_set(err, ERROR_LANGUAGE, 0, "%s cannot be used: %s", runtime->name, runtime->broken);
 	return error_set(err, ERROR_LANGUAGE, 0, "%s is not installed on this machine; install it with: %s",
 			 runtime->display, runtime->install);
 }

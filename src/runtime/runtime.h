@@ -1,39 +1,132 @@
-/* Languages: how each is found, versioned, installed and started. */
+/*
+ * Languages, described by data.
+ *
+ * Each is a folder: runtime.yaml, which definition.c reads, and driver scripts
+ * beside it. Those of runtimes/ are compiled into the program as tables
+ * (tools/runtime_gen.c), so that a run reads no file for them; a user's own, in
+ * EMBERBOX_HOME/runtimes/, are read when the first language is asked for, and
+ * beat a built-in one of the same name.
+ *
+ * A step is a command line with placeholders in braces, which expand.c fills:
+ * {python} and the like are tools, the rest is listed in definition.h.
+ */
 #pragma once
 
 #include "base/error.h"
-#include "runtime/syntax.h"
+#include "runtime/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Lists of strings end with NULL, also empty ones; none is NULL itself unless that is said. */
+
+struct runtime_tool {
+	const char *name; /* the placeholder */
+	const char *const
+		*candidates; /* absolute paths, the first that can be executed; "*" takes the highest version */
+};
+
+struct runtime_step {
+	const char *const *argv;        /* with placeholders; NULL: there is no such step */
+	const char *const *environment; /* "K=V" with placeholders, beside the runtime's own */
+	struct limits limits;           /* 0: the default */
+};
+
+struct runtime_prepare {
+	struct runtime_step step; /* leaves files in /sandbox/output, once for a toolchain */
+	bool writable;            /* programs get a copy of them that they may change */
+};
+
+struct runtime_compile {
+	struct runtime_step step;     /* leaves `artifact` in /sandbox/output */
+	const char *const *unchecked; /* the command line with --no-check; NULL: there is no check to leave out */
+	const char *const *sources;   /* patterns of file names: which of the files given it sees */
+	const char *artifact;         /* the name of what it makes */
+};
+
+/* How a syntax error looks, line by line of standard error; see errors.h. Patterns are PCRE; NULL: not used. */
+struct runtime_syntax {
+	int exit;           /* the exit code it comes with; -1: any */
+	bool silent;        /* only when nothing was printed: the program never ran */
+	const char *unless; /* a line like this, before or after, says that it is none */
+	const char *place;  /* a line like this before it tells where: (?<line>…), (?<column>…), (?<file>…) */
+	const char *match;  /* the line that tells what: (?<message>…), and the same */
+	const char *ends;   /* a line unlike this after the match says that the program went on: it is none */
+};
+
+struct runtime_errors {
+	const struct runtime_syntax *syntax; /* forms of a syntax error of the program */
+	size_t syntax_count;                 /* how many */
+	const char *const
+		*compile; /* lines of a compiler that name an error: (?<file>)(?<line>)(?<column>)(?<message>) */
+	const char *const *cause; /* the line of standard error that says why the program failed: (?<message>…) */
+	const char *const *noise; /* lines at its end that say nothing */
+};
+
+struct runtime_call {
+	const char *name;   /* a system call that its programs need besides those of every box */
+	const char *reason; /* why */
+};
+
+struct runtime_profile {
+	const char *name;            /* "restricted" */
+	const char *const *commands; /* all that can be executed; absolute paths are patterns of files that they load */
+};
+
+struct runtime_driver {
+	const char *name; /* of the file */
+	const void *data; /* its content */
+	size_t size;      /* of it */
+};
+
 struct runtime {
-	const char *name;                /* "python", as requests have it */
-	const char *display;             /* "Python", as sentences have it */
-	const char *const *aliases;      /* other names, NULL at the end */
-	const char *const *extensions;   /* of files, without the dot, NULL at the end */
-	const char *const *interpreters; /* words in #! lines, NULL at the end */
-	const char *const *programs;     /* where it may be, in order, NULL at the end */
-	const char *const *flags;        /* between the program and the file, NULL at the end */
-	const char *file;                /* the code's name in the box */
-	const char *version_flag;        /* prints the version */
-	const char *install;             /* the command that installs it */
-	syntax_reader *syntax;           /* tells a syntax error of the program from its other errors */
+	const char *name;                 /* "python", as requests have it: the folder's name */
+	const char *display;              /* "Python", as sentences have it */
+	const char *const *aliases;       /* other names */
+	const char *const *extensions;    /* of files, without the dot */
+	const char *const *interpreters;  /* words in #! lines */
+	const char *file;                 /* the code's name in the box when the caller gives none */
+	const struct runtime_tool *tools; /* what has to be installed; the first is "where it is" */
+	size_t tool_count;                /* at least 1 */
+	const char *const *version;       /* a command line that prints the version */
+	const char *version_pattern;      /* PCRE with (?<version>…), NULL: the first number in what is printed */
+	const char *install;              /* the command that installs it */
+	const char *const *binds;         /* host paths to show read-only; missing ones are left out; "*" takes all */
+	const char *const *environment;   /* "K=V" with placeholders; the caller's beat them */
+	struct limits limits;             /* its own defaults; 0: emberbox's */
+	struct runtime_prepare prepare;   /* before the first use */
+	struct runtime_compile compile;   /* before a run */
+	const char *const *run;           /* the program */
+	const char *const *repl;          /* a conversation; NULL: none */
+	bool outputs;                     /* it writes rich results to {outputs} */
+	const struct runtime_call *calls; /* additions to the system call filter */
+	size_t call_count;                /* how many */
+	const struct runtime_profile *profiles; /* by name */
+	size_t profile_count;                   /* how many */
+	struct runtime_errors errors;           /* how its errors look */
+	const struct runtime_driver *drivers;   /* the other files of the folder, in the box at {drivers} */
+	size_t driver_count;                    /* how many */
+	const char *notes;                      /* one line for the table in the README, or NULL */
+	const char *broken; /* of the user's own: what is wrong with its definition; NULL: nothing */
 };
 
 /* By name or alias; NULL when there is none. */
 const struct runtime *runtime_find(const char *name);
-/* By a file's name, or the #! line at the head of its content; NULL when nothing tells. */
-const struct runtime *runtime_detect(const char *name, const void *head, size_t size);
-/* All of them, by index; NULL past the end. */
+/* By index, NULL past the end: the built-in ones and the user's, sorted by name. */
 const struct runtime *runtime_at(size_t index);
+/* Why the user's own are not among them, one sentence; NULL: they are, or there are none. */
+const char *runtime_note(void);
+/* By the file's name or the #! line at the head of its content; NULL when nothing tells. */
+const struct runtime *runtime_detect(const char *name, const void *head, size_t size);
 
-/* The program's path on this host; NULL when it is not installed. Static. */
+/* The path of a tool on this host into out; false when it is not installed. */
+bool runtime_tool_path(const struct runtime_tool *tool, char *out, size_t size);
+/* The first tool's path, if all of them are there; NULL otherwise. Not freed; valid until the thread asks again. */
 const char *runtime_program(const struct runtime *runtime);
-
-/* "3.11.2"; runs the program outside a box, which is as safe as the program itself. False when it does not say. */
+/* Asks the program itself; false when it is missing or does not say. */
 bool runtime_version(const struct runtime *runtime, char *out, size_t size);
 
-/* Fills err with the sentence for an unknown language, or one that is not installed. Returns -1. */
+/* Fill the error with the sentence for an unknown language, one that is not installed, one whose definition is broken.
+ */
 int runtime_unknown(const char *name, struct error *err);
 int runtime_missing(const struct runtime *runtime, struct error *err);

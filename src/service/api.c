@@ -169,6 +169,20 @@ long eb_result_read(const eb_result *result, int stream, void *data, size_t size
 	return output_read(&result->result->outputs[stream - 1], data, size, offset);
 }
 
+int eb_prepare(const char *language, eb_error *err)
+{
+	struct spec spec;
+	struct error e;
+	int done;
+
+	spec_init(&spec);
+	done = spec_set(&spec, "language", language, &e);
+	if (done == 0)
+		done = run_prepare(&spec, &e);
+	spec_free(&spec);
+	return done < 0 ? public_error(err, &e) : 0;
+}
+
 const char *eb_detect_language(const char *name, const void *head, size_t size)
 {
 	const struct runtime *runtime = runtime_detect(name, head, size);

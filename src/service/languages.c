@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "runtime/runtime.h"
+#include "runtime/version.h"
 #include "service/public.h"
 
 #include <stdlib.h>
@@ -11,19 +12,30 @@ enum {
 	VERSION_MAX = 64
 };
 
+static json_t *list_json(const char *const *words)
+{
+	json_t *list = json_array();
+
+	for (; *words; words++)
+		json_array_append_new(list, json_string(*words));
+	return list;
+}
+
 static json_t *language_json(const struct runtime *runtime)
 {
 	const char *path = runtime_program(runtime);
 	char version[VERSION_MAX];
-	json_t *aliases = json_array();
+	json_t *profiles = json_array();
 
-	for (const char *const *alias = runtime->aliases; *alias; alias++)
-		json_array_append_new(aliases, json_string(*alias));
+	for (size_t i = 0; i < runtime->profile_count; i++)
+		json_array_append_new(profiles, json_string(runtime->profiles[i].name));
 	/* "s?": NULL becomes null, which says "not known" where an empty string would not. */
-	return json_pack("{s:s, s:s, s:o, s:b, s:s?, s:s?, s:s}", "name", runtime->name, "display", runtime->display,
-			 "aliases", aliases, "available", path != NULL, "version",
-			 runtime_version(runtime, version, sizeof(version)) ? version : NULL, "path", path, "install",
-			 runtime->install);
+	return json_pack("{s:s, s:s, s:o, s:o, s:s?, s:b, s:s?, s:s?, s:s, s:b, s:o, s:s?, s:s?}", "name",
+			 runtime->name, "display", runtime->display, "aliases", list_json(runtime->aliases),
+			 "extensions", list_json(runtime->extensions), "file", runtime->file, "available", path != NULL,
+			 "version", runtime_version_cached(runtime, version, sizeof(version)) ? version : NULL, "path",
+			 path, "install", runtime->install, "compiled", runtime->compile.step.argv != NULL, "profiles",
+			 profiles, "notes", runtime->notes, "broken", runtime->broken);
 }
 
 json_t *languages_json(void)
@@ -51,11 +63,16 @@ void languages_table(struct buf *out)
 
 		if (path)
 			buf_printf(out, "%-14s %-12s %s\n", runtime->name,
-				   runtime_version(runtime, version, sizeof(version)) ? version : "unknown", path);
+				   runtime_version_cached(runtime, version, sizeof(version)) ? version : "unknown",
+				   path);
+		else if (runtime->broken)
+			buf_printf(out, "%-14s %-12s broken: %s\n", runtime->name, "-", runtime->broken);
 		else
 			buf_printf(out, "%-14s %-12s not installed; install it with: %s\n", runtime->name, "-",
 				   runtime->install);
 	}
+	if (runtime_note())
+		buf_printf(out, "\n%s\n", runtime_note());
 }
 
 bool languages_any(void)

@@ -220,7 +220,7 @@ def a_file_of_the_project_runs_in_its_place():
 def a_file_beside_the_project_does_not():
     directory = project()
     path = kit.write(f"{directory}-other/start.py", "import helper; print(__file__, helper.answer())")
-    good(kit.emberbox("run", path, "--project", directory), "/sandbox/code/main.py 42\n")
+    good(kit.emberbox("run", path, "--project", directory), "/sandbox/code/start.py 42\n")
 
 
 @kit.test

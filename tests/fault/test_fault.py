@@ -32,8 +32,8 @@ SLOTS = 65536  # host uids of boxes; the search for a free one starts at the pid
 
 # In the order of the plan. A new operation fails every_operation_is_tested until it is here.
 OPERATIONS = (
-    "join netns mapped become leash cgroupns hostname loopback isolate project root dir link text bind device proc mask "
-    "work place overlay copy pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
+    "join netns mapped become leash cgroupns hostname loopback isolate tree root dir link text bind device proc mask "
+    "work place attach overlay copy pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
 ).split()
 # Others than the first: the second filter of an accounted box, a bind among mounts that are there, the code itself.
 LATER = ["bind:1", "text:6", "place:2", "dir:4", "rlimit:8", "prove:6"]
@@ -43,7 +43,7 @@ BEFORE = {
     "channels": "cannot make the box's pipes",
     "files": "cannot open the files",
     "uid": "step uid of the launch failed",
-    "project": "step project of the launch failed",
+    "trees": "step trees of the launch failed",
     "group": "cannot name a control group",
     "clone": "cannot make the box's first process",
     "maps": "step maps of the launch failed",
@@ -58,10 +58,47 @@ AFTER = {
     "collect": "step collect of the launch failed",
     "remove": "step remove of the launch failed",
 }
+# Of a language that is compiled, before its program has a box.
+BUILDING = {
+    "prepare": "step prepare of the launch failed",
+    "keep": "step keep of the launch failed",
+}
 GROUPED = ("group", "remove")  # only where boxes have a control group
 ACCOUNTED = ("account", "count")  # only where they have none: root always has one
 
+# Bash with something to bind, so that every operation is in its plan; and a language that is compiled.
+OWN = {
+    "bash": """display: Bash
+file: main.sh
+tools: {bash: [/bin/bash]}
+version: ["{bash}", --version]
+install: none
+binds: [/etc/debian_version]
+run: ["{bash}", "{entry}", "{args}"]
+""",
+    "made": """display: Made
+file: main.sh
+tools: {sh: [/bin/sh]}
+version: ["{sh}", -c, "echo 1"]
+install: none
+prepare: {run: ["{sh}", -c, "echo ready >/sandbox/output/ready"]}
+compile: {run: ["{sh}", -c, "cp main.sh /sandbox/output/made"], sources: [], artifact: made}
+run: ["{sh}", "{artifact}"]
+""",
+}
+
 _plan = []
+_home = []
+
+
+def home():
+    """EMBERBOX_HOME with these languages, one for the whole program."""
+    if not _home:
+        _home.append(os.path.join(kit.home(), "emberbox"))
+        for name, text in OWN.items():
+            kit.write(f"{_home[0]}/runtimes/{name}/runtime.yaml", text)
+        kit._chown(_home[0], kit.mode)
+    return {"EMBERBOX_HOME": _home[0]}
 
 
 def request(code="echo ran; echo made >/sandbox/output/made"):
@@ -79,7 +116,7 @@ def plan():
     """The lines of --explain, once."""
     if not _plan:
         args, place = request()
-        r = kit.emberbox(*args, "--explain")
+        r = kit.emberbox(*args, "--explain", env=home())
         kit.equal((r.code, r.errtext), (0, ""))
         _plan.extend(line.replace(place, "{place}") for line in r.text.splitlines())
     return _plan
@@ -136,7 +173,7 @@ def run(args, env, place, check_groups=True):
     """Runs emberbox and checks that nothing of it is left; its result, and the files it made below `place`."""
     before = mounts(), temporary(), tree(place)
     others = set(kit.descendants(os.getpid()))  # of a test that failed
-    process = kit.start([kit.built(), *args], env=env)
+    process = kit.start([kit.built(), *args], env={**home(), **env})
     r = kit.finish(process)
     # Orphans come to us: none may be there, not even a dead one.
     kit.equal(set(kit.descendants(os.getpid())) - others, set(), "processes")
@@ -252,12 +289,24 @@ def fault_launch_remove():
 
 
 @kit.test
+def fault_while_building():
+    args = ["run", "--cold", "--json", "-l", "made", "-c"]
+    for step, said in BUILDING.items():
+        r, made = run([*args, f"echo {step}"], {"EMBERBOX_FAULT": f"launch-{step}"}, kit.tmp())
+        kit.equal((r.code, r.json["status"], r.json["stdout"], r.json["stderr"]), (125, "error", "", ""))
+        kit.equal(r.json["error_message"], f"{said}: Input/output error")
+        # What was not kept is made the next time; half of something never is.
+        r, made = run([*args, f"echo {step}"], {}, kit.tmp())
+        kit.equal((r.code, r.json["stdout"], r.json["meta"]["build"]["cached"]), (0, f"{step}\n", False))
+
+
+@kit.test
 def every_step_is_tested():
     found = set()
     for path in glob.glob(os.path.join(kit.REPO, "src/box/*.c")):
         with open(path, encoding="utf-8") as file:
             found |= set(re.findall(r'\bfault_(?:hit|fail)\("([a-z]+)"', file.read()))
-    kit.equal(found, set(BEFORE) | set(AFTER))
+    kit.equal(found, set(BEFORE) | set(AFTER) | set(BUILDING))
 
 
 @kit.test(modes=("user",))
@@ -296,7 +345,7 @@ def the_release_has_no_faults():
     with open(os.path.join(kit.REPO, RELEASE, "emberbox"), "rb") as file:
         kit.write(release, file.read(), 0o755)
     for fault in "pivot", "launch-clone":
-        r = kit.command([release, *args], env={"EMBERBOX_FAULT": fault})
+        r = kit.command([release, *args], env={**home(), "EMBERBOX_FAULT": fault})
         kit.equal((r.code, r.text, r.errtext), (0, "ran\n", ""))
 
 

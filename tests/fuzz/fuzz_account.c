@@ -18,6 +18,7 @@ static void account_lines_hold(char *text)
 			*end = '\0';
 		account_parse_smaps(line, &shares);
 		account_parse_smaps(line, &all);
+		MUST(account_parse_segment(line) == 0 || strpbrk(line, "0123456789"));
 		/* Nothing but these lines adds anything, and to no mapping that does not count. */
 		if (shares.kib != before)
 			MUST(shares.counts && (strncmp(line, "Pss:", 4) == 0 || strncmp(line, "SwapPss:", 8) == 0));

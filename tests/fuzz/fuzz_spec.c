@@ -34,6 +34,7 @@ static void spec_path_holds(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_text_of(data, size), *rest = text, *line;
+	struct limits limits;
 	struct error err;
 	struct spec spec;
 
@@ -51,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(result == 0 ||
 		     (result == -1 && err.text[0] && (err.kind == ERROR_USAGE || err.kind == ERROR_LANGUAGE)));
 	}
-	spec_limits_hold(&spec.limits);
+	limits = limits_settle(&spec.limits, NULL);
+	spec_limits_hold(&limits);
 	MUST(spec.file_count <= SPEC_WORDS_MAX && spec.env_count <= SPEC_WORDS_MAX && spec.arg_count <= SPEC_WORDS_MAX);
 	for (size_t i = 0; i < spec.file_count; i++) {
 		spec_path_holds(spec.files[i].box);

@@ -15,6 +15,21 @@ int replay_cgroup_parse(const uint8_t *data, size_t size);
 #include "fuzz_cgroup_parse.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_definition
+int replay_definition(const uint8_t *data, size_t size);
+#include "fuzz_definition.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_elf
+int replay_elf(const uint8_t *data, size_t size);
+#include "fuzz_elf.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_errors
+int replay_errors(const uint8_t *data, size_t size);
+#include "fuzz_errors.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_options
 int replay_options(const uint8_t *data, size_t size);
 #include "fuzz_options.c"
@@ -28,11 +43,6 @@ int replay_runtime(const uint8_t *data, size_t size);
 #define LLVMFuzzerTestOneInput replay_spec
 int replay_spec(const uint8_t *data, size_t size);
 #include "fuzz_spec.c"
-#undef LLVMFuzzerTestOneInput
-
-#define LLVMFuzzerTestOneInput replay_syntax
-int replay_syntax(const uint8_t *data, size_t size);
-#include "fuzz_syntax.c"
 #undef LLVMFuzzerTestOneInput
 
 #define LLVMFuzzerTestOneInput replay_text
@@ -104,6 +114,21 @@ static void cgroup_parse(void)
 	replay("cgroup_parse", replay_cgroup_parse);
 }
 
+static void definition(void)
+{
+	replay("definition", replay_definition);
+}
+
+static void elf(void)
+{
+	replay("elf", replay_elf);
+}
+
+static void errors(void)
+{
+	replay("errors", replay_errors);
+}
+
 static void options(void)
 {
 	replay("options", replay_options);
@@ -117,11 +142,6 @@ static void runtime(void)
 static void spec(void)
 {
 	replay("spec", replay_spec);
-}
-
-static void syntax(void)
-{
-	replay("syntax", replay_syntax);
 }
 
 static void text(void)
@@ -143,10 +163,12 @@ int main(void)
 {
 	RUN(account);
 	RUN(cgroup_parse);
+	RUN(definition);
+	RUN(elf);
+	RUN(errors);
 	RUN(options);
 	RUN(runtime);
 	RUN(spec);
-	RUN(syntax);
 	RUN(text);
 	RUN(utf8);
 	RUN(version);

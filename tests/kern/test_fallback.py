@@ -134,7 +134,7 @@ def without_the_newer_calls_a_project_is_refused():
     kit.equal((r.code, r.text), (0, "mine\n"))
     r = enosys(NEWER, *args)
     kit.equal((r.code, r.text), (125, ""))
-    kit.contains(r.errtext, "project")
+    kit.contains(r.errtext, "tree")
 
 
 def missing(layer, calls):

@@ -192,7 +192,7 @@ static void denies_filters(void)
 	CHECK_ERRNO(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), EPERM);
 	CHECK_ERRNO(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program), EPERM);
 	CHECK_ERRNO(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), EPERM);
-	CHECK_ERRNO(seccomp_install(SECCOMP_BOX), EPERM);
+	CHECK_ERRNO(seccomp_install(SECCOMP_BOX, NULL, 0), EPERM);
 	CHECK_INT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), 1);
 }
 
@@ -419,7 +419,7 @@ static bool int80_try(void)
 static void child_box(void)
 {
 	printf("# under SECCOMP_BOX\n");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || seccomp_install(SECCOMP_BOX) != 0) {
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || seccomp_install(SECCOMP_BOX, NULL, 0) != 0) {
 		check_fail("seccomp_install: %s", strerror(errno));
 		return;
 	}
@@ -485,8 +485,8 @@ static void accounted_denies_hidden_memory(void)
 static void child_accounted(void)
 {
 	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_INT(seccomp_install(SECCOMP_ACCOUNTED), 0);
-	CHECK_INT(seccomp_install(SECCOMP_BOX), 0);
+	CHECK_INT(seccomp_install(SECCOMP_ACCOUNTED, NULL, 0), 0);
+	CHECK_INT(seccomp_install(SECCOMP_BOX, NULL, 0), 0);
 	accounted_denies_hidden_memory();
 }
 
@@ -497,7 +497,7 @@ static void accounted(void)
 
 static void child_without_no_new_privs(void)
 {
-	CHECK_ERRNO(seccomp_install(SECCOMP_BOX), EACCES);
+	CHECK_ERRNO(seccomp_install(SECCOMP_BOX, NULL, 0), EACCES);
 	CHECK_INT(seccomp_mode(), 0);
 }
 
@@ -508,7 +508,7 @@ static void needs_no_new_privs(void)
 
 static void unknown_profile(void)
 {
-	CHECK_ERRNO(seccomp_install((enum seccomp_profile)7), EINVAL);
+	CHECK_ERRNO(seccomp_install((enum seccomp_profile)7, NULL, 0), EINVAL);
 	CHECK_INT(seccomp_mode(), 0);
 }
 

@@ -397,6 +397,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--as", dest="mode", choices=("root", "user", "userns"), default=mode)
     parser.add_argument("-k", dest="pattern", default="", help="only tests whose name matches")
+    parser.add_argument("--only", type=lambda text: text.split(","), help="of tests GROUP.NAME only these groups")
     options = parser.parse_args()
     mode = options.mode
     signal.signal(signal.SIGALRM, _alarm)
@@ -405,6 +406,8 @@ def main():
     try:
         for name, function, seconds, modes in _tests:
             if not re.search(options.pattern, name) or (modes and mode not in modes):
+                continue
+            if options.only and name.split(".")[0] not in options.only:
                 continue
             full = f"{name}[{mode}]"
             if mode == "root" and os.geteuid() != 0:

@@ -13,6 +13,7 @@
 #include "kern/seccomp.h"
 
 static struct spec spec;
+static struct job job;
 static struct probe probe;
 static struct plan plan;
 static struct error err;
@@ -21,6 +22,7 @@ static struct error err;
 static void fresh(void)
 {
 	plan_free(&plan);
+	job_free(&job);
 	spec_free(&spec);
 	err = (struct error){ 0 };
 	probe = (struct probe){
@@ -32,6 +34,18 @@ static void fresh(void)
 	};
 	spec_set(&spec, "language", "bash", &err);
 	spec_set_code(&spec, "echo hello\n", 11, &err);
+}
+
+/* The job of the request, and its plan. */
+static int make(enum job_kind kind)
+{
+	const struct job_given given = { .prepared_dir = -1, .artifact = -1 };
+
+	plan_free(&plan);
+	job_free(&job);
+	if (job_make(kind, &spec, &given, &job, &err) < 0)
+		return -1;
+	return plan_make(&job, &probe, &plan, &err);
 }
 
 static void without_groups(void)
@@ -82,7 +96,7 @@ static void compare(const char *name)
 	char path[128], want[32768], *got;
 	FILE *file;
 
-	if (plan_make(&spec, &probe, &plan, &err) < 0) {
+	if (make(JOB_RUN) < 0) {
 		check_fail("refused: %s", err.text);
 		return;
 	}
@@ -127,7 +141,7 @@ static void root_with_everything_asked(void)
 	spec_set(&spec, "output", "/host/output", &err);
 	spec_set(&spec, "file", "/host/data.csv:/sandbox/data/data.csv", &err);
 	spec_add_content(&spec, "sub/note.txt", "note", 4, &err);
-	spec_set(&spec, "name", "app.sh", &err);
+	spec_set(&spec, "entry", "app.sh", &err);
 	spec_set(&spec, "arg", "one", &err);
 	spec_set(&spec, "arg", "two words", &err);
 	spec_set(&spec, "env", "TERM=xterm", &err);
@@ -165,7 +179,7 @@ static void nothing_but_given_up(void)
 static void refused(const char *sentence)
 {
 	plan_free(&plan);
-	if (plan_make(&spec, &probe, &plan, &err) == 0)
+	if (make(JOB_RUN) == 0)
 		check_fail("it is not refused");
 	CHECK_INT(err.kind, ERROR_LAYER);
 	CHECK_STR(err.text, sentence);
@@ -185,7 +199,7 @@ static void no_landlock_is_refused(void)
 		"accept that with "
 		"--allow-weaker landlock");
 	spec_set(&spec, "allow-weaker", "landlock", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	CHECK_INT(plan.landlock, 0);
 }
 
@@ -196,7 +210,7 @@ static void no_seccomp_is_refused(void)
 	refused("this host cannot enforce seccomp: the kernel has no seccomp filters; accept that with --allow-weaker "
 		"seccomp");
 	spec_set(&spec, "allow-weaker", "seccomp", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 }
 
 static void no_group_is_refused_to_root_only(void)
@@ -205,11 +219,11 @@ static void no_group_is_refused_to_root_only(void)
 	without_groups();
 	refused("this host cannot enforce cgroup: no group can be made here; accept that with --allow-weaker cgroup");
 	spec_set(&spec, "allow-weaker", "cgroup", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	CHECK(plan.accounted && !plan.group);
 	fresh();
 	ordinary_user();
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	CHECK(plan.accounted && !plan.group);
 }
 
@@ -222,17 +236,17 @@ static void cores_that_cannot_be_limited(void)
 		"with "
 		"--allow-weaker cgroup");
 	spec_set(&spec, "allow-weaker", "cgroup", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	fresh();
 	probe.cgroup = (struct cgroup_site){ .version = 2, .count = 1, .where = { 0, 0, -1, -1 }, .unified = { true } };
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	spec_set(&spec, "cpus", "1", &err);
 	refused("this host cannot limit CPU (--cpus): the control group has no cpu controller; or leave --cpus out, or "
 		"accept "
 		"that with --allow-weaker cgroup");
 	fresh();
 	spec_set(&spec, "cpus", "1", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 }
 
 static void nothing_at_all_is_refused(void)
@@ -250,12 +264,12 @@ static void giving_up_is_not_asking_for_less(void)
 	char *with, *without;
 
 	fresh();
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	without = explained();
 	plan_free(&plan);
 	for (int i = 0; i < LAYERS; i++)
 		spec.weaker[i] = true;
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	with = explained();
 	CHECK_STR(with, without);
 	free(with);
@@ -285,13 +299,15 @@ static void order_that_matters(void)
 {
 	fresh();
 	spec_set(&spec, "project", "/host/project", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
-	CHECK(index_of(OP_JOIN) < index_of(OP_ROOT));       /* what the box makes is charged to its group */
-	CHECK(index_of(OP_JOIN) < index_of(OP_CGROUPNS));   /* whose root is the group at that moment */
-	CHECK(index_of(OP_MAPPED) < index_of(OP_BECOME));   /* no uid before the maps */
-	CHECK(index_of(OP_BECOME) < index_of(OP_LEASH));    /* setresuid() clears the parent-death signal */
-	CHECK(index_of(OP_ISOLATE) < index_of(OP_PROJECT)); /* no mount of ours reaches the host */
-	CHECK(index_of(OP_PROJECT) < index_of(OP_PIVOT));   /* the host's paths are gone after it */
+	CHECK_INT(make(JOB_RUN), 0);
+	CHECK(index_of(OP_JOIN) < index_of(OP_ROOT));     /* what the box makes is charged to its group */
+	CHECK(index_of(OP_JOIN) < index_of(OP_CGROUPNS)); /* whose root is the group at that moment */
+	CHECK(index_of(OP_MAPPED) < index_of(OP_BECOME)); /* no uid before the maps */
+	CHECK(index_of(OP_BECOME) < index_of(OP_LEASH));  /* setresuid() clears the parent-death signal */
+	CHECK(index_of(OP_ISOLATE) < index_of(OP_TREE));  /* no mount of ours reaches the host */
+	CHECK(index_of(OP_TREE) < index_of(OP_ROOT));     /* which may hide it */
+	CHECK(last_of(OP_TEXT) < index_of(OP_OVERLAY));   /* given files win over the project's */
+	CHECK(index_of(OP_OVERLAY) < index_of(OP_PIVOT)); /* the host's paths are gone after it */
 	CHECK(last_of(OP_BIND) < index_of(OP_PIVOT));
 	CHECK(last_of(OP_MASK) < index_of(OP_PIVOT));
 	CHECK(index_of(OP_PIVOT) < index_of(OP_SEAL));
@@ -307,7 +323,7 @@ static void the_stricter_filter_comes_first(void)
 {
 	fresh();
 	ordinary_user();
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	CHECK_INT(plan.ops[index_of(OP_SECCOMP)].size, SECCOMP_ACCOUNTED);
 	CHECK_INT(plan.ops[last_of(OP_SECCOMP)].size, SECCOMP_BOX);
 	CHECK_INT(last_of(OP_SECCOMP), index_of(OP_SECCOMP) + 1);
@@ -327,11 +343,12 @@ static void the_largest_request_fits(void)
 		snprintf(word, sizeof(word), "V%d=1", i);
 		CHECK_INT(spec_set(&spec, "env", word, &err), 0);
 	}
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	CHECK_STR(err.text, "");
 	CHECK_STR(plan.argv[SPEC_WORDS_MAX + 1], "/host/f1023");
 	CHECK(!plan.argv[SPEC_WORDS_MAX + 2]);
-	CHECK_STR(plan.envp[SPEC_WORDS_MAX + 3], "V1023=1");
+	CHECK_STR(plan.envp[0], "V1023=1");
+	CHECK_STR(plan.envp[SPEC_WORDS_MAX + 3], "TERM=dumb");
 	CHECK(!plan.envp[SPEC_WORDS_MAX + 4]);
 }
 
@@ -342,13 +359,13 @@ static void environment(void)
 	fresh();
 	spec_set(&spec, "env", "HOME=/tmp", &err);
 	spec_set(&spec, "env", "HOMER=x", &err);
-	CHECK_INT(plan_make(&spec, &probe, &plan, &err), 0);
+	CHECK_INT(make(JOB_RUN), 0);
 	for (const char **word = plan.envp; *word; word++)
 		homes += strncmp(*word, "HOME=", 5) == 0;
 	CHECK_INT(homes, 1);
-	CHECK_STR(plan.envp[0], "PATH=/usr/local/bin:/usr/bin:/bin");
-	CHECK_STR(plan.envp[3], "HOME=/tmp");
-	CHECK_STR(plan.envp[4], "HOMER=x");
+	CHECK_STR(plan.envp[0], "HOMER=x");
+	CHECK_STR(plan.envp[1], "HOME=/tmp");
+	CHECK_STR(plan.envp[2], "PATH=/usr/local/bin:/usr/bin:/bin");
 	CHECK(!plan.envp[5]);
 }
 

@@ -321,7 +321,7 @@ static void sentences_of_limits(void)
 	result->verdict.status = STATUS_OUT_OF_MEMORY;
 	says("Memory limit of 512m exceeded");
 	spec_set(&spec, "memory", "64m", &err);
-	result->limits = spec.limits;
+	result->limits = limits_settle(&spec.limits, NULL);
 	says("Memory limit of 64m exceeded");
 	result->limits.memory = 100000000;
 	says("Memory limit of 100000000 exceeded");

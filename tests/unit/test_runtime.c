@@ -21,7 +21,9 @@ static void by_name(void)
 	CHECK_STR(found("js"), "javascript");
 	CHECK_STR(found("Node"), "javascript");
 	CHECK_STR(found("bash"), "bash");
-	CHECK_STR(found("sh"), "bash");
+	CHECK_STR(found("sh"), "sh");
+	CHECK_STR(found("shell"), "bash");
+	CHECK_STR(found("C++"), "cpp");
 	CHECK_STR(found(""), "none");
 	CHECK_STR(found("pyt"), "none");
 	CHECK_STR(found("python "), "none");
@@ -56,7 +58,8 @@ static void by_file_name(void)
 	CHECK_STR(detected("py", ""), "none");
 	CHECK_STR(detected("x.pyc", ""), "none");
 	CHECK_STR(detected("dir.py/x", ""), "none");
-	CHECK_STR(detected("x.rs", ""), "none");
+	CHECK_STR(detected("x.rs", ""), "rust");
+	CHECK_STR(detected("x.xyz", ""), "none");
 	CHECK_STR(detected(NULL, ""), "none");
 	/* The name beats the line. */
 	CHECK_STR(detected("x.py", "#!/bin/sh\n"), "python");
@@ -71,10 +74,14 @@ static void by_first_line(void)
 	CHECK_STR(detected("x", "#! /usr/bin/env python3 -u\n"), "python");
 	CHECK_STR(detected("x", "#!/usr/bin/env -S python3 -u\n"), "python");
 	CHECK_STR(detected("x", "#!/usr/bin/env\tnode\n"), "javascript");
-	CHECK_STR(detected("x", "#!/bin/sh -e\n"), "bash");
+	CHECK_STR(detected("x", "#!/bin/sh -e\n"), "sh");
+	CHECK_STR(detected("x.sh", "#!/bin/sh -e\n"), "sh");
+	CHECK_STR(detected("x.sh", "#!/usr/bin/zsh\n"), "zsh");
+	CHECK_STR(detected("x.py", "#!/bin/sh\n"), "python");
 	CHECK_STR(detected("x", "#!/bin/bash\r\n"), "bash");
 	CHECK_STR(detected("x", "#!bash\n"), "bash");
-	CHECK_STR(detected("x", "#!/usr/bin/perl\n"), "none");
+	CHECK_STR(detected("x", "#!/usr/bin/perl\n"), "perl");
+	CHECK_STR(detected("x", "#!/usr/bin/pearl\n"), "none");
 	CHECK_STR(detected("x", "#!/usr/bin/env\n"), "none");
 	CHECK_STR(detected("x", "#!/usr/bin/env\r\npython3\n"), "none");
 	CHECK_STR(detected("x", "#!"), "none");
@@ -90,29 +97,41 @@ static void by_first_line(void)
 	CHECK(runtime_detect("x", "#!/bin/s\0h", 10) == NULL);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
 static void sentences(void)
 {
 	struct error err = { 0 };
 	char name[1000];
 
+	/* What is installed is this host's; Bash is always there. */
 	CHECK_INT(runtime_unknown("cobol", &err), -1);
 	CHECK_INT(err.kind, ERROR_LANGUAGE);
-	CHECK_STR(err.text, "Unknown language \"cobol\"; available: python, javascript, bash");
+	CHECK(strncmp(err.text, "Unknown language \"cobol\"; available: bash, ", 43) == 0);
+	CHECK(!strstr(err.text, "did you mean"));
 	CHECK_INT(runtime_unknown("Pyton", &err), -1);
-	CHECK_STR(err.text, "Unknown language \"Pyton\"; available: python, javascript, bash; did you mean python?");
+	CHECK(ends_with(err.text, "; did you mean python?"));
 	CHECK_INT(runtime_unknown("nodejs20", &err), -1);
-	CHECK_STR(err.text,
-		  "Unknown language \"nodejs20\"; available: python, javascript, bash; did you mean javascript?");
-	CHECK_INT(runtime_unknown("c", &err), -1);
-	CHECK_STR(err.text, "Unknown language \"c\"; available: python, javascript, bash");
-	memset(name, 'x', sizeof(name) - 1);
+	CHECK(ends_with(err.text, "; did you mean javascript?"));
+	CHECK_INT(runtime_unknown("x", &err), -1);
+	CHECK(!strstr(err.text, "did you mean"));
+	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	CHECK_INT(runtime_unknown(name, &err), -1);
-	CHECK(strstr(err.text, "\"; available: python, javascript, bash") != NULL);
+	CHECK(strstr(err.text, "\"; available: bash, ") != NULL);
 	CHECK_INT(runtime_missing(runtime_find("node"), &err), -1);
 	CHECK_INT(err.kind, ERROR_LANGUAGE);
 	CHECK_STR(err.text,
 		  "JavaScript is not installed on this machine; install it with: sudo apt-get install nodejs");
+}
+
+/* main.sh is Bash's and main.sql SQLite's: these have to be named. */
+static bool shares_endings(const struct runtime *runtime)
+{
+	return strcmp(runtime->name, "sh") == 0 || strcmp(runtime->name, "postgres") == 0;
 }
 
 static void the_list_is_whole(void)
@@ -125,23 +144,27 @@ static void the_list_is_whole(void)
 		CHECK(runtime_find(runtime->name) == runtime);
 		for (const char *const *alias = runtime->aliases; *alias; alias++)
 			CHECK(runtime_find(*alias) == runtime);
-		CHECK(runtime->programs[0] && runtime->programs[0][0] == '/');
-		CHECK(runtime->flags && runtime->version_flag && runtime->install && runtime->display);
+		CHECK(runtime->tool_count > 0 && runtime->tools[0].candidates[0][0] == '/');
+		CHECK(runtime->run[0] && runtime->version[0] && runtime->install && runtime->display);
 		/* A box's own file name would be recognised again. */
 		snprintf(file, sizeof(file), "/x/%s", runtime->file);
-		CHECK(runtime_detect(file, "", 0) == runtime);
+		CHECK(runtime_detect(file, "", 0) == runtime || shares_endings(runtime));
 	}
-	CHECK_INT(count, 3);
+	CHECK_INT(count, 18);
 	CHECK(!runtime_at(count + 1000));
 }
 
 /* Programs of the test's own, so that it does not depend on what is installed. */
-static struct runtime made_up(const char *const *programs)
+static struct runtime made_up(struct runtime_tool *tool, const char *const *programs)
 {
+	static const char *const version[] = { "{made-up}", "--version", NULL };
 	struct runtime runtime = *runtime_find("bash");
 
+	*tool = (struct runtime_tool){ "made-up", programs };
 	runtime.name = "made-up";
-	runtime.programs = programs;
+	runtime.tools = tool;
+	runtime.tool_count = 1;
+	runtime.version = version;
 	return runtime;
 }
 
@@ -157,7 +180,8 @@ static void versions(void)
 	char *home = tree_new(), path[128], version[64] = "unset";
 	int dir = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *const programs[] = { "/nonexistent/x", path, NULL };
-	struct runtime runtime = made_up(programs);
+	struct runtime_tool tool;
+	struct runtime runtime = made_up(&tool, programs);
 
 	snprintf(path, sizeof(path), "%s/program", home);
 	CHECK(!runtime_program(&runtime));
@@ -185,7 +209,8 @@ static void versions_are_remembered_until_the_program_changes(void)
 	char *home = tree_new(), path[128], state[128], version[64];
 	int dir = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const char *const programs[] = { path, NULL };
-	struct runtime runtime = made_up(programs);
+	struct runtime_tool tool;
+	struct runtime runtime = made_up(&tool, programs);
 
 	snprintf(path, sizeof(path), "%s/program", home);
 	snprintf(state, sizeof(state), "%s/new/state", home);

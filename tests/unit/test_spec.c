@@ -55,15 +55,18 @@ static void refuses(const char *key, const char *const *values, size_t count, co
 
 static void defaults(void)
 {
+	struct limits limits;
+
 	fresh();
-	CHECK(spec.limits.timeout == 30);
-	CHECK(spec.limits.cpu_time == 0);
-	CHECK_INT(spec.limits.memory, 512 << 20);
-	CHECK(spec.limits.cpus == 1);
-	CHECK_INT(spec.limits.pids, 64);
-	CHECK_INT(spec.limits.disk, 1 << 30);
-	CHECK_INT(spec.limits.inodes, 100000);
-	CHECK_INT(spec.limits.max_output, 20 << 10);
+	limits = limits_settle(&spec.limits, NULL);
+	CHECK(limits.timeout == 30);
+	CHECK(limits.cpu_time == 0);
+	CHECK_INT(limits.memory, 512 << 20);
+	CHECK(limits.cpus == 1);
+	CHECK_INT(limits.pids, 64);
+	CHECK_INT(limits.disk, 1 << 30);
+	CHECK_INT(limits.inodes, 100000);
+	CHECK_INT(limits.max_output, 20 << 10);
 	for (int i = 0; i < LAYERS; i++)
 		CHECK(!spec.weaker[i]);
 }
@@ -133,11 +136,14 @@ static void languages(void)
 	CHECK_STR(spec.runtime->name, "javascript");
 	CHECK_INT(spec_set(&spec, "language", "cobol", &err), -1);
 	CHECK_INT(err.kind, ERROR_LANGUAGE);
-	CHECK_STR(err.text, "Unknown language \"cobol\"; available: python, javascript, bash");
+	CHECK(strncmp(err.text, "Unknown language \"cobol\"; available: bash, ",
+		      strlen("Unknown language \"cobol\"; available: bash, ")) == 0);
 	CHECK_INT(spec_set(&spec, "language", "../../bin/sh", &err), -1);
-	CHECK_STR(err.text, "Unknown language \"../../bin/sh\"; available: python, javascript, bash");
+	CHECK(strncmp(err.text, "Unknown language \"../../bin/sh\"; available: bash, ",
+		      strlen("Unknown language \"../../bin/sh\"; available: bash, ")) == 0);
 	CHECK_INT(spec_set(&spec, "language", "", &err), -1);
-	CHECK_STR(err.text, "Unknown language \"\"; available: python, javascript, bash");
+	CHECK(strncmp(err.text, "Unknown language \"\"; available: bash, ",
+		      strlen("Unknown language \"\"; available: bash, ")) == 0);
 }
 
 static void words(void)
@@ -221,12 +227,13 @@ static void layers(void)
 static void code_file_names(void)
 {
 	fresh();
-	taken("name", "app.py");
+	taken("entry", "app.py");
 	CHECK_STR(spec.name, "app.py");
-	taken("name", "sub/app.py");
-	refused("name", "", "name: \"\" cannot be the code file's name: it is empty");
-	refused("name", "../x", "name: \"../x\" cannot be the code file's name: it has a part \".\" or \"..\"");
-	refused("name", "/x", "name: \"/x\" cannot be the code file's name: it is absolute");
+	taken("entry", "sub/app.py");
+	refused("entry", "", "entry: \"\" cannot be a file's path below /sandbox/code: it is empty");
+	refused("entry", "../x",
+		"entry: \"../x\" cannot be a file's path below /sandbox/code: it has a part \".\" or \"..\"");
+	refused("entry", "/x", "entry: \"/x\" cannot be a file's path below /sandbox/code: it is absolute");
 	CHECK_STR(spec.name, "sub/app.py");
 }
 
@@ -338,13 +345,13 @@ static void paths_that_are_too_long(void)
 		path[most - 1] = 'a';
 	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), 0);
 	fresh();
-	taken("name", path);
+	taken("entry", path);
 	memcpy(path + most - 1, "aa", 3);
 	fresh();
 	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), -1);
 	CHECK(strstr(err.text, "cannot be a path in the box: it is longer than 4095 bytes") != NULL);
-	CHECK_INT(spec_set(&spec, "name", path, &err), -1);
-	CHECK(strstr(err.text, "cannot be the code file's name: it is longer than 4095 bytes") != NULL);
+	CHECK_INT(spec_set(&spec, "entry", path, &err), -1);
+	CHECK(strstr(err.text, "cannot be a file's path below /sandbox/code: it is longer than 4095 bytes") != NULL);
 	memset(path, 'a', 4096);
 	path[4096] = '\0';
 	CHECK_INT(spec_add_content(&spec, path, "x", 1, &err), -1);
@@ -413,7 +420,7 @@ static void checked_whole(void)
 	taken("file", "x:main.sh");
 	CHECK_INT(spec_check(&spec, &err), -1);
 	CHECK_STR(err.text, "file: \"/sandbox/code/main.sh\" is where the code itself goes");
-	taken("name", "other.sh");
+	taken("entry", "other.sh");
 	CHECK_INT(spec_check(&spec, &err), 0);
 }
 
@@ -445,7 +452,7 @@ static void the_code_in_a_files_way(void)
 	taken("file", "x:main.sh/f");
 	CHECK_INT(spec_check(&spec, &err), -1);
 	CHECK_STR(err.text, "file: \"/sandbox/code/main.sh/f\" is where the code itself goes");
-	taken("name", "sub/main.sh");
+	taken("entry", "sub/main.sh");
 	CHECK_INT(spec_check(&spec, &err), 0);
 	taken("file", "x:sub");
 	CHECK_INT(spec_check(&spec, &err), -1);
@@ -461,7 +468,82 @@ static void freed_twice(void)
 	spec_free(&spec);
 	CHECK(!spec.args && !spec.env && !spec.files && spec.arg_count == 0);
 	spec_free(&spec);
-	CHECK_INT(spec.limits.pids, 64);
+	CHECK_INT(spec.limits.pids, 0);
+}
+
+/* Asked for beats the language's own, which beats ours; what nobody says is ours. */
+static void limits_in_order(void)
+{
+	const struct limits asked = { .timeout = 5 }, own = { .timeout = 60, .memory = 1 << 30, .pids = 128 };
+	struct limits all = limits_settle(&asked, &own);
+
+	CHECK(all.timeout == 5);
+	CHECK_INT(all.memory, 1 << 30);
+	CHECK_INT(all.pids, 128);
+	CHECK(all.cpus == 1);
+	CHECK(all.cpu_time == 0);
+	CHECK_INT(all.disk, 1 << 30);
+}
+
+static void entries(void)
+{
+	fresh();
+	taken("language", "python");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "code: there is none");
+	taken("entry", "app.py");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "entry: \"app.py\" is none of the files given");
+	CHECK_INT(spec_add_content(&spec, "app.py", "x", 1, &err), 0);
+	CHECK_INT(spec_check(&spec, &err), 0);
+	CHECK_INT(spec_set_code(&spec, "y", 1, &err), 0);
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "file: \"/sandbox/code/app.py\" is where the code itself goes");
+	fresh();
+	taken("language", "python");
+	taken("entry", "app.py");
+	taken("project", "/somewhere");
+	CHECK_INT(spec_check(&spec, &err), 0);
+}
+
+static void names_of_files(void)
+{
+	fresh();
+	taken("language", "javascript");
+	CHECK_STR(spec_entry(&spec), "main.js");
+	taken("filename", "x.mjs");
+	CHECK_STR(spec_entry(&spec), "x.mjs");
+	taken("filename", "x.txt");
+	CHECK_STR(spec_entry(&spec), "main.js");
+	taken("entry", "y.js");
+	taken("filename", "x.mjs");
+	CHECK_STR(spec_entry(&spec), "y.js");
+	refused("filename", "a/x.js", "filename: \"a/x.js\" cannot be a file's name: it is a path");
+	refused("filename", "..", "filename: \"..\" cannot be a file's name: it has a part \".\" or \"..\"");
+}
+
+static void profiles_and_checks(void)
+{
+	fresh();
+	taken("language", "python");
+	CHECK_INT(spec_set_code(&spec, "y", 1, &err), 0);
+	taken("profile", "restricted");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "profile: \"restricted\" is not known; Python has no profiles");
+	taken("language", "bash");
+	CHECK_INT(spec_check(&spec, &err), 0);
+	taken("profile", "other");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "profile: \"other\" is not known; Bash has: restricted");
+	refused("check", "maybe", "check: \"maybe\" is neither yes nor no");
+	fresh();
+	taken("language", "python");
+	CHECK_INT(spec_set_code(&spec, "y", 1, &err), 0);
+	taken("check", "no");
+	CHECK_INT(spec_check(&spec, &err), -1);
+	CHECK_STR(err.text, "check: Python has no check of its own to leave out");
+	taken("check", "yes");
+	CHECK_INT(spec_check(&spec, &err), 0);
 }
 
 int main(void)
@@ -486,6 +568,10 @@ int main(void)
 	RUN(more_than_the_disk);
 	RUN(the_code_in_a_files_way);
 	RUN(freed_twice);
+	RUN(limits_in_order);
+	RUN(entries);
+	RUN(names_of_files);
+	RUN(profiles_and_checks);
 	spec_free(&spec);
 	return check_failures != 0;
 }

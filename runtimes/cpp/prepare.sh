@@ -1,0 +1,1 @@
+../c/prepare.sh

@@ -1,0 +1,14 @@
+/* One job in one box, from its plan until nothing of it is left. */
+#pragma once
+
+#include "box/job.h"
+#include "box/result.h"
+#include "kern/probe.h"
+
+/* Called when the program has ended, while the box's directories can still be read: take what is wanted. */
+typedef int cycle_collect(const int handles[], struct result *result, void *userdata, struct error *err);
+
+/* -1: the box could not be made. Otherwise the verdict, the output and the layers are in the result, also of status
+ * "error" when something failed later. */
+int cycle_run(const struct job *job, const struct probe *probe, const struct supervise_io *io, struct result *result,
+	      cycle_collect *collect, void *userdata, struct error *err);

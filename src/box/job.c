@@ -1,0 +1,287 @@
+#include "box/job.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CODE_PREFIX "sandbox/code/"
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the job");
+}
+
+static bool in_code(const struct spec_file *file)
+{
+	return strncmp(file->box, CODE_PREFIX, sizeof(CODE_PREFIX) - 1) == 0;
+}
+
+bool job_is_source(const struct spec *spec, const struct spec_file *file)
+{
+	const char *slash = strrchr(file->box, '/');
+	const char *base = slash ? slash + 1 : file->box;
+
+	if (!in_code(file))
+		return false;
+	if (!spec->code && strcmp(file->box + sizeof(CODE_PREFIX) - 1, spec_entry(spec)) == 0)
+		return true;
+	for (const char *const *pattern = spec->runtime->compile.sources; *pattern; pattern++)
+		if (fnmatch(*pattern, base, 0) == 0)
+			return true;
+	return false;
+}
+
+static struct job_file *add_file(struct job *job)
+{
+	struct job_file *file = &job->files[job->file_count++];
+
+	*file = (struct job_file){ .fd = -1, .mode = 0644 };
+	return file;
+}
+
+static bool uses_drivers(const struct job *job, const char *const *words)
+{
+	return expand_uses(words, "{drivers}") || expand_uses(job->runtime->environment, "{drivers}");
+}
+
+/* The code, the files given, the drivers if a step uses them, and the artifact. */
+static int job_files(struct job *job, const struct job_given *given, const char *const *words, struct error *err)
+{
+	const struct spec *spec = job->spec;
+	const struct runtime *runtime = job->runtime;
+	struct job_file *file;
+
+	job->files = calloc(spec->file_count + runtime->driver_count + 3, sizeof(*job->files));
+	if (!job->files)
+		return no_memory(err);
+	for (size_t i = 0; uses_drivers(job, words) && i < runtime->driver_count; i++) {
+		file = add_file(job);
+		file->path = arena_printf(&job->arena, "%s/%s", BOX_DRIVERS + 1, runtime->drivers[i].name);
+		file->data = runtime->drivers[i].data;
+		file->size = runtime->drivers[i].size;
+		file->mode = 0755;
+	}
+	if (job->rich) {
+		file = add_file(job);
+		file->path = BOX_OUTPUTS + 1;
+		file->data = "";
+	}
+	if (job->kind == JOB_PREPARE)
+		return 0;
+	if (spec->code) {
+		file = add_file(job);
+		file->path = arena_printf(&job->arena, CODE_PREFIX "%s", spec_entry(spec));
+		file->data = spec->code;
+		file->size = spec->code_size;
+	}
+	for (size_t i = 0; i < spec->file_count; i++) {
+		if (job->kind == JOB_COMPILE && !job_is_source(spec, &spec->files[i]))
+			continue;
+		file = add_file(job);
+		file->path = spec->files[i].box;
+		file->host = spec->files[i].host;
+		file->data = spec->files[i].data;
+		file->size = spec->files[i].size;
+		file->mode = file->host ? 0644 : 0755;
+	}
+	if (job->kind == JOB_RUN && given->artifact >= 0) {
+		file = add_file(job);
+		file->path = arena_printf(&job->arena, "%s/%s", BOX_BUILD + 1, runtime->compile.artifact);
+		file->fd = given->artifact;
+		file->mode = 0755;
+	}
+	for (size_t i = 0; i < job->file_count; i++)
+		if (!job->files[i].path)
+			return no_memory(err);
+	return 0;
+}
+
+static int add_tree(struct job *job, const char *host, int dir, const char *path, bool writable, struct error *err)
+{
+	if (job->tree_count >= JOB_TREES_MAX)
+		return error_set(err, ERROR_FAILED, 0, "%s: its definition binds more than %d places",
+				 job->runtime->name, JOB_TREES_MAX);
+	if (!host || !path)
+		return no_memory(err);
+	job->trees[job->tree_count++] =
+		(struct job_tree){ .host = host, .dir = dir, .path = path, .writable = writable };
+	return 0;
+}
+
+/* Places that the definition names: those that are there, by pattern. */
+static int job_binds(struct job *job, struct error *err)
+{
+	int done = 0;
+
+	for (const char *const *bind = job->runtime->binds; *bind && done == 0; bind++) {
+		glob_t found;
+
+		if (glob(*bind, 0, NULL, &found) != 0)
+			continue;
+		for (size_t i = 0; i < found.gl_pathc && done == 0; i++) {
+			const char *host = arena_string(&job->arena, found.gl_pathv[i]);
+
+			done = add_tree(job, host, -1, host ? host + 1 : NULL, false, err);
+		}
+		globfree(&found);
+	}
+	return done;
+}
+
+static int job_trees(struct job *job, const struct job_given *given, struct error *err)
+{
+	const struct runtime *runtime = job->runtime;
+
+	if (job->kind != JOB_PREPARE && job->spec->project &&
+	    add_tree(job, job->spec->project, -1, "sandbox/code", true, err) < 0)
+		return -1;
+	if (job->kind != JOB_PREPARE && given->prepared &&
+	    add_tree(job, given->prepared, given->prepared_dir, BOX_PREPARED + 1, runtime->prepare.writable, err) < 0)
+		return -1;
+	return job->profile ? 0 : job_binds(job, err);
+}
+
+/* Adds "K=V" unless one of the same name is there: the first to speak counts. */
+static void put_variable(const char **envp, size_t *count, const char *entry)
+{
+	size_t name = (size_t)(strchr(entry, '=') - entry) + 1;
+
+	for (size_t i = 0; i < *count; i++)
+		if (strncmp(envp[i], entry, name) == 0)
+			return;
+	envp[(*count)++] = entry;
+}
+
+static size_t list_length(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+/* The caller's beat the step's, which beat the language's, which beat ours; of the caller's own the last counts. */
+static int job_environment(struct job *job, const struct runtime_step *step, const struct expand_values *values,
+			   struct error *err)
+{
+	static const char *const ours[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+					    "TERM=dumb", NULL };
+	const char *const *const lists[] = { step ? step->environment : NULL, job->runtime->environment, ours };
+	size_t count = 0, most = job->spec->env_count;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		most += list_length(lists[i]);
+	job->envp = arena_alloc(&job->arena, (most + 1) * sizeof(*job->envp));
+	if (!job->envp)
+		return no_memory(err);
+	/* A compiler is not the program: what the caller sets for the one is nothing to the other. */
+	for (size_t i = job->spec->env_count; job->kind == JOB_RUN && i > 0; i--)
+		put_variable(job->envp, &count, job->spec->env[i - 1]);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		for (const char *const *entry = lists[i]; entry && *entry; entry++) {
+			const char *full = expand_word(&job->arena, job->runtime, *entry, values);
+
+			if (!full)
+				return no_memory(err);
+			put_variable(job->envp, &count, full);
+		}
+	}
+	return 0;
+}
+
+/* The box paths of the files given, or of those that are sources and the code. */
+static const char **list_files(struct job *job, bool sources)
+{
+	const struct spec *spec = job->spec;
+	const char **list = arena_alloc(&job->arena, (spec->file_count + 2) * sizeof(*list));
+	size_t n = 0;
+
+	if (list && sources && spec->code)
+		list[n++] = arena_printf(&job->arena, "/" CODE_PREFIX "%s", spec_entry(spec));
+	for (size_t i = 0; list && i < spec->file_count; i++)
+		if (!sources || job_is_source(spec, &spec->files[i]))
+			list[n++] = arena_printf(&job->arena, "/%s", spec->files[i].box);
+	return list;
+}
+
+static const char *const *choose_words(const struct job *job, const struct runtime_step **step)
+{
+	const struct runtime *runtime = job->runtime;
+
+	switch (job->kind) {
+	case JOB_PREPARE:
+		*step = &runtime->prepare.step;
+		return runtime->prepare.step.argv;
+	case JOB_COMPILE:
+		*step = &runtime->compile.step;
+		return job->spec->unchecked ? runtime->compile.unchecked : runtime->compile.step.argv;
+	case JOB_RUN:
+		break;
+	}
+	*step = NULL;
+	return runtime->run;
+}
+
+static int job_program(struct job *job, const struct runtime_step *step, const char *const *words, struct error *err)
+{
+	const struct spec *spec = job->spec;
+	const char **args = arena_alloc(&job->arena, (spec->arg_count + 1) * sizeof(*args));
+	struct expand_values values = {
+		.name = job->kind == JOB_PREPARE ? NULL : spec_entry(spec),
+		.artifact = job->runtime->compile.artifact,
+		.args = args,
+		.limits = &job->limits,
+	};
+
+	if (!args)
+		return no_memory(err);
+	if (spec->arg_count > 0)
+		memcpy(args, spec->args, spec->arg_count * sizeof(*args));
+	if (job->kind != JOB_PREPARE) {
+		values.sources = list_files(job, true);
+		values.files = list_files(job, false);
+	}
+	job->argv = expand_words(&job->arena, job->runtime, words, &values);
+	if (!job->argv)
+		return no_memory(err);
+	return job_environment(job, step, &values, err);
+}
+
+int job_make(enum job_kind kind, const struct spec *spec, const struct job_given *given, struct job *job,
+	     struct error *err)
+{
+	/* The compiler's limits are its own, not the program's; only what is shown of its words is the caller's choice.
+	 */
+	const struct limits shown = { .max_output = spec->limits.max_output };
+	const struct runtime_step *step;
+	const char *const *words;
+
+	*job = (struct job){ .kind = kind, .spec = spec, .runtime = spec->runtime };
+	words = choose_words(job, &step);
+	if (kind == JOB_RUN) {
+		job->limits = limits_settle(&spec->limits, &spec->runtime->limits);
+		job->profile = spec_profile(spec);
+		job->rich = spec->runtime->outputs;
+		job->input = spec->input;
+		job->input_size = spec->input_size;
+	} else {
+		job->limits = limits_settle(&shown, &step->limits);
+	}
+	if (job_program(job, step, words, err) < 0 || job_files(job, given, words, err) < 0 ||
+	    job_trees(job, given, err) < 0)
+		return -1;
+	return 0;
+}
+
+void job_free(struct job *job)
+{
+	free(job->files);
+	arena_free(&job->arena);
+	*job = (struct job){ 0 };
+}

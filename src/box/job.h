@@ -1,0 +1,71 @@
+/*
+ * A job: what one box is to do. A request becomes one, two or three of them,
+ * each in a box of its own: prepare (once for a toolchain), compile, run.
+ *
+ * Everything is settled here: limits, command line, environment, files. The
+ * plan then only says how to make the box.
+ */
+#pragma once
+
+#include "box/spec.h"
+#include "runtime/expand.h"
+
+enum job_kind {
+	JOB_PREPARE, /* what later boxes of the language are shown */
+	JOB_COMPILE, /* the artifact */
+	JOB_RUN,     /* the program */
+};
+
+struct job_file {
+	const char *path; /* in the box, relative to / ("sandbox/data/x") */
+	const char *host; /* a file of the host to copy, or NULL */
+	int fd;           /* or one that is open, to be copied from where it stands; -1: none */
+	const void *data; /* or the content */
+	size_t size;      /* of it */
+	unsigned mode;    /* permissions */
+};
+
+/* A directory of the host that the box sees. */
+struct job_tree {
+	const char *host; /* its path */
+	int dir;          /* the same, open; or -1 */
+	const char *path; /* where, relative to / */
+	bool writable;    /* changes go to the work tmpfs; the box's uid owns what our files' owner does */
+};
+
+enum {
+	JOB_TREES_MAX = 16
+};
+
+struct job {
+	struct arena arena;                    /* owns what is made here */
+	enum job_kind kind;                    /* which */
+	const struct spec *spec;               /* the request: layers given up, and what was asked for explicitly */
+	const struct runtime *runtime;         /* its language */
+	struct limits limits;                  /* all of them */
+	const char **argv;                     /* the program */
+	const char **envp;                     /* its whole environment */
+	struct job_file *files;                /* to put into the box */
+	size_t file_count;                     /* how many */
+	struct job_tree trees[JOB_TREES_MAX];  /* to show it */
+	size_t tree_count;                     /* how many */
+	const struct runtime_profile *profile; /* all that can be executed, or NULL: all of /usr */
+	bool rich;                             /* it may write to {outputs} */
+	const void *input;                     /* its stdin, or NULL */
+	size_t input_size;                     /* of it */
+};
+
+/* What a job needs of those before it. */
+struct job_given {
+	const char *prepared; /* the prepared tree on the host, or NULL */
+	int prepared_dir;     /* the same, open; or -1 */
+	int artifact;         /* the compiler's work, read from where it stands; or -1 */
+};
+
+/* Borrows from the spec, the runtime and *given, which must outlive it. */
+int job_make(enum job_kind kind, const struct spec *spec, const struct job_given *given, struct job *job,
+	     struct error *err);
+void job_free(struct job *job);
+
+/* Which of the files given the compiler sees: by the patterns of the definition, or because it is the entry. */
+bool job_is_source(const struct spec *spec, const struct spec_file *file);

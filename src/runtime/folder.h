@@ -1,0 +1,20 @@
+/* A language's folder: runtime.yaml, and the drivers beside it. */
+#pragma once
+
+#include "base/arena.h"
+#include "runtime/runtime.h"
+
+enum {
+	FOLDER_FILES_MAX = 64,     /* drivers in a folder */
+	FOLDER_FILE_MAX = 1048576, /* bytes of one */
+};
+
+/*
+ * Reads the folder that dir_fd is, of the language `name`; `where` is the path of its runtime.yaml for errors. All of
+ * *out is in the arena. Drivers are its plain files, sorted by name, but for runtime.yaml, *.md, hidden ones and names
+ * that end in ~; directories are left out. A link counts as what it leads to, so that languages can share a driver; a
+ * device is refused, and so is a {drivers}/FILE in a command line that is not there. ERROR_USAGE when the folder is
+ * wrong, ERROR_FAILED when it cannot be read.
+ */
+int folder_read(int dir_fd, const char *name, const char *where, struct arena *arena, struct runtime *out,
+		struct error *err);

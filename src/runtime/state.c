@@ -1,0 +1,76 @@
+#include "runtime/state.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory that belongs to us and that nobody else can write to, made if need be; or -1. */
+static int own_dir(int at, const char *path)
+{
+	_cleanup_close_ int dir = -1;
+	struct stat st;
+
+	dir = openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 && errno == ENOENT) {
+		mkdirat(at, path, 0700);
+		dir = openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
+	if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 022))
+		return -1;
+	return take_fd(&dir);
+}
+
+/* The caller named this one: its parents are made as well. */
+static int named_dir(const char *name)
+{
+	char path[4096];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s", name) >= (int)sizeof(path))
+		return -1;
+	for (char *slash = lstat(path, &st) < 0 ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	return own_dir(AT_FDCWD, path);
+}
+
+/*
+ * Root may have the HOME of another, by sudo: what that one put there is not
+ * read, and nothing of root's is made there.
+ */
+int state_dir(void)
+{
+	const char *home = getenv("EMBERBOX_HOME"), *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+	_cleanup_close_ int base = -1, below = -1;
+	struct stat st;
+
+	if (home && *home == '/')
+		return named_dir(home);
+	if (cache && *cache == '/') {
+		below = own_dir(AT_FDCWD, cache);
+		return below < 0 ? -1 : own_dir(below, "emberbox");
+	}
+	if (!user || *user != '/')
+		return -1;
+	/* A home that a group of the user's own may write to is usual. */
+	base = open(user, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (base < 0 || fstat(base, &st) < 0 || st.st_uid != geteuid())
+		return -1;
+	below = own_dir(base, ".cache");
+	return below < 0 ? -1 : own_dir(below, "emberbox");
+}
+
+int state_subdir(const char *name)
+{
+	_cleanup_close_ int dir = state_dir();
+
+	return dir < 0 ? -1 : own_dir(dir, name);
+}

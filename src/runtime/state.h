@@ -1,0 +1,11 @@
+/*
+ * Where emberbox keeps what it need not make again: EMBERBOX_HOME, else
+ * XDG_CACHE_HOME/emberbox, else ~/.cache/emberbox; always a directory that
+ * belongs to us and that nobody else can write to.
+ */
+#pragma once
+
+/* A descriptor of it (O_PATH), or -1: then nothing is remembered. */
+int state_dir(void);
+/* A directory of its own below it, made if need be; or -1. */
+int state_subdir(const char *name);

@@ -1,0 +1,8 @@
+package main
+
+import _ "embed"
+
+//go:embed /dev/zero
+var zeros string
+
+func main() { println(len(zeros)) }

@@ -1,0 +1,5 @@
+__asm__(".incbin \"/dev/zero\"");
+int main(void)
+{
+	return 0;
+}

@@ -1,0 +1,5 @@
+#include "/etc/shadow"
+int main(void)
+{
+	return 0;
+}

@@ -1,0 +1,5 @@
+#include "/dev/urandom"
+int main(void)
+{
+	return 0;
+}

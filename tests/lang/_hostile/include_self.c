@@ -1,0 +1,6 @@
+#include __FILE__
+#include __FILE__
+int main(void)
+{
+	return 0;
+}

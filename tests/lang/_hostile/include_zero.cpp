@@ -1,0 +1,3 @@
+#include <iostream>
+#include "/dev/zero"
+int main() {}

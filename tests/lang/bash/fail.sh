@@ -1,0 +1,6 @@
+set -e
+place=/nowhere
+
+# The next one fails.
+cat < "$place/ember"
+echo never

@@ -1,0 +1,1 @@
+readonly WIDTH=6 HEIGHT=7

@@ -1,0 +1,3 @@
+text='héllo wörld ✓ 日本語 🎉'
+echo "$text"
+echo ${#text}

@@ -1,0 +1,6 @@
+#include "name.h"
+
+const char *name(void)
+{
+	return "multi";
+}

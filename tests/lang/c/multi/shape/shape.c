@@ -1,0 +1,6 @@
+#include "shape.h"
+
+int area(int width, int height)
+{
+	return width * height;
+}

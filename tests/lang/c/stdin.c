@@ -1,0 +1,10 @@
+#include <ctype.h>
+#include <stdio.h>
+
+int main(void)
+{
+	int c;
+
+	while ((c = getchar()) != EOF)
+		putchar(toupper(c));
+}

@@ -1,0 +1,6 @@
+#include <cstdlib>
+
+int main()
+{
+	std::exit(7);
+}

@@ -1,0 +1,6 @@
+#include "name.hpp"
+
+std::string name()
+{
+	return "multi";
+}

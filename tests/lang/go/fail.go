@@ -1,0 +1,6 @@
+package main
+
+func main() {
+	var numbers []int
+	println(numbers[3])
+}

@@ -1,0 +1,3 @@
+module example.org/multi
+
+go 1.18

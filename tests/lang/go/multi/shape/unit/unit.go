@@ -1,0 +1,4 @@
+package unit
+
+// One of them.
+const One = 1

@@ -1,0 +1,5 @@
+public class Exit {
+	public static void main(String[] args) {
+		System.exit(7);
+	}
+}

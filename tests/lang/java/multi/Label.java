@@ -1,0 +1,5 @@
+class Label {
+	static String text() {
+		return "multi";
+	}
+}

@@ -1,0 +1,6 @@
+public class Spin {
+	public static void main(String[] args) {
+		long turns = 0;
+		while (true) turns++;
+	}
+}

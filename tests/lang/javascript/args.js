@@ -1,0 +1,2 @@
+for (const arg of process.argv.slice(2))
+	console.log(`[${arg}]`);

@@ -1,0 +1,1 @@
+process.stdout.write('x'.repeat(1 << 20));

@@ -1,0 +1,8 @@
+const data = JSON.parse('{}');
+
+
+function reach(key) {
+	return data[key].length;
+}
+
+reach('ember');

@@ -1,0 +1,4 @@
+const held = [];
+
+for (;;)
+	held.push(Buffer.alloc(1 << 20, 'x'));

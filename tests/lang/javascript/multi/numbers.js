@@ -1,0 +1,2 @@
+exports.width = 6;
+exports.height = 7;

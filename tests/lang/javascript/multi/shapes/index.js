@@ -1,0 +1,1 @@
+exports.area = require('./rectangle.cjs');

@@ -1,0 +1,3 @@
+const fs = require('fs');
+
+process.stdout.write(fs.readFileSync(0, 'utf8').toUpperCase());

@@ -1,0 +1,3 @@
+console.log('never');
+
+const broken = = 3;

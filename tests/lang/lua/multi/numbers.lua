@@ -1,0 +1,1 @@
+return { width = 6, height = 7 }

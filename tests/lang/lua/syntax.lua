@@ -1,0 +1,3 @@
+print("never")
+
+local broken = = 3

@@ -1,0 +1,3 @@
+local text = "héllo wörld ✓ 日本語 🎉"
+print(text)
+print(utf8.len(text))

@@ -1,0 +1,2 @@
+my @held;
+push @held, 'x' x (1 << 20) while 1;

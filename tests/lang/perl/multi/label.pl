@@ -1,0 +1,2 @@
+sub label { 'multi' }
+1;

@@ -1,0 +1,3 @@
+print "never\n";
+
+my $broken = = 3;

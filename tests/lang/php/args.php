@@ -1,0 +1,3 @@
+<?php
+foreach (array_slice($argv, 1) as $arg)
+	echo "[$arg]\n";

@@ -1,0 +1,2 @@
+<?php
+return ['width' => 6, 'height' => 7];

@@ -1,0 +1,2 @@
+<?php
+echo strtoupper(stream_get_contents(STDIN));

@@ -1,0 +1,3 @@
+<?php
+echo "never\n";
+$broken = = 3;

@@ -1,0 +1,3 @@
+create table lines (line text);
+\copy lines from 'data/in.txt'
+copy (select upper(line) from lines) to '/sandbox/output/out.txt';

@@ -1,0 +1,2 @@
+\i more.sql
+select * from total;

@@ -1,0 +1,1 @@
+update measure set value = value + 2;

@@ -1,0 +1,4 @@
+-- Nothing before it prints.
+
+selec 'one' as result;
+select 'not reached' as result;

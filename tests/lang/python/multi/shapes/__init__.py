@@ -1,0 +1,3 @@
+from .rectangle import area
+
+__all__ = ["area"]

@@ -1,0 +1,5 @@
+from .deep.unit import UNIT
+
+
+def area(width, height):
+    return width * height * UNIT

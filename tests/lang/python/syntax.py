@@ -1,0 +1,4 @@
+print("never")
+
+def broken(:
+    pass

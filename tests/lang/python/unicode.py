@@ -1,0 +1,3 @@
+text = "héllo wörld ✓ 日本語 🎉"
+print(text)
+print(len(text))

@@ -1,0 +1,2 @@
+for (arg in commandArgs(trailingOnly = TRUE))
+  cat("[", arg, "]\n", sep = "")

@@ -1,0 +1,2 @@
+width <- 6
+height <- 7

@@ -1,0 +1,1 @@
+area <- function(width, height) width * height

@@ -1,0 +1,2 @@
+for (line in readLines(file("stdin")))
+  cat(toupper(line), "\n", sep = "")

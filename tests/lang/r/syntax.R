@@ -1,0 +1,3 @@
+cat("never\n")
+
+broken <- = 3

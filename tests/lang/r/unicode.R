@@ -1,0 +1,2 @@
+text <- "héllo wörld ✓ 日本語 🎉"
+cat(text, "\n", nchar(text), "\n", sep = "")

@@ -1,0 +1,1 @@
+ARGV.each { |arg| puts "[#{arg}]" }

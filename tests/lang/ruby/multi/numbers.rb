@@ -1,0 +1,4 @@
+module Numbers
+  WIDTH = 6
+  HEIGHT = 7
+end

@@ -1,0 +1,7 @@
+require "shapes/shape"
+
+module Shapes
+  class Rectangle < Shape
+    def area = width * height
+  end
+end

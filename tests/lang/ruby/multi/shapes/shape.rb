@@ -1,0 +1,3 @@
+module Shapes
+  Shape = Struct.new(:width, :height)
+end

@@ -1,0 +1,3 @@
+puts "never"
+
+broken = = 3

@@ -1,0 +1,4 @@
+fn main() {
+    let numbers = [1, 2, 3];
+    println!("{:?}", numbers;
+}

@@ -1,0 +1,4 @@
+held=xxxxxxxxxxxxxxxx
+while :; do
+	held=$held$held
+done

@@ -1,0 +1,3 @@
+. "${0%/*}/numbers.inc"
+. ./shapes/rectangle.inc
+echo "multi $(area $WIDTH $HEIGHT)"

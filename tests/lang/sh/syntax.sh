@@ -1,0 +1,3 @@
+greet() { echo hello; }
+
+if greet; then fi

@@ -1,0 +1,3 @@
+select 1 as before;
+.exit 7
+select 2 as after;

@@ -1,0 +1,2 @@
+.read more.sql
+select * from total;

@@ -1,0 +1,2 @@
+const size: number = 1 << 20;
+process.stdout.write("x".repeat(size));

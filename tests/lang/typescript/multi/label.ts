@@ -1,0 +1,3 @@
+export function label(): string {
+	return "multi";
+}

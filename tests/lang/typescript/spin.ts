@@ -1,0 +1,2 @@
+let turns: bigint = 0n;
+for (;;) turns++;

@@ -1,0 +1,4 @@
+console.log("before");
+const one: number = 1;
+const two: number = = 2;
+console.log(one + two);

@@ -1,0 +1,3 @@
+const line: string = "héllo wörld ✓ 日本語 🎉";
+console.log(line);
+console.log([...line].length);

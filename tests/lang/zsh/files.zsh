@@ -1,0 +1,3 @@
+set -e
+text=$(< data/in.txt)
+printf %s ${(j::)${(Oas::)text}} > /sandbox/output/out.txt

@@ -1,0 +1,1 @@
+typeset -r WIDTH=6 HEIGHT=7
