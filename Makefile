@@ -6,7 +6,7 @@
 #   make bench      start-up times against the bare interpreter and bubblewrap
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make fuzz       each fuzz target for TIME seconds
-#   make soak       many runs, then nothing may be left behind
+#   make soak       many runs, then nothing may be left behind; CPython's own tests, in boxes and outside
 #   make lint       clang-format and clang-tidy
 #   make clean
 
@@ -65,9 +65,10 @@ fuzz:
 	@tools/fuzz $(FUZZ) $(TIME)
 
 soak:
-	@tools/setup build run
+	@tools/setup build test
 	@$(MAKE) --no-print-directory all
 	@tests/soak $(if $(RUNS),--runs $(RUNS))
+	@tests/cpython/run --build $(BUILD)
 
 lint:
 	@tools/setup build lint

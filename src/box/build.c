@@ -144,26 +144,33 @@ static int make_prepared(const struct job *job, const struct probe *probe, const
 	return done;
 }
 
+/* The job that prepares, and the key of what it makes. */
+static int prepare_job(const struct spec *spec, struct job *job, struct digest *key, struct error *err)
+{
+	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };
+
+	if (job_make(JOB_PREPARE, spec, &nothing, job, err) < 0)
+		return -1;
+	return job_digest(job, NULL, key, err);
+}
+
 int build_prepare(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
 		  struct build *build, struct error *err)
 {
-	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };
-	const struct runtime *runtime = spec->runtime;
-	struct digest *key = &build->key;
+	const char *name = spec->runtime->name;
+	struct digest key;
 	struct job job;
 	int done;
 
-	if (!runtime->prepare.step.argv)
+	if (!spec->runtime->prepare.step.argv || build->prepared.dir >= 0)
 		return 0;
-	done = job_make(JOB_PREPARE, spec, &nothing, &job, err);
+	done = prepare_job(spec, &job, &key, err);
 	if (done == 0)
-		done = fault_fail("prepare", err) < 0 ? -1 : job_digest(&job, NULL, key, err);
-	if (done == 0)
-		done = prepared_open(runtime->name, key, &build->prepared, err);
+		done = fault_fail("prepare", err) < 0 ? -1 : prepared_open(name, &key, &build->prepared, err);
 	if (done == 0 && build->prepared.dir < 0) {
-		done = prepared_begin(runtime->name, key, job.limits.timeout + 10, &build->prepared, err);
+		done = prepared_begin(name, &key, job.limits.timeout + 10, &build->prepared, err);
 		if (done == 0)
-			done = make_prepared(&job, probe, io, key, &build->prepared, err);
+			done = make_prepared(&job, probe, io, &key, &build->prepared, err);
 	}
 	job_free(&job);
 	return done < 0 ? -1 : 0;
@@ -229,30 +236,54 @@ static int compile(const struct job *job, const struct probe *probe, const struc
 	return 1;
 }
 
+/* The key of the artifact: what the compiler sees, and what it is prepared with, whether that is there or not. */
+static int artifact_key(const struct spec *spec, struct job *job, struct digest *key, struct error *err)
+{
+	struct digest prepared;
+	struct job prepare;
+	int done;
+
+	if (load_sources(job, err) < 0)
+		return -1;
+	if (!spec->runtime->prepare.step.argv)
+		return job_digest(job, NULL, key, err);
+	done = prepare_job(spec, &prepare, &prepared, err);
+	job_free(&prepare);
+	return done < 0 ? -1 : job_digest(job, &prepared, key, err);
+}
+
+static int build_miss(struct job *job, const struct probe *probe, const struct supervise_io *io,
+		      const struct digest *key, struct build *build, struct result *result, struct error *err)
+{
+	if (build_prepare(job->spec, probe, io, build, err) < 0)
+		return -1;
+	if (build->prepared.dir >= 0 && job_show_prepared(job, build->prepared.path, build->prepared.dir, err) < 0)
+		return -1;
+	return compile(job, probe, io, key, build, result, err);
+}
+
 int build_compile(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
 		  struct build *build, struct result *result, struct error *err)
 {
-	const struct job_given given = build_given(build);
+	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };
 	uint64_t began = clock_usec(), size;
+	/* A project is a directory that may change under the compiler: what is made of it is not kept. */
+	bool kept = !spec->project;
 	struct digest key;
 	struct job job;
 	int done;
 
 	if (!spec->runtime->compile.step.argv)
 		return 0;
-	done = job_make(JOB_COMPILE, spec, &given, &job, err);
-	if (done == 0 && !spec->project) {
-		done = load_sources(&job, err);
-		if (done == 0)
-			done = job_digest(&job, build->prepared.dir >= 0 ? &build->key : NULL, &key, err);
-		if (done == 0)
-			build->artifact = cache_get(&key, &size);
-	}
+	done = job_make(JOB_COMPILE, spec, &nothing, &job, err);
+	if (done == 0 && kept)
+		done = artifact_key(spec, &job, &key, err);
+	if (done == 0 && kept)
+		build->artifact = cache_get(&key, &size);
 	result->built = true;
 	result->build_cached = build->artifact >= 0;
-	/* A project is a directory that may change under the compiler: what is made of it is not kept. */
 	if (done == 0 && build->artifact < 0)
-		done = compile(&job, probe, io, spec->project ? NULL : &key, build, result, err);
+		done = build_miss(&job, probe, io, kept ? &key : NULL, build, result, err);
 	result->build_usec = clock_usec() - began;
 	job_free(&job);
 	return done;

@@ -11,8 +11,7 @@
 #include "runtime/prepared.h"
 
 struct build {
-	struct prepared prepared; /* dir -1: the language has none */
-	struct digest key;        /* of that */
+	struct prepared prepared; /* dir -1: it is not needed, or not there yet */
 	int artifact;             /* the program, -1: the language is not compiled */
 };
 
@@ -21,7 +20,7 @@ struct build {
 		.prepared = { .dir = -1, .lock = -1 }, .artifact = -1                                                  \
 	}
 
-/* 0: it is there. -1: we failed, or what was asked cannot be meant. */
+/* 0: it is there, or the language has none. -1: we failed, or what was asked cannot be meant. */
 int build_prepare(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
 		  struct build *build, struct error *err);
 /* 0: the artifact is there. 1: it does not compile, and the result says so. -1: we failed. */

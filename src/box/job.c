@@ -49,6 +49,11 @@ static bool uses_drivers(const struct job *job, const char *const *words)
 	return expand_uses(words, "{drivers}") || expand_uses(job->runtime->environment, "{drivers}");
 }
 
+bool job_run_needs_prepared(const struct runtime *runtime)
+{
+	return expand_uses(runtime->run, "{prepared}") || expand_uses(runtime->environment, "{prepared}");
+}
+
 /* The code, the files given, the drivers if a step uses them, and the artifact. */
 static int job_files(struct job *job, const struct job_given *given, const char *const *words, struct error *err)
 {
@@ -133,15 +138,17 @@ static int job_binds(struct job *job, struct error *err)
 	return done;
 }
 
+int job_show_prepared(struct job *job, const char *path, int dir, struct error *err)
+{
+	return add_tree(job, path, dir, BOX_PREPARED + 1, job->runtime->prepare.writable, err);
+}
+
 static int job_trees(struct job *job, const struct job_given *given, struct error *err)
 {
-	const struct runtime *runtime = job->runtime;
-
 	if (job->kind != JOB_PREPARE && job->spec->project &&
 	    add_tree(job, job->spec->project, -1, "sandbox/code", true, err) < 0)
 		return -1;
-	if (job->kind != JOB_PREPARE && given->prepared &&
-	    add_tree(job, given->prepared, given->prepared_dir, BOX_PREPARED + 1, runtime->prepare.writable, err) < 0)
+	if (given->prepared && job_show_prepared(job, given->prepared, given->prepared_dir, err) < 0)
 		return -1;
 	return job->profile ? 0 : job_binds(job, err);
 }

@@ -67,5 +67,10 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	     struct error *err);
 void job_free(struct job *job);
 
+/* Shows the prepared tree to a job that was made without it. */
+int job_show_prepared(struct job *job, const char *path, int dir, struct error *err);
+/* Whether programs of the language look at it, or only their compiler. */
+bool job_run_needs_prepared(const struct runtime *runtime);
+
 /* Which of the files given the compiler sees: by the patterns of the definition, or because it is the entry. */
 bool job_is_source(const struct spec *spec, const struct spec_file *file);

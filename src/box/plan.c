@@ -213,8 +213,9 @@ static void plan_etc(struct builder *b)
 	static const char *const binds[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime" };
 
 	plan_text(b, "etc/passwd",
-		  "sandbox:x:1000:1000:sandbox:/sandbox/temp:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n");
-	plan_text(b, "etc/group", "sandbox:x:1000:\nnogroup:x:65534:\n");
+		  "root:x:0:0:root:/:/bin/false\nsandbox:x:1000:1000:sandbox:/sandbox/temp:/bin/sh\n"
+		  "nobody:x:65534:65534:nobody:/:/bin/false\n");
+	plan_text(b, "etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n");
 	plan_text(b, "etc/hosts", "127.0.0.1 localhost emberbox\n::1 localhost\n");
 	plan_text(b, "etc/hostname", "emberbox\n");
 	plan_text(b, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");

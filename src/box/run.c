@@ -52,9 +52,13 @@ static int collect(const int handles[], struct result *result, void *userdata, s
 static int run_program(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
 		       const struct build *build, struct result *result, struct error *err)
 {
-	const struct job_given given = build_given(build);
+	struct job_given given = build_given(build);
 	struct job job;
-	int done = job_make(JOB_RUN, spec, &given, &job, err);
+	int done;
+
+	if (!job_run_needs_prepared(spec->runtime))
+		given.prepared = NULL;
+	done = job_make(JOB_RUN, spec, &given, &job, err);
 
 	if (done == 0)
 		done = cycle_run(&job, probe, io, result, collect, (void *)spec, err);
@@ -73,9 +77,9 @@ static int run_jobs(const struct spec *spec, const struct supervise_io *io, stru
 	if (done == 0)
 		done = probe_host(&probe, err);
 	if (done == 0)
-		done = build_prepare(spec, &probe, io, &build, err);
-	if (done == 0)
 		done = build_compile(spec, &probe, io, &build, result, err);
+	if (done == 0 && job_run_needs_prepared(spec->runtime))
+		done = build_prepare(spec, &probe, io, &build, err);
 	if (done == 0)
 		done = run_program(spec, &probe, io, &build, result, err);
 	build_free(&build);
@@ -123,8 +127,9 @@ static int explain_job(enum job_kind kind, const struct spec *spec, const struct
 		       struct error *err)
 {
 	static const char *const headings[] = { "prepare:\n", "compile:\n", "run:\n" };
+	bool shown = kind == JOB_COMPILE || (kind == JOB_RUN && job_run_needs_prepared(spec->runtime));
 	const struct job_given given = {
-		.prepared = spec->runtime->prepare.step.argv ? "the prepared tree" : NULL,
+		.prepared = shown && spec->runtime->prepare.step.argv ? "the prepared tree" : NULL,
 		.prepared_dir = -1,
 		.artifact = spec->runtime->compile.step.argv ? 0 : -1,
 	};

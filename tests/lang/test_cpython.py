@@ -38,7 +38,7 @@ def found(module):
     global results
     if results is None:
         results = {}
-        results = TOOL.compare(kit.built(), MODULES, EXPECTED)
+        results, _ = TOOL.compare(kit.built(), MODULES, EXPECTED)
     kit.contains(results, module, "the comparison did not come to its end")
     return results[module]
 
