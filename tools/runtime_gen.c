@@ -264,7 +264,7 @@ static int read_dir(char *path, struct arena *arena, struct runtime *out)
 		fprintf(stderr, "runtime_gen: cannot open %s: %s\n", path, strerror(errno));
 		return -1;
 	}
-	if (folder_read(dir, slash ? slash + 1 : path, where, arena, out, &err) < 0) {
+	if (folder_read(dir, slash ? slash + 1 : path, where, false, arena, out, &err) < 0) {
 		fprintf(stderr, "runtime_gen: %s\n", err.text);
 		return -1;
 	}

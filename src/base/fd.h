@@ -13,7 +13,7 @@ int fd_write(int fd, const void *data, size_t size);
 /* Reads until `size` bytes or the end. The count, or -1 with errno. Safe after clone. */
 ssize_t fd_read(int fd, void *data, size_t size);
 
-/* Copies up to `limit` bytes from one to the other, in the kernel where it can. 0, or -1 with errno (EFBIG when there
+/* Copies up to `limit` bytes from one to the other. 0, or -1 with errno (EFBIG when there
  * was more). Safe after clone. */
 int fd_copy(int from, int to, uint64_t limit);
 

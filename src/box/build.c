@@ -49,6 +49,7 @@ static int job_digest(const struct job *job, const struct digest *prepared, stru
 	digester_add_text(d, "emberbox " EMBERBOX_VERSION);
 	digester_add_text(d, job->kind == JOB_PREPARE ? "prepare" : "compile");
 	digester_add_text(d, runtime->name);
+	digester_add_text(d, runtime->compile.artifact);
 	for (size_t i = 0; i < runtime->tool_count; i++)
 		if (runtime_tool_path(&runtime->tools[i], path, sizeof(path)))
 			digester_add_file(d, path);
@@ -136,7 +137,9 @@ static int make_prepared(const struct job *job, const struct probe *probe, const
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	done = cycle_run(job, probe, &quiet, result, keep_prepared, &keeping, err);
-	if (done == 0 && result->verdict.status != STATUS_OK) {
+	if (done == 0 && result->verdict.cancelled)
+		done = error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", job->runtime->display);
+	else if (done == 0 && result->verdict.status != STATUS_OK) {
 		result_explain(result);
 		done = error_set(err, ERROR_FAILED, 0, "cannot prepare %s: %s", job->runtime->display, result->message);
 	}
@@ -168,7 +171,7 @@ int build_prepare(const struct spec *spec, const struct probe *probe, const stru
 	if (done == 0)
 		done = fault_fail("prepare", err) < 0 ? -1 : prepared_open(name, &key, &build->prepared, err);
 	if (done == 0 && build->prepared.dir < 0) {
-		done = prepared_begin(name, &key, job.limits.timeout + 10, &build->prepared, err);
+		done = prepared_begin(name, &key, job.limits.timeout + 10, io->cancel_fd, &build->prepared, err);
 		if (done == 0)
 			done = make_prepared(&job, probe, io, &key, &build->prepared, err);
 	}

@@ -127,17 +127,17 @@ static int make_root(void)
 /* A detached tree with its flags set, attached once the root is there: the stage may hide where it came from. */
 static int take_tree(const struct inside *in, const struct op *op, struct progress *progress)
 {
-	int given = in->trees[op->inodes];
+	int given = in->trees[op->inodes], plain = in->plain[op->inodes];
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
-	int tree = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
 	/* Where the supervisor took it we may not reach it ourselves: its home is closed to the box's uid. */
-	if (tree < 0 && given < 0)
-		return -1;
-	if (tree >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
-		return -1;
-	progress->trees[op->inodes] = given >= 0 ? given : tree;
-	progress->plain[op->inodes] = given >= 0 ? tree : -1;
+	if (plain < 0) {
+		plain = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (plain < 0 || mount_setattr(plain, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
+			return -1;
+	}
+	progress->trees[op->inodes] = given >= 0 ? given : plain;
+	progress->plain[op->inodes] = given >= 0 ? plain : -1;
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static int attach(const struct op *op, const struct progress *progress)
 	return mount_attach(tree, op->path);
 }
 
-/* One digit is enough for JOB_TREES_MAX: it counts on into the letters. */
+/* A letter tells the trees of a job apart. */
 static int overlay(const struct op *op, const struct progress *progress)
 {
 	char lower[] = "../tree-0", upper[] = WORK "/upper-0", work[] = WORK "/overlay-0";

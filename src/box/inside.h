@@ -52,6 +52,7 @@ struct inside {
 	int lock_fd;              /* keeps the uid taken while this process lives; -1: none */
 	const int *file_fds;      /* by index in the job, -1: no host file */
 	int trees[JOB_TREES_MAX]; /* by index in the job: with translated owners, detached; -1: take it here */
+	int plain[JOB_TREES_MAX]; /* the same as they are, where the box's uid could not reach them; -1: take it here */
 	int fault_kind;           /* fault injection: this kind of operation… */
 	int fault_index;          /* …the n-th of it fails with EIO; kind -1: none */
 };

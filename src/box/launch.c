@@ -41,8 +41,10 @@ static void staging_free(struct staging *staging)
 	free(staging->file_fds);
 	for (size_t i = 0; i < ARRAY_SIZE(staging->child_ends); i++)
 		close_fd(&staging->child_ends[i]);
-	for (size_t i = 0; i < JOB_TREES_MAX; i++)
+	for (size_t i = 0; i < JOB_TREES_MAX; i++) {
 		close_fd(&staging->inside.trees[i]);
+		close_fd(&staging->inside.plain[i]);
+	}
 }
 
 /* Out of the way of 0, 1 and 2, which the program's own will be, also when the caller has some of those closed. */
@@ -127,7 +129,8 @@ static int open_files(const struct job *job, struct staging *staging, struct err
  * and private files stay private. Not for what a definition binds: that is the
  * host's, and what is closed to others there stays closed.
  */
-static int open_tree_of(const struct job_tree *tree, const struct box *box, int *out, struct error *err)
+static int open_tree_of(const struct job_tree *tree, const struct box *box, int *translated, int *plain,
+			struct error *err)
 {
 	_cleanup_close_ int dir = -1;
 	_cleanup_close_ int userns = -1;
@@ -141,7 +144,10 @@ static int open_tree_of(const struct job_tree *tree, const struct box *box, int 
 	userns = userns_translate(st.st_uid, st.st_gid, box->ids.uid, box->ids.gid, err);
 	if (userns < 0)
 		return -1;
-	*out = mount_translated(dir, userns);
+	*translated = mount_translated(dir, userns);
+	/* What we keep ourselves lies where the box's uid may not even look. */
+	if (tree->dir >= 0)
+		*plain = mount_translated(dir, -1);
 	return 0;
 }
 
@@ -158,7 +164,7 @@ static int open_trees(const struct job *job, const struct box *box, struct stagi
 				return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"",
 						 job->trees[i].host);
 		}
-		if (open_tree_of(&job->trees[i], box, &staging->inside.trees[i], err) < 0)
+		if (open_tree_of(&job->trees[i], box, &staging->inside.trees[i], &staging->inside.plain[i], err) < 0)
 			return -1;
 	}
 	return 0;
@@ -279,7 +285,7 @@ int launch_box(const struct job *job, const struct plan *plan, const struct prob
 	int result;
 
 	for (size_t i = 0; i < JOB_TREES_MAX; i++)
-		staging.inside.trees[i] = -1;
+		staging.inside.trees[i] = staging.inside.plain[i] = -1;
 
 	*box = (struct box){
 		.plan = plan,

@@ -99,7 +99,11 @@ int run_spec(const struct spec *spec, const struct supervise_io *io, struct resu
 			result_free(result);
 			return -1;
 		}
-		result_fail(result, err);
+		/* Before the program had a box: there is no verdict, but the caller's wish is one. */
+		if (err->errnum == ECANCELED)
+			result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
+		else
+			result_fail(result, err);
 	}
 	result->finish_usec = clock_usec();
 	result_explain(result);

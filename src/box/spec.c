@@ -454,6 +454,8 @@ int spec_check(const struct spec *spec, struct error *err)
 
 	if (!spec->runtime)
 		return error_usage(err, "language: it is not set; name one, such as python");
+	if (spec->runtime->broken)
+		return runtime_missing(spec->runtime, err);
 	if (check_entry(spec, err) < 0 || check_profile(spec, err) < 0)
 		return -1;
 	if (!runtime_program(spec->runtime))

@@ -32,7 +32,7 @@ static int prepare_one(const char *language, int named)
 int cmd_prepare(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
-	int code = 0, named = 0, option;
+	int code = 0, failed, named = 0, option;
 	const char *language;
 
 	while ((option = option_next(&reader)) != OPTION_END) {
@@ -46,10 +46,13 @@ int cmd_prepare(int argc, char **argv)
 		if (option != OPTION_WORD)
 			return cmd_usage("prepare", "%s", reader.message);
 		named = 1;
-		if (code == 0)
-			code = prepare_one(reader.value, 1);
+		failed = prepare_one(reader.value, 1);
+		code = code ? code : failed;
 	}
-	for (size_t i = 0; !named && code == 0 && (language = eb_language_at(i)); i++)
-		code = prepare_one(language, 0);
+	/* One that fails is said, and keeps no other from being made. */
+	for (size_t i = 0; !named && (language = eb_language_at(i)); i++) {
+		failed = prepare_one(language, 0);
+		code = code ? code : failed;
+	}
 	return code;
 }

@@ -190,8 +190,9 @@ int mount_seal(const char *path)
 int mount_translated(int dir_fd, int userns_fd)
 {
 	struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_IDMAP | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-		.userns_fd = (uint64_t)userns_fd,
+		.attr_set = (userns_fd < 0 ? 0 : MOUNT_ATTR_IDMAP) | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			    MOUNT_ATTR_NODEV,
+		.userns_fd = userns_fd < 0 ? 0 : (uint64_t)userns_fd,
 	};
 	/* Not recursive: what is mounted below may not take a map, and does not belong to the project anyway. */
 	_cleanup_close_ int tree = open_tree(dir_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);

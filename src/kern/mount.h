@@ -45,6 +45,6 @@ int mount_seal(const char *path);
 /* Moves a tree that open_tree() made detached to `to`. */
 int mount_attach(int tree, const char *to);
 
-/* In the parent: the tree at `dir_fd`, detached, read-only, its owners translated by the namespace `userns_fd`. An fd
- * or -1 with errno. */
+/* In the parent: the tree at `dir_fd`, detached, read-only, its owners translated by the namespace `userns_fd`, or as
+ * they are when that is -1. An fd or -1 with errno. */
 int mount_translated(int dir_fd, int userns_fd);

@@ -22,7 +22,8 @@ enum {
 };
 
 enum {
-	LIST_MAX = 256 /* names in a list */
+	LIST_MAX = 256, /* names in a list */
+	CALLS_MAX = 32, /* additions to the filter */
 };
 
 #define SMALL  "abcdefghijklmnopqrstuvwxyz"
@@ -538,6 +539,8 @@ static int read_calls(struct reader *r, const struct yaml_node *node, const stru
 
 	if (yaml_expect(&r->doc, node, YAML_LIST, "a list of system calls", r->err) < 0)
 		return -1;
+	if (node->count > CALLS_MAX)
+		return yaml_fault(&r->doc, node, r->err, "expected at most %d system calls", CALLS_MAX);
 	calls = arena_alloc(r->arena, node->count * sizeof(*calls));
 	if (!calls)
 		return out_of_memory(r);

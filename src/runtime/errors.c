@@ -148,6 +148,22 @@ static struct pattern pattern_make(const char *text, const char *file)
 	return pattern;
 }
 
+bool errors_group(const char *pattern, const char *group, const char *text, char *out, size_t size)
+{
+	_cleanup_pattern_ struct pattern compiled = { 0 };
+	pcre2_match_data *data = pcre2_match_data_create(GROUPS_MAX, NULL);
+	size_t offset, room = size;
+	int error;
+	bool found;
+
+	compiled.code = compile(pattern, &error, &offset);
+	found = compiled.code && data &&
+		pcre2_match(compiled.code, (PCRE2_SPTR)text, strlen(text), 0, 0, data, NULL) > 0 &&
+		pcre2_substring_copy_byname(data, (PCRE2_SPTR)group, (PCRE2_UCHAR *)out, &room) == 0;
+	pcre2_match_data_free(data);
+	return found;
+}
+
 bool errors_pattern_check(const char *pattern, char *why, size_t size)
 {
 	/* As long as {file}, so that the place in it is that in the pattern. */

@@ -52,5 +52,9 @@ void errors_find(const struct runtime *runtime, const struct errors_input *input
  * that is neither blank nor `noise`; empty when there is none. {file} is nothing in these. */
 void errors_cause(const struct runtime *runtime, const char *text, size_t size, char *line, size_t line_size);
 
+/* What the named group of the pattern matched in the text, which is no program's but a tool's; false: it did not match,
+ * or does not fit. */
+bool errors_group(const char *pattern, const char *group, const char *text, char *out, size_t size);
+
 /* Whether the pattern can be used; if not, why, and where in it. {file} is allowed. For definition.c. */
 bool errors_pattern_check(const char *pattern, char *why, size_t size);

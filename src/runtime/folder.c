@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFINITION "runtime.yaml"
 
@@ -27,8 +28,8 @@ static void put_path(char *out, size_t size, const char *where, const char *name
 }
 
 /* The content of a plain file into the arena, at most `most` bytes. 1: it is a directory. */
-static int file_read(int dir, const char *name, const char *where, size_t most, struct arena *arena, void **data,
-		     size_t *size, struct error *err)
+static int file_read(int dir, const char *name, const char *where, bool own, size_t most, struct arena *arena,
+		     void **data, size_t *size, struct error *err)
 {
 	/* Without O_NONBLOCK a pipe would wait for a writer. */
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -43,6 +44,8 @@ static int file_read(int dir, const char *name, const char *where, size_t most, 
 		return 1;
 	if (!S_ISREG(st.st_mode))
 		return error_usage(err, "%s: expected a plain file", path);
+	if (own && ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 022)))
+		return error_usage(err, "%s belongs to somebody else, or others can write to it", path);
 	if ((uint64_t)st.st_size > most)
 		return error_usage(err, "%s: expected at most %zu KiB", path, most >> 10);
 	*data = arena_alloc(arena, (size_t)st.st_size + 1);
@@ -71,7 +74,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-static int drivers_read(DIR *dir, const char *where, struct arena *arena, struct runtime *out, struct error *err)
+static int drivers_read(DIR *dir, const char *where, bool own, struct arena *arena, struct runtime *out,
+			struct error *err)
 {
 	struct runtime_driver *drivers = arena_alloc(arena, FOLDER_FILES_MAX * sizeof(*drivers));
 	struct dirent *entry;
@@ -86,7 +90,8 @@ static int drivers_read(DIR *dir, const char *where, struct arena *arena, struct
 
 		if (!is_driver(entry->d_name))
 			continue;
-		kind = file_read(dirfd(dir), entry->d_name, where, FOLDER_FILE_MAX, arena, &data, &driver.size, err);
+		kind = file_read(dirfd(dir), entry->d_name, where, own, FOLDER_FILE_MAX, arena, &data, &driver.size,
+				 err);
 		if (kind < 0)
 			return -1;
 		if (kind > 0)
@@ -133,7 +138,7 @@ static int drivers_check(const struct runtime *runtime, const char *where, struc
 	return 0;
 }
 
-int folder_read(int dir_fd, const char *name, const char *where, struct arena *arena, struct runtime *out,
+int folder_read(int dir_fd, const char *name, const char *where, bool own, struct arena *arena, struct runtime *out,
 		struct error *err)
 {
 	_cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -145,11 +150,11 @@ int folder_read(int dir_fd, const char *name, const char *where, struct arena *a
 	if (!dir)
 		return error_errno(err, "cannot open the folder of %s", where);
 	take_fd(&fd);
-	kind = file_read(dirfd(dir), DEFINITION, where, YAML_SIZE_MAX, arena, &text, &size, err);
+	kind = file_read(dirfd(dir), DEFINITION, where, own, YAML_SIZE_MAX, arena, &text, &size, err);
 	if (kind > 0)
 		return error_usage(err, "%s: expected a plain file, not a directory", where);
 	if (kind < 0 || definition_read(name, where, text, size, arena, out, err) < 0 ||
-	    drivers_read(dir, where, arena, out, err) < 0)
+	    drivers_read(dir, where, own, arena, out, err) < 0)
 		return -1;
 	return drivers_check(out, where, err);
 }

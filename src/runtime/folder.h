@@ -15,6 +15,8 @@ enum {
  * that end in ~; directories are left out. A link counts as what it leads to, so that languages can share a driver; a
  * device is refused, and so is a {drivers}/FILE in a command line that is not there. ERROR_USAGE when the folder is
  * wrong, ERROR_FAILED when it cannot be read.
+ * With `own` it is a user's, whose version command runs outside of a box: a file that somebody else could have written
+ * is refused.
  */
-int folder_read(int dir_fd, const char *name, const char *where, struct arena *arena, struct runtime *out,
+int folder_read(int dir_fd, const char *name, const char *where, bool own, struct arena *arena, struct runtime *out,
 		struct error *err);

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,7 +155,8 @@ static int try_begin(int dir, const struct place *place, struct prepared *out, s
 	return got == 0 ? 2 : got;
 }
 
-int prepared_begin(const char *name, const struct digest *key, double seconds, struct prepared *out, struct error *err)
+int prepared_begin(const char *name, const struct digest *key, double seconds, int cancel_fd, struct prepared *out,
+		   struct error *err)
 {
 	uint64_t until = clock_usec() + (uint64_t)(seconds * 1e6);
 	_cleanup_close_ int dir = -1;
@@ -165,14 +167,15 @@ int prepared_begin(const char *name, const struct digest *key, double seconds, s
 	if (dir < 0)
 		return -1;
 	for (;;) {
-		const struct timespec pause = { .tv_nsec = POLL_MS * 1000000L };
+		struct pollfd cancel = { .fd = cancel_fd, .events = POLLIN };
 		int got = try_begin(dir, &place, out, err);
 
 		if (got != 2)
 			return got;
 		if (clock_usec() >= until)
 			return error_set(err, ERROR_FAILED, ETIMEDOUT, "another emberbox is still preparing %s", name);
-		nanosleep(&pause, NULL);
+		if (poll(&cancel, 1, POLL_MS) > 0)
+			return error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", name);
 	}
 }
 

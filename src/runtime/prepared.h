@@ -32,9 +32,11 @@ struct prepared {
 
 /* *out->dir is -1 when it is not there; then the caller makes it (prepared_begin). -1: error. */
 int prepared_open(const char *name, const struct digest *key, struct prepared *out, struct error *err);
-/* Waits until nobody else is making it, at most `seconds`; returns 1 if it is there now (as prepared_open), 0 if it is
- * ours to make: then out->lock is held exclusively. */
-int prepared_begin(const char *name, const struct digest *key, double seconds, struct prepared *out, struct error *err);
+/* Waits until nobody else is making it, at most `seconds`, or until cancel_fd (-1: none) is readable; returns 1 if it
+ * is there now (as prepared_open), 0 if it is ours to make: then out->lock is held exclusively. -1 with ECANCELED when
+ * the caller does not want it any more. */
+int prepared_begin(const char *name, const struct digest *key, double seconds, int cancel_fd, struct prepared *out,
+		   struct error *err);
 /* Copies the tree below `from` and makes it the prepared one: plain files and directories with their permissions, less
  * the right of others to write, and links that stay inside; anything else is left out. Who reads it has another uid
  * than who made it, so what the owner may read or execute everybody may. Then *out is as after prepared_open; after an

@@ -1,9 +1,10 @@
 #include "runtime/runtime.h"
 
-#include "base/fd.h"
+#include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "runtime/builtin.h"
+#include "runtime/errors.h"
 #include "runtime/expand.h"
 #include "runtime/folder.h"
 #include "runtime/state.h"
@@ -90,7 +91,7 @@ static void catalogue_read(int dir, const char *name)
 		return;
 	if (folder < 0)
 		error_usage(&err, "runtimes/%s belongs to somebody else, or others can write to it", name);
-	if (folder < 0 || folder_read(folder, own_name, where, &catalogue.arena, runtime, &err) < 0) {
+	if (folder < 0 || folder_read(folder, own_name, where, true, &catalogue.arena, runtime, &err) < 0) {
 		static const char *const none[] = { NULL };
 
 		*runtime = (struct runtime){
@@ -99,6 +100,7 @@ static void catalogue_read(int dir, const char *name)
 			.aliases = none,
 			.extensions = none,
 			.interpreters = none,
+			.file = "",
 			.install = "",
 			.broken = arena_string(&catalogue.arena, err.text),
 		};
@@ -108,7 +110,7 @@ static void catalogue_read(int dir, const char *name)
 
 static void catalogue_read_own(void)
 {
-	_cleanup_close_ int home = state_dir();
+	_cleanup_close_ int home = state_dir(false);
 	_cleanup_close_ int dir = home < 0 ? -1 : trusted_open(home, "runtimes");
 	int copy = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
@@ -282,19 +284,39 @@ const char *runtime_program(const struct runtime *runtime)
 	return first;
 }
 
-/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. */
-static ssize_t ask(char *const argv[], char *text, size_t size)
+/* What is read until the end, or until `until_usec`. */
+static size_t read_answer(int from, char *text, size_t size, uint64_t until_usec)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		struct pollfd ready = { .fd = from, .events = POLLIN };
+		uint64_t now = clock_usec();
+		int n = now >= until_usec ? 0 : poll(&ready, 1, (int)((until_usec - now) / 1000) + 1);
+		ssize_t got;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		got = n > 0 ? read(from, text + used, size - used) : 0;
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
+	return used;
+}
+
+/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered. */
+static size_t ask(char *const argv[], char *text, size_t size)
 {
 	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", NULL };
 	posix_spawn_file_actions_t actions;
 	_cleanup_close_ int from = -1, to = -1;
 	int pipe_fds[2];
 	size_t used = 0;
-	ssize_t n = 0;
 	pid_t pid;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return -1;
+		return 0;
 	from = pipe_fds[0];
 	to = pipe_fds[1];
 	posix_spawn_file_actions_init(&actions);
@@ -303,20 +325,14 @@ static ssize_t ask(char *const argv[], char *text, size_t size)
 	posix_spawn_file_actions_adddup2(&actions, to, 2);
 	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, envp) == 0) {
 		close_fd(&to);
-		do {
-			struct pollfd ready = { .fd = from, .events = POLLIN };
-
-			n = poll(&ready, 1, VERSION_MSEC) == 1 ? read(from, text + used, size - used) : -1;
-			used += n > 0 ? (size_t)n : 0;
-		} while (n > 0 && used < size);
+		used = read_answer(from, text, size, clock_usec() + VERSION_MSEC * 1000);
 		close_fd(&from);
-		if (n < 0)
-			kill(pid, SIGKILL);
+		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	posix_spawn_file_actions_destroy(&actions);
-	return (ssize_t)used;
+	return used;
 }
 
 bool runtime_version(const struct runtime *runtime, char *out, size_t size)
@@ -324,16 +340,14 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 	_cleanup_arena_ struct arena arena = { 0 };
 	struct expand_values none = { 0 };
 	const char **argv;
-	char text[512];
 	const char *digits;
-	ssize_t n;
+	char text[512];
 
 	if (!runtime_program(runtime) || !(argv = expand_words(&arena, runtime, runtime->version, &none)))
 		return false;
-	n = ask((char *const *)argv, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
+	text[ask((char *const *)argv, text, sizeof(text) - 1)] = '\0';
+	if (runtime->version_pattern)
+		return errors_group(runtime->version_pattern, "version", text, out, size);
 	digits = strpbrk(text, "0123456789");
 	if (!digits)
 		return false;

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 /* A directory that belongs to us and that nobody else can write to, made if need be; or -1. */
-static int own_dir(int at, const char *path)
+static int own_dir(int at, const char *path, bool make)
 {
 	_cleanup_close_ int dir = -1;
 	struct stat st;
 
 	dir = openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0 && errno == ENOENT) {
+	if (dir < 0 && errno == ENOENT && make) {
 		mkdirat(at, path, 0700);
 		dir = openat(at, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	}
@@ -27,36 +27,37 @@ static int own_dir(int at, const char *path)
 }
 
 /* The caller named this one: its parents are made as well. */
-static int named_dir(const char *name)
+static int named_dir(const char *name, bool make)
 {
 	char path[4096];
 	struct stat st;
 
 	if (snprintf(path, sizeof(path), "%s", name) >= (int)sizeof(path))
 		return -1;
-	for (char *slash = lstat(path, &st) < 0 ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = make && lstat(path, &st) < 0 ? strchr(path + 1, '/') : NULL; slash;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		mkdir(path, 0755);
 		*slash = '/';
 	}
-	return own_dir(AT_FDCWD, path);
+	return own_dir(AT_FDCWD, path, make);
 }
 
 /*
  * Root may have the HOME of another, by sudo: what that one put there is not
  * read, and nothing of root's is made there.
  */
-int state_dir(void)
+int state_dir(bool make)
 {
 	const char *home = getenv("EMBERBOX_HOME"), *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
 	_cleanup_close_ int base = -1, below = -1;
 	struct stat st;
 
 	if (home && *home == '/')
-		return named_dir(home);
+		return named_dir(home, make);
 	if (cache && *cache == '/') {
-		below = own_dir(AT_FDCWD, cache);
-		return below < 0 ? -1 : own_dir(below, "emberbox");
+		below = own_dir(AT_FDCWD, cache, make);
+		return below < 0 ? -1 : own_dir(below, "emberbox", make);
 	}
 	if (!user || *user != '/')
 		return -1;
@@ -64,13 +65,13 @@ int state_dir(void)
 	base = open(user, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0 || fstat(base, &st) < 0 || st.st_uid != geteuid())
 		return -1;
-	below = own_dir(base, ".cache");
-	return below < 0 ? -1 : own_dir(below, "emberbox");
+	below = own_dir(base, ".cache", make);
+	return below < 0 ? -1 : own_dir(below, "emberbox", make);
 }
 
 int state_subdir(const char *name)
 {
-	_cleanup_close_ int dir = state_dir();
+	_cleanup_close_ int dir = state_dir(true);
 
-	return dir < 0 ? -1 : own_dir(dir, name);
+	return dir < 0 ? -1 : own_dir(dir, name, true);
 }

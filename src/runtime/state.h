@@ -5,7 +5,9 @@
  */
 #pragma once
 
-/* A descriptor of it (O_PATH), or -1: then nothing is remembered. */
-int state_dir(void);
+#include <stdbool.h>
+
+/* A descriptor of it (O_PATH), or -1: then nothing is remembered. Without `make` it has to be there. */
+int state_dir(bool make);
 /* A directory of its own below it, made if need be; or -1. */
 int state_subdir(const char *name);

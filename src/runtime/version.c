@@ -38,7 +38,7 @@ bool runtime_version_cached(const struct runtime *runtime, char *out, size_t siz
 	snprintf(key, sizeof(key), "%s %lld %lld.%09ld ", program, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
 		 st.st_mtim.tv_nsec);
 	snprintf(name, sizeof(name), "version-%s", runtime->name);
-	dir = state_dir();
+	dir = state_dir(true);
 	n = dir < 0 ? -1 : fd_slurp(dir, name, text, sizeof(text));
 	if (n > 0 && runtime_version_recall(text, key, out, size))
 		return true;

@@ -6,7 +6,10 @@
 
 import glob
 import os
+import re
+import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
@@ -264,6 +267,10 @@ def mistakes_in_a_definition_are_named():
     kit.equal(r.code, 127)
     kit.matches(r.errtext, r"^emberbox: shout cannot be used: runtimes/shout/runtime\.yaml:\d+:\d+: .*artefact.*did you mean .artifact")
     kit.matches(kit.emberbox("languages", env=env).text, r"(?m)^shout +- +broken: .*artefact")
+    # Whatever else is asked.
+    given = kit.write(f"{kit.tmp()}/given", "x")
+    kit.equal(run(env, "-l", "shout", "-c", "x", "--file", given, "--profile", "restricted", "--json").code, 127)
+    kit.equal(run(env, "-l", "shout", "-c", "x", "--explain").code, 127)
     # The other languages are none the worse.
     kit.equal(run(env, "-l", "bash", "-c", "echo well").text, "well\n")
 
@@ -277,9 +284,57 @@ def what_others_can_write_is_not_used():
     kit.equal((r.code, r.errtext), (127, "emberbox: shout cannot be used: runtimes/shout belongs to somebody else, or others can write to it\n"))
     os.chmod(f"{folder}/shout", 0o755)
     kit.equal(run(env, "-l", "shout", "-c", "x").code, 0)
+    for name in ("runtime.yaml", "compile"):
+        os.chmod(f"{folder}/shout/{name}", 0o666)
+        r = run(env, "-l", "shout", "-c", "x")
+        kit.equal((r.code, r.errtext), (127, f"emberbox: shout cannot be used: runtimes/shout/{name} belongs to somebody else, or others can write to it\n"))
+        os.chmod(f"{folder}/shout/{name}", 0o644)
     os.chmod(folder, 0o777)
     kit.equal(run(env, "-l", "shout", "-c", "x").code, 127)
     kit.contains(kit.emberbox("languages", env=env).text, "\nyour runtimes folder is not used: it belongs to somebody else, or others can write to it\n")
+
+
+@kit.test
+def a_version_that_never_comes():
+    """A tool that closes its output and stays, or says too much: it has had its say."""
+    for script in ("exec >&- 2>&-; sleep 1000", "head -c 5000 /dev/zero | tr '\\0' x; sleep 1000"):
+        env = shout(YAML.replace("echo shout 4.2", script))
+        kit.equal(kit.emberbox("languages", env=env, timeout=20).code, 0)
+
+
+@kit.test
+def a_version_by_its_pattern():
+    env = shout(YAML.replace("echo shout 4.2", "echo build 77 of shout v5.1").replace("install: make", "version_pattern: 'v(?<version>[0-9.]+)'\ninstall: make"))
+    kit.matches(kit.emberbox("languages", env=env).text, r"(?m)^shout +5\.1 ")
+
+
+@kit.test
+def reading_makes_nothing():
+    home = kit.tmp() + "/not/there"
+    kit.equal(run({"EMBERBOX_HOME": home}, "-l", "bash", "-c", "echo x").text, "x\n")
+    kit.equal(os.path.exists(home), False)
+
+
+@kit.test
+def a_cancelled_preparation_is_no_failure():
+    """Also while somebody else is at it: then nobody waits for him."""
+    env = shout(prepare="echo begun >/dev/tty 2>/dev/null; sleep 60\n")
+    first = kit.start([kit.built(), "run", "-l", "shout", "-c", "x"], env=env)
+    lock = lambda: [p for p in glob.glob(env["EMBERBOX_HOME"] + "/prepared/shout-*.lock")]
+    deadline = time.monotonic() + 10
+    while not lock() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    kit.true(lock(), "the preparation has not begun")
+    second = kit.start([kit.built(), "run", "-l", "shout", "-c", "x", "--json"], env=env)
+    time.sleep(0.3)
+    for process in (second, first):
+        os.kill(process.pid, signal.SIGINT)
+        r = kit.finish(process, timeout=10)
+        if process is second:
+            kit.equal((r.code, r.json["status"], r.json["error_message"]), (137, "killed", "Execution was cancelled"))
+        else:
+            kit.equal(r.code, 130)
+    kit.equal([p for p in glob.glob(env["EMBERBOX_HOME"] + "/prepared/*") if not p.endswith(".lock")], [])
 
 
 @kit.test
@@ -418,9 +473,13 @@ def and_nothing_else_to_execute():
     r = restricted("cp /usr/bin/cat mine; for l in /lib64/ld-linux*; do $l ./mine main.sh; echo $?; $l /usr/bin/cat /etc/hostname; done")
     kit.equal(r.text, "127\nemberbox\n")
     # Everything that is there and can be executed is in the profile, or is what starts it.
-    r = restricted("find / -xdev -type f -perm -u+x 2>/dev/null; find /usr -type f -perm -u+x 2>/dev/null; true")
-    strange = [line for line in r.text.split() if line.startswith("/usr") and "/bin/" not in line and ".so" not in line]
-    kit.equal(strange, [])
+    with open(os.path.join(kit.REPO, "runtimes/bash/runtime.yaml"), encoding="utf-8") as file:
+        listed = re.search(r"commands:\s*\[(.*?)\]\n", file.read(), re.S).group(1)
+    allowed = {word.strip(' "\n') for word in listed.replace("\n", " ").split(",")} | {"bash"}
+    r = restricted("for d in /bin /usr/bin /usr/local/bin /sbin /usr/sbin; do [ ! -d $d ] || find $d/ -maxdepth 1 -type f; done; find / -xdev -type f -perm -u+x 2>/dev/null")
+    names = {os.path.basename(line) for line in r.text.split()}
+    kit.true({"cat", "bash", "sort"} <= names, f"what should be there is not: {names}")
+    kit.equal(sorted(name for name in names - allowed if ".so" not in name), [])
     r = restricted("echo x > /usr/bin/cat; echo x > /etc/passwd; echo end")
     kit.equal(r.text, "end\n")
     kit.contains(r.errtext, "/usr/bin/cat: Read-only file system")

@@ -57,7 +57,7 @@ static struct place place_new(void)
 
 static int read_place(const struct place *place, struct arena *arena, struct runtime *out, struct error *err)
 {
-	return folder_read(place->dir, "demo", "runtimes/demo/runtime.yaml", arena, out, err);
+	return folder_read(place->dir, "demo", "runtimes/demo/runtime.yaml", true, arena, out, err);
 }
 
 static void check_fault(const struct place *place, enum error_kind kind, const char *want)
@@ -196,7 +196,7 @@ static void built_in(void)
 		if (dir < 0 || entry->d_name[0] == '.')
 			continue;
 		count++;
-		if (folder_read(dir, entry->d_name, entry->d_name, &arena, &fresh, &err) < 0)
+		if (folder_read(dir, entry->d_name, entry->d_name, true, &arena, &fresh, &err) < 0)
 			check_fail("%s", err.text);
 		else if (!builtin(entry->d_name))
 			check_fail("%s is not built in", entry->d_name);

@@ -33,7 +33,7 @@ static int begin(const char *name, unsigned number, double seconds, struct prepa
 {
 	struct digest key = key_of(number);
 
-	return prepared_begin(name, &key, seconds, out, &err);
+	return prepared_begin(name, &key, seconds, -1, out, &err);
 }
 
 static int keep(const char *name, unsigned number, struct prepared *out)

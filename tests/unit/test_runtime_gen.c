@@ -17,7 +17,7 @@ static void read_folder(const char *name, struct arena *arena, struct runtime *o
 
 	snprintf(path, sizeof(path), "tests/unit/languages/%s", name);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0 || folder_read(dir, name, path, arena, out, &err) < 0)
+	if (dir < 0 || folder_read(dir, name, path, false, arena, out, &err) < 0)
 		check_fail("cannot read %s from the top of the repository: %s", path, err.text);
 }
 
