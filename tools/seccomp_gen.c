@@ -64,7 +64,8 @@
 
 enum profile {
 	BOX,
-	ACCOUNTED
+	ACCOUNTED,
+	RESTRICTED
 };
 enum kind {
 	KIND_RULE,
@@ -107,8 +108,8 @@ static const struct rule rules[] = {
 #include "kern/seccomp_rules.def"
 };
 
-static const char *const profile_names[] = { [BOX] = "box", [ACCOUNTED] = "accounted" };
-static const char *const profile_defaults[] = { [BOX] = "ENOSYS", [ACCOUNTED] = "allow" };
+static const char *const profile_names[] = { [BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted" };
+static const char *const profile_defaults[] = { [BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow" };
 
 #define DIE(...)                                                                                                       \
 	do {                                                                                                           \
@@ -512,16 +513,28 @@ static void profile_print(enum profile profile, const struct program *program, F
 	fputs("};\n", out);
 }
 
-/* Every call of this machine that libseccomp knows, for the additions of definitions. */
+static bool is_native(const char *name)
+{
+	int number = seccomp_syscall_resolve_name_arch(SCMP_ARCH_NATIVE, name);
+
+	return number >= 0 && number < CALL_NUMBERS_MAX;
+}
+
+/* Every call that libseccomp knows, for the additions of definitions; those of other machines only have -1. */
 static void names_print(FILE *out)
 {
-	fputs("static const struct {\n\tint number;\n\tconst char *name;\n} seccomp_calls[] = {\n", out);
-	for (int number = 0; number < CALL_NUMBERS_MAX; number++) {
-		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+	static const uint32_t others[] = { SCMP_ARCH_X86_64, SCMP_ARCH_AARCH64, SCMP_ARCH_RISCV64, SCMP_ARCH_X86 };
 
-		if (name)
-			fprintf(out, "\t{ %d, \"%s\" },\n", number, name);
-		free(name);
+	fputs("static const struct {\n\tint number;\n\tconst char *name;\n} seccomp_calls[] = {\n", out);
+	for (size_t i = 0; i <= COUNT(others); i++) {
+		for (int number = 0; number < CALL_NUMBERS_MAX; number++) {
+			char *name =
+				seccomp_syscall_resolve_num_arch(i == 0 ? SCMP_ARCH_NATIVE : others[i - 1], number);
+
+			if (name && (i == 0 || !is_native(name)))
+				fprintf(out, "\t{ %d, \"%s\" },\n", i == 0 ? number : -1, name);
+			free(name);
+		}
 	}
 	fputs("};\n", out);
 }
@@ -539,7 +552,7 @@ int main(int argc, char **argv)
 	if (!out)
 		DIE("%s: %s", argv[1], strerror(errno));
 	fputs("/* Made by tools/seccomp_gen.c from src/kern/seccomp_rules.def. */\n", out);
-	for (enum profile profile = BOX; profile <= ACCOUNTED; profile++) {
+	for (enum profile profile = BOX; profile <= RESTRICTED; profile++) {
 		profile_make(profile, &program);
 		profile_check(profile, &program, seccomp_arch_native());
 		profile_print(profile, &program, out);

@@ -17,14 +17,13 @@ else
 	planned=
 fi
 
-
 # Words for the preprocessor: headers of the program are found by their name wherever they are.
 includes='-iquote . -idirafter .'
 headers() {
 	[ ! -d include ] || includes="$includes -I include"
-	# Names with spaces are not looked for: they would be several words.
+	# Names with spaces are not looked for: they would be several words. Nor are those that stand for others.
 	for directory in $(find . -mindepth 2 -type f \( -name '*.h' -o -name '*.h[px+h]*' -o -name '*.in[cl]' -o -name '*.[it]pp' \
-		-o -name '*.def' \) ! -path '* *' -printf '%h\n' | sort -u); do
+		-o -name '*.def' \) ! -path '*[][:space:]*?[]*' -printf '%h\n' | sort -u); do
 		includes="$includes -iquote $directory"
 	done
 }
@@ -52,11 +51,15 @@ ready() {
 # One file into an object.
 object() {
 	header=
+	# What begins so would be an option, or a file of options.
+	case $1 in
+	[-@]*) set -- "./$1" "$2" ;;
+	esac
 	ready "$1"
 	case $language$1 in
 	c++*.c)
-		# C within a C++ program.
-		"$compiler" -x c -O1 -g1 $includes -c "./$1" -o "$2"
+		# C within a C++ program: of the flags the one for the standard is not for it.
+		"$compiler" -x c ${flags#-std=* } $includes -c "$1" -o "$2"
 		return
 		;;
 	esac
@@ -73,8 +76,9 @@ object() {
 
 # Whether a file beside the entry is no part of the program: one of its own, or text that another file includes.
 apart() {
-	grep -Eq '^[[:space:]]*((int|void|auto)[[:space:]]+)?main[[:space:]]*\(' "./$1" && return
-	grep -Eqr "^[[:space:]]*#[[:space:]]*include[[:space:]]*[\"<]([^\">]*/)?${1##*/}[\">]" .
+	name=${1##*/}
+	grep -Eq '^[[:space:]]*((int|void|auto)[[:space:]]+)?main[[:space:]]*\(' "./$1" ||
+		grep -Fq -e "\"$name\"" -e "/$name\"" -e "<$name>" -e "/$name>" /tmp/included
 }
 
 link() {
@@ -98,38 +102,46 @@ if [ -n "$alone" ]; then
 fi
 
 headers
-if [ "$language" = c ]; then
-	set -- -name '*.c'
-else
-	set -- -name '*.cpp' -o -name '*.cc' -o -name '*.cxx' -o -name '*.c++' -o -name '*.C' -o -name '*.c'
-fi
-find . -type f \( "$@" \) | sort >/tmp/found
-number=0 failed=
-object "$entry" /tmp/0.o 2>/tmp/0.text &
-jobs=$!
-set -- /tmp/0.o
-while read -r file; do
-	file=${file#./}
-	if [ "$file" = "$entry" ] || apart "$file"; then
-		continue
-	fi
-	number=$((number + 1))
-	object "$file" /tmp/$number.o 2>/tmp/$number.text &
+grep -Ehr '^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]' . >/tmp/included
+number=0 failed= objects= jobs=
+
+# Two at a time: there are no more cores.
+start() {
+	object "$1" /tmp/$number.o 2>/tmp/$number.text &
 	jobs="$jobs $!"
-	set -- "$@" /tmp/$number.o
-	# Two at a time: there are no more cores.
-	if [ $((number % 2)) = 1 ]; then
-		for job in $jobs; do
-			wait $job || failed=1
-		done
-		jobs=
-	fi
-done </tmp/found
-for job in $jobs; do
-	wait $job || failed=1
-done
-for object; do
+	objects="$objects /tmp/$number.o"
+	number=$((number + 1))
+	[ $((number % 2)) = 1 ] || finish
+}
+
+finish() {
+	for job in $jobs; do
+		wait $job || failed=1
+	done
+	jobs=
+}
+
+# By the shell's own patterns, which are not troubled by any name. What begins with a dot is meant to be left out.
+all_in() {
+	for file in "$1"*; do
+		if [ -d "$file" ] && [ ! -L "$file" ]; then
+			all_in "$file/"
+			continue
+		fi
+		case $language$file in
+		"$language$entry") continue ;;
+		c*.c | c++*.cc | c++*.cpp | c++*.cxx | c++*.c++ | c++*.C) ;;
+		*) continue ;;
+		esac
+		[ ! -f "./$file" ] || apart "$file" || start "$file"
+	done
+}
+
+start "$entry"
+all_in ''
+finish
+for object in $objects; do
 	cat "${object%.o}.text" >&2
 done
 [ -z "$failed" ] || exit 1
-link "$@"
+link $objects

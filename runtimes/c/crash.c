@@ -6,9 +6,12 @@
  * is called, a child process, a copy of the program as it was, finds the callers
  * and asks addr2line for their lines. Then the signal does what it would have
  * done: status and signal stay the program's own.
+ *
+ * The heap and the stack may be what is broken. So nothing here allocates, which
+ * backtrace() does, and a fault while the callers are looked for ends only that.
  */
 #define _GNU_SOURCE
-#include <execinfo.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 enum {
 	FRAMES = 48, /* looked at */
@@ -27,6 +31,12 @@ extern const char __executable_start[], __etext[];
 
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 static char stack[64 << 10];
+static pid_t program; /* the first process, not one that it started */
+
+/* Of the child process: what has been found, and where to go on when looking fails. */
+static uintptr_t frames[FRAMES];
+static volatile int frame_count;
+static sigjmp_buf given_up;
 
 static uintptr_t program_counter(const ucontext_t *context)
 {
@@ -47,6 +57,20 @@ static uintptr_t stack_pointer(const ucontext_t *context)
 	return context->uc_mcontext.gregs[REG_RSP];
 #elif defined(__aarch64__)
 	return context->uc_mcontext.sp;
+#else
+	return (void)context, 0;
+#endif
+}
+
+/* Where the function goes on that made the last call, if no instruction was executed since. */
+static uintptr_t return_address(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+	return *(uintptr_t *)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	return context->uc_mcontext.regs[30];
+#elif defined(__riscv)
+	return context->uc_mcontext.__gregs[REG_RA];
 #else
 	return (void)context, 0;
 #endif
@@ -77,29 +101,46 @@ static const char *describe(const siginfo_t *info, const ucontext_t *context)
 	}
 }
 
-/* The program's own frames as addresses in its file. Those of a caller are one less than where it goes on. */
-static int own_frames(const ucontext_t *context, uintptr_t *own)
+static void give_up(int number)
 {
-	void *frames[FRAMES];
-	int count = backtrace(frames, FRAMES), found = 0, first = 0;
-	uintptr_t start = (uintptr_t)__executable_start, end = (uintptr_t)__etext, pc = program_counter(context);
+	siglongjmp(given_up, number);
+}
 
-	/* No function at all was called: the caller is what can be told. */
-	if (pc < 4096 && stack_pointer(context))
-		pc = *(uintptr_t *)stack_pointer(context) - 1;
+static _Unwind_Reason_Code found_frame(struct _Unwind_Context *context, void *unused)
+{
+	int before;
+	uintptr_t pc = _Unwind_GetIPInfo(context, &before);
+
+	(void)unused;
+	if (!pc || frame_count == FRAMES)
+		return _URC_END_OF_STACK;
+	/* A caller goes on after the call, which may be another line's. */
+	frames[frame_count] = before ? pc : pc - 1;
+	frame_count++;
+	return _URC_NO_REASON;
+}
+
+/* The program's own frames as addresses in its file. */
+static int own_frames(const siginfo_t *info, const ucontext_t *context, uintptr_t *own)
+{
+	uintptr_t start = (uintptr_t)__executable_start, end = (uintptr_t)__etext;
+	volatile uintptr_t pc = program_counter(context);
+	int found = 0, first = 0;
+
+	if (!sigsetjmp(given_up, 1))
+		_Unwind_Backtrace(found_frame, NULL);
+	/* It went where there is no code: the caller is what can be told, if that was a call. */
+	if (info->si_code > 0 && (uintptr_t)info->si_addr == pc && !sigsetjmp(given_up, 1))
+		pc = return_address(context) - 1;
 	/* The handler's frames come before the one that the signal interrupted. */
-	for (int i = 0; i < count; i++)
-		if ((uintptr_t)frames[i] == pc || (uintptr_t)frames[i] - 1 == pc)
+	for (int i = 0; i < frame_count; i++)
+		if (frames[i] == pc)
 			first = i;
 	if (!first && pc >= start && pc < end)
 		own[found++] = pc;
-	for (int i = first; i < count && found < SHOWN; i++) {
-		uintptr_t at = (uintptr_t)frames[i];
-
-		if (at < start || at >= end)
-			continue;
-		own[found++] = at == pc ? at : at - 1;
-	}
+	for (int i = first; i < frame_count && found < SHOWN; i++)
+		if (frames[i] >= start && frames[i] < end)
+			own[found++] = frames[i];
 	/* A program that is not moved when it is loaded starts where its file says. */
 	if (start >= 0x10000000)
 		for (int i = 0; i < found; i++)
@@ -110,12 +151,15 @@ static int own_frames(const ucontext_t *context, uintptr_t *own)
 static void say(const char *what, const char *function, char *place, int depth)
 {
 	static const char code[] = "/sandbox/code/";
-	char line[1024];
+	char line[1024], *more = strstr(place, " (discriminator ");
 	int size;
 
 	if (!strncmp(place, code, strlen(code)))
 		place += strlen(code);
-	place[strcspn(place, " ")] = 0; /* (discriminator 1) */
+	if (!strncmp(place, "./", 2))
+		place += 2;
+	if (more)
+		*more = 0;
 	size = depth ? snprintf(line, sizeof(line), "  called by %.300s (%.500s)\n", function, place)
 		     : snprintf(line, sizeof(line), "%s at %.500s in %.300s\n", what, place, function);
 	(void)!write(STDERR_FILENO, line, size);
@@ -172,22 +216,35 @@ static int ask(const uintptr_t *addresses, int count, char *text, size_t size)
 	return 0;
 }
 
+/* Of all that may be broken in this copy of the program the worst is a lock that is never given back. */
+static void on_failure(void (*handler)(int), unsigned seconds)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK | SA_NODEFER };
+	sigset_t all;
+
+	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
+		sigaction(fatal[i], &action, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+	alarm(seconds);
+}
+
 static void report(const siginfo_t *info, const ucontext_t *context)
 {
 	static char text[8192];
 	const char *what = describe(info, context);
-	uintptr_t own[SHOWN + 1];
-	sigset_t none;
+	uintptr_t own[SHOWN];
 	int count;
 
-	/* Whatever is broken in this copy: it ends soon. */
-	signal(SIGALRM, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm(2);
-	count = own_frames(context, own);
+	on_failure(give_up, 1);
+	count = own_frames(info, context, own);
+	on_failure(SIG_DFL, 2);
 	if (!count || ask(own, count, text, sizeof(text)) < 0 || !tell(what, text))
 		dprintf(STDERR_FILENO, "%s\n", what);
+	/* The line that was begun. A process that was started has its parent's, which is the parent's to write. */
+	if (getppid() == program)
+		fflush(stdout);
 	_exit(0);
 }
 
@@ -206,13 +263,21 @@ static void handle(int number, siginfo_t *info, void *context)
 		raise(number);
 }
 
-/* Before the constructors of the program. */
+/*
+ * Before the constructors of the program.
+ *
+ * What is written to a pipe is kept back until there are some kilobytes, or the end: a program that is killed would
+ * have said nothing. So lines go out as they do on a terminal, and before standard input is read whatever there is.
+ */
 __attribute__((constructor(101))) static void install(void)
 {
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
 	struct sigaction action = { .sa_sigaction = handle,
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
 
+	program = getpid();
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	setvbuf(stdin, NULL, _IOLBF, 0);
 	sigaltstack(&alternate, NULL);
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
 		sigaction(fatal[i], &action, NULL);

@@ -40,12 +40,24 @@ for standard in $standards; do
 done
 # Line tables of version 4 are read by every addr2line; columns are not shown.
 works -gdwarf-4 -gno-column-info && flags="$flags -gdwarf-4 -gno-column-info"
+# A program that writes past the end of an array is to be told so.
+works -fstack-protector-strong && flags="$flags -fstack-protector-strong"
+[ "$language" = c ] || flags="$flags -D_GLIBCXX_ASSERTIONS"
 echo "$flags" >"$out/flags"
 
-# No -g: it is not to be told of itself.
-"$compiler" -x c -O1 -c "$here/crash.c" -o "$out/crash.o" || rm -f "$out/crash.o"
-object=
-[ ! -f "$out/crash.o" ] || object=$out/crash.o
+# No -g: it is not to be told of itself. With it goes what looks for callers, of the compiler's own library, which C
+# programs are not linked with; no name of all that is the program's to see, or to replace.
+object=$out/crash.o
+if ! {
+	"$compiler" -x c -O1 -c "$here/crash.c" -o one.o &&
+		"$compiler" -r -nostdlib one.o -lgcc_eh -o all.o &&
+		objcopy --keep-global-symbol=none all.o "$object" &&
+		echo 'int main(){return 7;}' | "$compiler" -x c - -x none "$object" -o test &&
+		{ ./test || [ $? = 7 ]; }
+} 2>/dev/null; then
+	rm -f "$object"
+	object=
+fi
 
 if [ "$language" = c++ ]; then
 	echo '#include <iostream>' >"$out/iostream"

@@ -6,6 +6,10 @@
 # There is no cargo: of a Cargo.toml only the name and the edition count, and src/lib.rs is the program's own library.
 rustc=$1 cc=$2 prepared=$3 entry=$4
 read -r flags <"$prepared/flags"
+# What begins so would be an option, or a file of options.
+case $entry in
+[-@]*) entry=./$entry ;;
+esac
 
 edition=2021
 name=
@@ -37,8 +41,8 @@ build() {
 }
 
 library=$directory/lib.rs
-if [ -n "$name" ] && [ -f "$library" ] && [ "$library" != "./$entry" ]; then
-	build "$@" --crate-type rlib --crate-name "$name" "${library#./}" -o "/tmp/lib$name.rlib"
+if [ -n "$name" ] && [ -f "$library" ] && ! [ "$library" -ef "$entry" ]; then
+	build "$@" --crate-type rlib --crate-name "$name" "$library" -o "/tmp/lib$name.rlib"
 	set -- "$@" --extern "$name=/tmp/lib$name.rlib"
 fi
 build "$@" --crate-name main --crate-type bin "$entry" -o /sandbox/output/main

@@ -105,8 +105,12 @@ static int open_files(const struct job *job, struct staging *staging, struct err
 		struct stat st;
 
 		*fd = -1;
-		if (job->files[i].fd >= 0 && (*fd = fcntl(job->files[i].fd, F_DUPFD_CLOEXEC, 3)) < 0)
+		if (job->files[i].fd >= 0 &&
+		    ((*fd = fcntl(job->files[i].fd, F_DUPFD_CLOEXEC, 3)) < 0 || fstat(*fd, &st) < 0))
 			return error_errno(err, "cannot open the files");
+		if (job->files[i].fd >= 0 && (uint64_t)st.st_size > job->limits.disk)
+			return error_usage(err,
+					   "disk: the compiled program is larger than the box's disk; raise --disk");
 		if (!host)
 			continue;
 		*fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

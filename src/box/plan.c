@@ -330,7 +330,7 @@ static void plan_show_trees(struct builder *b)
 		const struct job_tree *tree = &b->job->trees[i];
 		/* In a place of another name an overlay, also to be read only: a bind mount would show the program the
 		 * host's path. */
-		bool same_place = strcmp(tree->host + 1, tree->path) == 0;
+		bool same_place = !tree->writable && strcmp(tree->host + 1, tree->path) == 0;
 
 		add(b, (struct op){ .kind = same_place ? OP_ATTACH : OP_OVERLAY,
 				    .path = tree->path,
@@ -392,11 +392,14 @@ static void plan_filter(struct builder *b, enum seccomp_profile profile)
 
 static int check_calls(const struct runtime *runtime, struct error *err)
 {
-	for (size_t i = 0; i < runtime->call_count; i++)
-		if (seccomp_call_number(runtime->calls[i].name) < 0 && errno == EPERM)
-			return error_set(err, ERROR_FAILED, 0,
-					 "%s: its definition asks for the system call %s, which no box may have",
-					 runtime->name, runtime->calls[i].name);
+	for (size_t i = 0; i < runtime->call_count; i++) {
+		const char *name = runtime->calls[i].name;
+
+		if (seccomp_call_number(name) >= 0 || errno == ENOSYS)
+			continue;
+		return error_set(err, ERROR_FAILED, 0, "%s: its definition asks for the system call %s, which %s",
+				 runtime->name, name, errno == EPERM ? "no box may have" : "does not exist");
+	}
 	return 0;
 }
 
@@ -410,6 +413,8 @@ static void plan_confine(struct builder *b, bool seccomp)
 	/* The stricter one first: the box's own filter lets nobody add another. */
 	if (seccomp && b->plan->accounted)
 		plan_filter(b, SECCOMP_ACCOUNTED);
+	if (seccomp && b->job->profile)
+		add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_RESTRICTED });
 	if (seccomp)
 		plan_filter(b, SECCOMP_BOX);
 	add(b, (struct op){ .kind = OP_PROVE, .path = "ids" });
@@ -453,9 +458,13 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 	if (!seccomp)
 		return;
 	add_layer(b, "seccomp: filter, allowlist");
-	for (size_t i = 0; i < b->job->runtime->call_count; i++)
-		add_layer(b, arena_printf(&plan->arena, "seccomp: also %s: %s", b->job->runtime->calls[i].name,
-					  b->job->runtime->calls[i].reason));
+	for (size_t i = 0; i < b->job->runtime->call_count; i++) {
+		const struct runtime_call *call = &b->job->runtime->calls[i];
+
+		if (seccomp_denies(SECCOMP_BOX, call->name) ||
+		    (plan->accounted && seccomp_denies(SECCOMP_ACCOUNTED, call->name)))
+			add_layer(b, arena_printf(&plan->arena, "seccomp: also %s: %s", call->name, call->reason));
+	}
 }
 
 static int plan_build(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)

@@ -104,7 +104,9 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		explain_rules(plan, out);
 		break;
 	case OP_SECCOMP:
-		buf_text(out, op->size == SECCOMP_ACCOUNTED ? " accounted" : " box");
+		buf_text(out, op->size == SECCOMP_ACCOUNTED    ? " accounted"
+			      : op->size == SECCOMP_RESTRICTED ? " restricted"
+							       : " box");
 		for (size_t i = 0; i < op->inodes; i++)
 			buf_printf(out, "%s %s", i == 0 ? ", and" : "", seccomp_call_name(((const int *)op->data)[i]));
 		break;

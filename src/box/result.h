@@ -23,6 +23,7 @@ struct result {
 	struct file_list files;        /* under /sandbox/output */
 	char *rich;                    /* lines of JSON that the program left as rich results; or NULL */
 	size_t rich_size;              /* of them */
+	bool rich_cut;                 /* there were more than are taken */
 	bool built;                    /* the language is compiled… */
 	bool build_cached;             /* …and this program was before */
 	uint64_t build_usec;           /* how long that took */

@@ -1,5 +1,6 @@
 #include "box/result.h"
 
+#include "base/json_check.h"
 #include "base/own.h"
 #include "runtime/version.h"
 
@@ -85,43 +86,47 @@ static json_t *limits_json(const struct limits *limits)
 			 (json_int_t)limits->max_output);
 }
 
+enum {
+	RICH_LINES_MAX = 1000, /* rich results that are shown */
+	RICH_DEPTH_MAX = 64    /* levels in one: readers of deep JSON have small stacks */
+};
+
 /*
  * Rich results: one line each, an object of media types; anything else is left
- * out, for it is the program that wrote them. They are put into the text as
- * they stand: a number printed again would not be the same number.
+ * out, for it is the program that wrote them. They are looked at and put into
+ * the text as they stand: a number printed again would not be the same number,
+ * and a tree of them would be memory that no limit of the program's bounds.
  */
-static void put_rich(const struct result *result, struct buf *out)
+static bool put_rich(const struct result *result, struct buf *out)
 {
 	const char *at = result->rich, *end = at + result->rich_size;
-	const char *comma = "";
+	size_t count = 0;
 
-	while (at && at < end) {
+	while (at && at < end && count < RICH_LINES_MAX) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
 		size_t size = (size_t)((line_end ? line_end : end) - at);
-		json_t *item = json_loadb(at, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
 
-		if (json_is_object(item) && json_object_size(item) > 0) {
-			buf_text(out, comma);
+		if (json_is_object_text(at, size, RICH_DEPTH_MAX)) {
+			buf_text(out, count++ > 0 ? "," : "");
 			buf_add(out, at, size);
-			comma = ",";
 		}
-		json_decref(item);
 		at += size + 1;
 	}
+	return at && at < end;
 }
 
 /* The object with the rich results in the place of an empty list. Quotes in strings are escaped, so the key is there
  * once. */
-static char *with_rich(const struct result *result, char *whole)
+static char *with_rich(const struct buf *rich, char *whole)
 {
 	static const char empty[] = "\"outputs\":[]";
-	const char *place = whole && result->rich ? strstr(whole, empty) : NULL;
+	const char *place = whole && rich->size > 0 ? strstr(whole, empty) : NULL;
 	struct buf out = { 0 };
 
 	if (!place)
 		return whole;
 	buf_add(&out, whole, (size_t)(place - whole) + sizeof(empty) - 2);
-	put_rich(result, &out);
+	buf_add(&out, rich->data, rich->size);
 	buf_text(&out, place + sizeof(empty) - 2);
 	free(whole);
 	return buf_take(&out);
@@ -173,11 +178,13 @@ static json_t *meta_json(const struct result *result, bool truncated)
 const char *result_json(struct result *result)
 {
 	const struct verdict *v = &result->verdict;
-	bool cut = false;
+	_cleanup_buf_ struct buf rich = { 0 };
+	bool cut = result->rich_cut;
 	json_t *root, *out, *err;
 
 	if (result->json)
 		return result->json;
+	cut |= put_rich(result, &rich);
 	out = stream(&result->outputs[0], result->limits.max_output, &cut);
 	err = stream(&result->outputs[1], result->limits.max_output, &cut);
 	root = json_pack(
@@ -193,7 +200,7 @@ const char *result_json(struct result *result)
 		result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
 		error_json(result), "outputs", "files", files_json(&result->files), "meta", meta_json(result, cut));
 	if (root)
-		result->json = with_rich(result, json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)));
+		result->json = with_rich(&rich, json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)));
 	json_decref(root);
 	return result->json;
 }

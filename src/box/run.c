@@ -9,11 +9,13 @@
 #include "box/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
-	RICH_MAX = 8 << 20 /* bytes of rich results that are taken */
+	RICH_MAX = 4 << 20 /* bytes of rich results that are taken */
 };
 
 /* What the program left in {outputs}: a plain file, as far as RICH_MAX goes; what it says is checked when it is shown.
@@ -27,7 +29,8 @@ static int collect_rich(int dir, struct result *result, struct error *err)
 	/* The program may have removed it, or put something else there: then it has none. */
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return 0;
-	result->rich_size = st.st_size > RICH_MAX ? RICH_MAX : (size_t)st.st_size;
+	result->rich_cut = st.st_size > RICH_MAX;
+	result->rich_size = result->rich_cut ? RICH_MAX : (size_t)st.st_size;
 	result->rich = malloc(result->rich_size + 1);
 	n = result->rich ? fd_read(fd, result->rich, result->rich_size) : -1;
 	if (n < 0)
@@ -66,12 +69,36 @@ static int run_program(const struct spec *spec, const struct probe *probe, const
 	return done;
 }
 
+/* An entry that is not there would be the interpreter's complaint, as if the program had failed. */
+static int check_entry(const struct spec *spec, struct error *err)
+{
+	_cleanup_close_ int dir = -1;
+	struct stat st;
+
+	if (!spec->project || spec->code)
+		return 0;
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (strncmp(spec->files[i].box, &(BOX_CODE "/")[1], strlen(BOX_CODE)) == 0 &&
+		    strcmp(spec->files[i].box + strlen(BOX_CODE), spec_entry(spec)) == 0)
+			return 0;
+	dir = open(spec->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"", spec->project);
+	if (fstatat(dir, spec_entry(spec), &st, 0) < 0)
+		return error_set(err, ERROR_USAGE, errno, "entry: \"%.64s\" is not in the project", spec_entry(spec));
+	if (!S_ISREG(st.st_mode))
+		return error_usage(err, "entry: \"%.64s\" of the project is not a plain file", spec_entry(spec));
+	return 0;
+}
+
 static int run_jobs(const struct spec *spec, const struct supervise_io *io, struct result *result, struct error *err)
 {
 	struct build build = BUILD_INIT;
 	struct probe probe;
 	int done = spec_check(spec, err);
 
+	if (done == 0)
+		done = check_entry(spec, err);
 	if (done == 0 && spec->output)
 		done = files_check_target(spec->output, err);
 	if (done == 0)

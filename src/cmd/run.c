@@ -432,7 +432,8 @@ static int read_code(struct run *run)
 		/* The program is one of the files, or in the project. */
 		return run->language ? 0 : detect_language(run);
 	} else if (!run->file) {
-		return usage(run, "nothing to run: give a FILE, - for standard input, or -c CODE");
+		return usage(run, "nothing to run: give a FILE, - for standard input, -c CODE, or --entry PATH%s",
+			     run->project ? " of the project" : " and the --file that it is");
 	} else if (strcmp(run->file, "-") == 0) {
 		if (run->stdin_from && strcmp(run->stdin_from, "-") == 0)
 			return usage(run, "standard input cannot be both the code and the program's input");

@@ -102,6 +102,10 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 		program.len = ARRAY_SIZE(seccomp_filter_accounted);
 		program.filter = (struct sock_filter *)seccomp_filter_accounted;
 		break;
+	case SECCOMP_RESTRICTED:
+		program.len = ARRAY_SIZE(seccomp_filter_restricted);
+		program.filter = (struct sock_filter *)seccomp_filter_restricted;
+		break;
 	default:
 		errno = EINVAL;
 		return -1;
@@ -115,6 +119,14 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 /* What a definition cannot ask for: ways out of a box, or levers on the host. */
 static const char *const never[] = {
 	"acct",
+	"capset",
+	"fanotify_mark",
+	"lsm_set_self_attr",
+	"memfd_secret",
+	"migrate_pages",
+	"modify_ldt",
+	"open_tree_attr",
+	"process_mrelease",
 	"add_key",
 	"adjtimex",
 	"bpf",
@@ -199,9 +211,11 @@ int seccomp_call_number(const char *name)
 		}
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(seccomp_calls); i++)
-		if (strcmp(seccomp_calls[i].name, name) == 0)
+		if (strcmp(seccomp_calls[i].name, name) == 0) {
+			errno = ENOSYS;
 			return seccomp_calls[i].number;
-	errno = ENOSYS;
+		}
+	errno = EINVAL;
 	return -1;
 }
 

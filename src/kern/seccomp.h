@@ -12,9 +12,10 @@
 #include <stddef.h>
 
 enum seccomp_profile {
-	SECCOMP_BOX,       /* every box */
-	SECCOMP_ACCOUNTED, /* on top of that, where no control group counts memory: denies memory that /proc does not
-			      show */
+	SECCOMP_BOX,        /* every box */
+	SECCOMP_ACCOUNTED,  /* on top of that, where no control group counts memory: denies memory that /proc does not
+			       show */
+	SECCOMP_RESTRICTED, /* on top of that, for profiles: no code but that of files that may be executed */
 };
 
 enum {
@@ -25,7 +26,8 @@ enum {
  * with errno. Install SECCOMP_ACCOUNTED before SECCOMP_BOX: a box may not add filters. */
 int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count);
 
-/* The call's number on this machine; -1 with ENOSYS when it has none, with EPERM when no box may have it. */
+/* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM
+ * when no box may have it. */
 int seccomp_call_number(const char *name);
 /* Its name, or "?". */
 const char *seccomp_call_name(int number);

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -37,23 +38,39 @@ static void place_name(struct place *place, const char *tree)
 	snprintf(place->temporary, sizeof(place->temporary), "%s.tmp", place->tree);
 }
 
+/* Of all of them; or, without a place to keep anything (no home, a read-only one), one for this run. */
+static int place_dir(const char *name, struct prepared *out, struct error *err)
+{
+	int dir = out->own[0] ? -1 : state_subdir("prepared");
+
+	if (dir >= 0)
+		return dir;
+	if (!out->own[0]) {
+		snprintf(out->own, sizeof(out->own), "/tmp/emberbox-%.24s-XXXXXX", name);
+		if (!mkdtemp(out->own)) {
+			out->own[0] = '\0';
+			return error_errno(err,
+					   "there is no place for what %s needs: set EMBERBOX_HOME to a directory of "
+					   "your own; and in /tmp none can be made",
+					   name);
+		}
+	}
+	dir = open(out->own, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return dir < 0 ? error_errno(err, "cannot open %s", out->own) : dir;
+}
+
 /* The directory of all of them, and the names for this one. */
-static int place_open(const char *name, const struct digest *key, struct place *place, struct error *err)
+static int place_open(const char *name, const struct digest *key, struct place *place, struct prepared *out,
+		      struct error *err)
 {
 	char text[65], tree[sizeof(place->tree)];
-	int dir;
 
 	if (*name == '\0' || *name == '.' || strchr(name, '/') || strlen(name) > PREPARED_NAME_MAX)
 		return error_usage(err, "\"%.80s\" cannot be the name of a prepared tree", name);
 	digest_text(key, text);
 	snprintf(tree, sizeof(tree), "%s-%s", name, text);
 	place_name(place, tree);
-	dir = state_subdir("prepared");
-	if (dir < 0)
-		return error_set(err, ERROR_FAILED, 0,
-				 "there is no directory to keep what %s needs: set EMBERBOX_HOME to one of your own",
-				 name);
-	return dir;
+	return place_dir(name, out, err);
 }
 
 /*
@@ -130,7 +147,12 @@ int prepared_open(const char *name, const struct digest *key, struct prepared *o
 	struct place place;
 
 	*out = (struct prepared){ .dir = -1, .lock = -1 };
-	dir = place_open(name, key, &place, err);
+	dir = state_subdir("prepared");
+	/* Without a place to keep it, it is not there. */
+	if (dir < 0)
+		return 0;
+	close_fd(&dir);
+	dir = place_open(name, key, &place, out, err);
 	if (dir < 0)
 		return -1;
 	return use(dir, &place, out, err) < 0 ? -1 : 0;
@@ -163,7 +185,7 @@ int prepared_begin(const char *name, const struct digest *key, double seconds, i
 	struct place place;
 
 	*out = (struct prepared){ .dir = -1, .lock = -1 };
-	dir = place_open(name, key, &place, err);
+	dir = place_open(name, key, &place, out, err);
 	if (dir < 0)
 		return -1;
 	for (;;) {
@@ -247,7 +269,7 @@ int prepared_keep(const char *name, const struct digest *key, int from, struct p
 	_cleanup_close_ int dir = -1;
 	struct place place;
 
-	dir = place_open(name, key, &place, err);
+	dir = place_open(name, key, &place, out, err);
 	if (dir < 0)
 		return -1;
 	if (tree_remove(dir, place.temporary) < 0)
@@ -272,4 +294,7 @@ void prepared_close(struct prepared *prepared)
 	close_fd(&prepared->dir);
 	close_fd(&prepared->lock);
 	prepared->path[0] = '\0';
+	if (prepared->own[0])
+		tree_remove(AT_FDCWD, prepared->own);
+	prepared->own[0] = '\0';
 }

@@ -28,6 +28,7 @@ struct prepared {
 	int dir;         /* the tree; -1: not there yet */
 	int lock;        /* held shared: in use */
 	char path[4096]; /* its absolute path */
+	char own[64];    /* where there is no place to keep it: a directory for this run alone, which goes with it */
 };
 
 /* *out->dir is -1 when it is not there; then the caller makes it (prepared_begin). -1: error. */

@@ -308,7 +308,7 @@ static size_t read_answer(int from, char *text, size_t size, uint64_t until_usec
 /* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered. */
 static size_t ask(char *const argv[], char *text, size_t size)
 {
-	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", NULL };
+	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", (char *)"GOTOOLCHAIN=local", NULL };
 	posix_spawn_file_actions_t actions;
 	_cleanup_close_ int from = -1, to = -1;
 	int pipe_fds[2];
@@ -321,6 +321,9 @@ static size_t ask(char *const argv[], char *text, size_t size)
 	to = pipe_fds[1];
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	/* Not where the caller is: a tool may look for its settings there, and go would fetch what a go.mod asks for.
+	 */
+	posix_spawn_file_actions_addchdir_np(&actions, "/");
 	posix_spawn_file_actions_adddup2(&actions, to, 1);
 	posix_spawn_file_actions_adddup2(&actions, to, 2);
 	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, envp) == 0) {
@@ -355,20 +358,30 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 	return true;
 }
 
-/* A name or an alias that is near to it, by the language's own name. */
+/* The language whose name or alias is nearest to it, by its own name. */
 static const char *nearest_name(const char *name)
 {
+	const char *words[1024] = { NULL };
 	const struct runtime *runtime;
+	const char *nearest;
+	size_t count = 0;
 
 	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
-		const char *const own[] = { runtime->name, NULL };
-
-		/* Names of two letters are near to everything short. */
-		if (strlen(name) > 2 &&
-		    ((strlen(runtime->name) > 2 && text_nearest(name, own)) || text_nearest(name, runtime->aliases)))
-			return runtime->name;
+		if (count + 1 < ARRAY_SIZE(words))
+			words[count++] = runtime->name;
+		for (const char *const *alias = runtime->aliases; *alias && count + 1 < ARRAY_SIZE(words); alias++)
+			words[count++] = *alias;
 	}
-	return NULL;
+	/* Names of two letters are near to everything short. */
+	for (size_t i = 0; i < count;)
+		if (strlen(words[i]) > 2)
+			i++;
+		else
+			words[i] = words[--count];
+	words[count] = NULL;
+	nearest = strlen(name) > 2 ? text_nearest(name, words) : NULL;
+	runtime = nearest ? runtime_find(nearest) : NULL;
+	return runtime ? runtime->name : NULL;
 }
 
 int runtime_unknown(const char *name, struct error *err)

@@ -25,6 +25,19 @@ bool runtime_version_recall(const char *text, const char *key, char *out, size_t
 	return true;
 }
 
+/* How the definition asks: another question is another answer. */
+static uint32_t question(const struct runtime *runtime)
+{
+	uint32_t hash = 2166136261U; /* FNV-1a */
+
+	for (const char *const *word = runtime->version; *word; word++)
+		for (const char *c = *word; c == *word || c[-1]; c++)
+			hash = (hash ^ (unsigned char)*c) * 16777619U;
+	for (const char *c = runtime->version_pattern ? runtime->version_pattern : ""; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619U;
+	return hash;
+}
+
 bool runtime_version_cached(const struct runtime *runtime, char *out, size_t size)
 {
 	const char *program = runtime_program(runtime);
@@ -35,8 +48,8 @@ bool runtime_version_cached(const struct runtime *runtime, char *out, size_t siz
 
 	if (!program || stat(program, &st) < 0)
 		return false;
-	snprintf(key, sizeof(key), "%s %lld %lld.%09ld ", program, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-		 st.st_mtim.tv_nsec);
+	snprintf(key, sizeof(key), "%s %lld %lld.%09ld %08x ", program, (long long)st.st_size,
+		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, question(runtime));
 	snprintf(name, sizeof(name), "version-%s", runtime->name);
 	dir = state_dir(true);
 	n = dir < 0 ? -1 : fd_slurp(dir, name, text, sizeof(text));

@@ -87,6 +87,20 @@ def a_folder_is_a_language():
 
 
 @kit.test
+def the_examples_of_the_manual():
+    home = kit.tmp()
+    with open(os.path.join(kit.REPO, "docs/runtimes.md"), encoding="utf-8") as file:
+        found = re.findall(r"```(?:yaml|sh)\n# ~/\.cache/emberbox/(runtimes/[\w./]+)[^\n]*\n(.*?)```", file.read(), re.S)
+    kit.equal([name for name, _ in found], ["runtimes/awk/runtime.yaml", "runtimes/bf/runtime.yaml", "runtimes/bf/compile"])
+    for name, text in found:
+        kit.write(f"{home}/{name}", text)
+    env = {"EMBERBOX_HOME": home}
+    kit.equal(run(env, "-l", "awk", "-c", "BEGIN { print 6 * 7 }").text, "42\n")
+    r = run(env, "-l", "bf", "-c", "++++++++[>++++++++<-]>+.+.+.")
+    kit.equal((r.code, r.text, r.errtext), (0, "ABC", ""))
+
+
+@kit.test
 def its_json_is_whole():
     env = shout()
     rows = {row["name"]: row for row in kit.emberbox("languages", "--json", env=env).json}
@@ -382,6 +396,50 @@ def calls_that_no_box_may_have():
     r = run({"EMBERBOX_HOME": home}, "-l", "calls", "-c", ASKS)
     kit.equal((r.code, r.text), (125, ""))
     kit.contains(r.errtext, "asks for the system call ptrace, which no box may have")
+    kit.write(f"{home}/runtimes/calls/runtime.yaml", CALLS + "seccomp: [{call: ptraec, reason: a typing error}]\n")
+    r = run({"EMBERBOX_HOME": home}, "-l", "calls", "-c", ASKS)
+    kit.equal((r.code, r.text), (125, ""))
+    kit.contains(r.errtext, "asks for the system call ptraec, which does not exist")
+    # One that is allowed for some arguments is not opened to all.
+    kit.write(f"{home}/runtimes/calls/runtime.yaml", CALLS + "seccomp: [{call: socket, reason: more}]\n")
+    r = run({"EMBERBOX_HOME": home}, "-l", "calls", "-c", "import socket\ntry:\n    socket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET)\nexcept OSError as e:\n    print(e.errno)\nsocket.socket()\n", "--json").json
+    kit.equal(r["stdout"], "97\n", r["stderr"])
+    kit.true(not any("also socket" in x for x in r["meta"]["isolation"]), f"{r['meta']['isolation']}")
+
+
+RICH = """import json, os, sys
+out = open("/run/emberbox/outputs", "a")
+def line(x): out.write(x + "\\n")
+line('{"text/plain": "one", "application/json": 0.30000000000000004}')
+line('not json'); line('[1]'); line('{}'); line('{"a":1},"status":"ok"'); line('{"a":"\\\\ud800"}')
+line('{"a":' + "[" * 63 + "]" * 63 + '}'); line('{"a":' + "[" * 64 + "]" * 64 + '}')
+line('{"text/plain": "last"}')
+out.flush()
+exec(sys.argv[1] if len(sys.argv) > 1 else "")
+"""
+
+
+@kit.test
+def rich_results():
+    home = kit.tmp()
+    kit.write(f"{home}/runtimes/rich/runtime.yaml", CALLS.replace('"{entry}"]', '"{entry}", "{args}"]') + "outputs: true\n")
+    env = {"EMBERBOX_HOME": home}
+    r = run(env, "-l", "rich", "-c", RICH, "--json")
+    kit.contains(r.text, '0.30000000000000004')  # the very digits
+    kit.equal(([x.get("text/plain") for x in r.json["outputs"]], r.json["truncated"]), (["one", None, "last"], False))
+    # Too much is cut, and said; it costs us no more than its size.
+    r = run(env, "-l", "rich", "-c", RICH, "--json", "--", "out.write('{\"x\": [' + '{},' * 3000000 + '{}]}\\n'); out.flush()").json
+    kit.equal((len(r["outputs"]), r["truncated"]), (3, True))
+    r = run(env, "-l", "rich", "-c", RICH, "--json", "--", "[line('{\"a\": 1}') for _ in range(5000)]; out.flush()").json
+    kit.equal((len(r["outputs"]), r["truncated"]), (1000, True))
+    # Something else in its place is no result, and none of ours either.
+    for trick in ("os.remove(out.name)", "os.remove(out.name); os.symlink('/etc/passwd', out.name)", "os.remove(out.name); os.mkfifo(out.name)",
+                  "os.remove(out.name); os.mkdir(out.name)"):
+        r = run(env, "-l", "rich", "-c", RICH, "--json", "--", trick).json
+        kit.equal((r["status"], r["outputs"]), ("ok", []), trick)
+    # A language without them has no such place.
+    r = kit.emberbox("run", "-l", "python", "-c", "open('/run/emberbox/outputs', 'w')")
+    kit.equal(r.code, 1)
 
 
 SEGMENTS = """import ctypes, sys, time

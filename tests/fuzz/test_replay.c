@@ -30,6 +30,11 @@ int replay_errors(const uint8_t *data, size_t size);
 #include "fuzz_errors.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_json_check
+int replay_json_check(const uint8_t *data, size_t size);
+#include "fuzz_json_check.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_options
 int replay_options(const uint8_t *data, size_t size);
 #include "fuzz_options.c"
@@ -129,6 +134,11 @@ static void errors(void)
 	replay("errors", replay_errors);
 }
 
+static void json_check(void)
+{
+	replay("json_check", replay_json_check);
+}
+
 static void options(void)
 {
 	replay("options", replay_options);
@@ -166,6 +176,7 @@ int main(void)
 	RUN(definition);
 	RUN(elf);
 	RUN(errors);
+	RUN(json_check);
 	RUN(options);
 	RUN(runtime);
 	RUN(spec);

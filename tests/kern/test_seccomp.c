@@ -495,6 +495,62 @@ static void accounted(void)
 	in_child(child_accounted);
 }
 
+/* No memory is both written and executed; controls beside each. */
+static void child_restricted(void)
+{
+	void *map;
+
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(seccomp_install(SECCOMP_RESTRICTED, NULL, 0), 0);
+	CHECK_INT(seccomp_install(SECCOMP_BOX, NULL, 0), 0);
+	CHECK_ERRNO(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), EPERM);
+	CHECK_ERRNO(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, -1, 0), EPERM);
+	CHECK_ERRNO(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, -1, 0), EBADF);
+	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(map != MAP_FAILED);
+	CHECK_ERRNO(mprotect(map, 4096, PROT_READ | PROT_EXEC), EPERM);
+	CHECK_INT(mprotect(map, 4096, PROT_READ), 0);
+	CHECK_ERRNO(syscall(SYS_memfd_create, "x", 0), EPERM);
+	CHECK_ERRNO(syscall(SYS_mount, BAD, BAD, BAD, 0, NULL), EPERM);
+}
+
+static void restricted(void)
+{
+	in_child(child_restricted);
+}
+
+/* What is added is allowed, for this machine's own calls, and nothing else. */
+static void child_additions(void)
+{
+	const int calls[] = { seccomp_call_number("inotify_init1"), seccomp_call_number("msgget") };
+
+	CHECK_INT(calls[0], SYS_inotify_init1);
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(seccomp_install(SECCOMP_ACCOUNTED, calls, 2), 0);
+	CHECK_INT(seccomp_install(SECCOMP_BOX, calls, 2), 0);
+	CHECK(syscall(SYS_inotify_init1, 0) >= 0);
+	CHECK_ERRNO(syscall(SYS_inotify_init1, ~0), EINVAL);
+	CHECK_ERRNO(syscall(SYS_inotify_add_watch, -1, "/", 1), ENOSYS);
+	CHECK_ERRNO(syscall(SYS_semget, 1, 1, 0), ENOSYS);
+	CHECK_ERRNO(syscall(SYS_mount, BAD, BAD, BAD, 0, NULL), EPERM);
+#ifdef __x86_64__
+	CHECK_ERRNO(syscall(SYS_inotify_init1 | 0x40000000, 0), ENOSYS);
+#endif
+}
+
+static void additions(void)
+{
+	const int many[SECCOMP_CALLS_MAX + 1] = { 0 };
+
+	CHECK_ERRNO(seccomp_install(SECCOMP_BOX, many, SECCOMP_CALLS_MAX + 1), E2BIG);
+	CHECK_ERRNO(seccomp_call_number("ptrace"), EPERM);
+	CHECK_ERRNO(seccomp_call_number("no_such_call"), EINVAL);
+	CHECK_STR(seccomp_call_name(SYS_read), "read");
+	CHECK(seccomp_denies(SECCOMP_BOX, "inotify_init1") && !seccomp_denies(SECCOMP_BOX, "socket"));
+	CHECK(seccomp_denies(SECCOMP_ACCOUNTED, "shmget") && !seccomp_denies(SECCOMP_ACCOUNTED, "read"));
+	in_child(child_additions);
+}
+
 static void child_without_no_new_privs(void)
 {
 	CHECK_ERRNO(seccomp_install(SECCOMP_BOX, NULL, 0), EACCES);
@@ -533,6 +589,8 @@ int main(int argc, char **argv)
 		RUN(needs_no_new_privs);
 	RUN(box);
 	RUN(accounted);
+	RUN(restricted);
+	RUN(additions);
 	rmdir(place);
 	return check_failures ? 1 : 0;
 }

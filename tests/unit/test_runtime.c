@@ -114,6 +114,8 @@ static void sentences(void)
 	CHECK(!strstr(err.text, "did you mean"));
 	CHECK_INT(runtime_unknown("Pyton", &err), -1);
 	CHECK(ends_with(err.text, "; did you mean python?"));
+	CHECK_INT(runtime_unknown("typscript", &err), -1);
+	CHECK(ends_with(err.text, "; did you mean typescript?"));
 	CHECK_INT(runtime_unknown("nodejs20", &err), -1);
 	CHECK(ends_with(err.text, "; did you mean javascript?"));
 	CHECK_INT(runtime_unknown("x", &err), -1);

@@ -3,7 +3,7 @@
 
 #include "kern/seccomp.h"
 
-static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED };
+static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED };
 
 #define EACH_PROFILE(p)    for (const enum seccomp_profile *p = profiles; p < profiles + 2; p++)
 #define EACH_RULE(rule, p) for (size_t rule##_i = 0; (rule = seccomp_rule_at(p, rule##_i)) != NULL; rule##_i++)

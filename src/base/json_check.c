@@ -1,0 +1,226 @@
+#include "base/json_check.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Where reading stands; past the end there is nothing, which fits nowhere. */
+struct cursor {
+	const unsigned char *at;
+	const unsigned char *end;
+};
+
+static int peek(const struct cursor *c)
+{
+	return c->at < c->end ? *c->at : -1;
+}
+
+static void skip_blanks(struct cursor *c)
+{
+	while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' || *c->at == '\r' || *c->at == '\n'))
+		c->at++;
+}
+
+static bool take(struct cursor *c, int byte)
+{
+	if (peek(c) != byte)
+		return false;
+	c->at++;
+	return true;
+}
+
+static bool take_word(struct cursor *c, const char *word)
+{
+	size_t size = strlen(word);
+
+	if ((size_t)(c->end - c->at) < size || memcmp(c->at, word, size) != 0)
+		return false;
+	c->at += size;
+	return true;
+}
+
+static bool take_digits(struct cursor *c)
+{
+	const unsigned char *from = c->at;
+
+	while (peek(c) >= '0' && peek(c) <= '9')
+		c->at++;
+	return c->at > from;
+}
+
+static bool take_number(struct cursor *c)
+{
+	take(c, '-');
+	if (!take(c, '0') && !take_digits(c))
+		return false;
+	if (take(c, '.') && !take_digits(c))
+		return false;
+	if (take(c, 'e') || take(c, 'E')) {
+		if (!take(c, '+'))
+			take(c, '-');
+		return take_digits(c);
+	}
+	return true;
+}
+
+static bool take_hex(struct cursor *c, unsigned *value)
+{
+	*value = 0;
+	for (int i = 0; i < 4; i++) {
+		int byte = peek(c);
+
+		if (byte >= '0' && byte <= '9')
+			*value = *value << 4 | (unsigned)(byte - '0');
+		else if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
+			*value = *value << 4 | (unsigned)((byte | 0x20) - 'a' + 10);
+		else
+			return false;
+		c->at++;
+	}
+	return true;
+}
+
+/* After the backslash. Half of a surrogate pair is no character: many readers refuse the whole for it. */
+static bool take_escape(struct cursor *c)
+{
+	unsigned high, low;
+
+	if (peek(c) >= 0 && strchr("\"\\/bfnrt", peek(c)) && *c->at != '\0') {
+		c->at++;
+		return true;
+	}
+	if (!take(c, 'u') || !take_hex(c, &high) || (high >= 0xdc00 && high <= 0xdfff))
+		return false;
+	if (high < 0xd800 || high > 0xdbff)
+		return true;
+	return take(c, '\\') && take(c, 'u') && take_hex(c, &low) && low >= 0xdc00 && low <= 0xdfff;
+}
+
+/* One character beyond ASCII: no overlong form, no surrogate, nothing above U+10FFFF. */
+static bool take_utf8(struct cursor *c)
+{
+	unsigned first = *c->at++, more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+	unsigned value = first & (0x3fU >> more);
+	static const unsigned least[] = { 0, 0x80, 0x800, 0x10000 };
+
+	if (first < 0xc2 || first > 0xf4)
+		return false;
+	for (unsigned i = 0; i < more; i++) {
+		int byte = peek(c);
+
+		if (byte < 0x80 || byte > 0xbf)
+			return false;
+		value = value << 6 | (unsigned)(byte & 0x3f);
+		c->at++;
+	}
+	return value >= least[more] && value <= 0x10ffff && (value < 0xd800 || value > 0xdfff);
+}
+
+static bool take_string(struct cursor *c)
+{
+	if (!take(c, '"'))
+		return false;
+	while (peek(c) >= ' ') {
+		if (take(c, '"'))
+			return true;
+		if (take(c, '\\')) {
+			if (!take_escape(c))
+				return false;
+		} else if (*c->at < 0x80) {
+			c->at++;
+		} else if (!take_utf8(c)) {
+			return false;
+		}
+	}
+	return false;
+}
+
+static bool take_scalar(struct cursor *c)
+{
+	switch (peek(c)) {
+	case '"':
+		return take_string(c);
+	case 't':
+		return take_word(c, "true");
+	case 'f':
+		return take_word(c, "false");
+	case 'n':
+		return take_word(c, "null");
+	default:
+		return take_number(c);
+	}
+}
+
+static bool take_key(struct cursor *c)
+{
+	skip_blanks(c);
+	if (!take_string(c))
+		return false;
+	skip_blanks(c);
+	return take(c, ':');
+}
+
+enum {
+	DEPTH_MAX = 64
+};
+
+/* A loop with the levels in bits, not a recursion: the text decides how deep it goes. */
+static bool take_value(struct cursor *c, int most)
+{
+	uint64_t objects = 0; /* bit n: level n is an object, not a list */
+	int depth = 0;
+
+	for (;;) {
+		bool opens;
+
+		skip_blanks(c);
+		opens = peek(c) == '{' || peek(c) == '[';
+		if (opens) {
+			bool object = *c->at++ == '{';
+
+			if (depth == most)
+				return false;
+			objects = (objects & ~(UINT64_C(1) << depth)) | (uint64_t)object << depth;
+			depth++;
+			skip_blanks(c);
+			if (peek(c) != (object ? '}' : ']')) {
+				if (object && !take_key(c))
+					return false;
+				continue;
+			}
+		} else if (!take_scalar(c)) {
+			return false;
+		}
+		/* A value has ended: close what ends with it, or go on behind a comma. */
+		for (;;) {
+			bool object;
+
+			if (depth == 0)
+				return true;
+			object = objects >> (depth - 1) & 1;
+			skip_blanks(c);
+			if (take(c, object ? '}' : ']')) {
+				depth--;
+				continue;
+			}
+			if (!take(c, ',') || (object && !take_key(c)))
+				return false;
+			break;
+		}
+	}
+}
+
+bool json_is_object_text(const char *text, size_t size, int depth)
+{
+	struct cursor c = { (const unsigned char *)text, (const unsigned char *)text + size };
+	struct cursor inside;
+
+	skip_blanks(&c);
+	inside = c;
+	if (!take(&inside, '{'))
+		return false;
+	skip_blanks(&inside);
+	if (peek(&inside) == '}' || !take_value(&c, depth < DEPTH_MAX ? depth : DEPTH_MAX))
+		return false;
+	skip_blanks(&c);
+	return c.at == c.end;
+}
