@@ -56,8 +56,8 @@ object() {
 	[-@]*) set -- "./$1" "$2" ;;
 	esac
 	ready "$1"
-	case $language$1 in
-	c++*.c)
+	case $language/$1 in
+	c++/*.c)
 		# C within a C++ program: of the flags the one for the standard is not for it.
 		"$compiler" -x c ${flags#-std=* } $includes -c "$1" -o "$2"
 		return
@@ -128,9 +128,9 @@ all_in() {
 			all_in "$file/"
 			continue
 		fi
-		case $language$file in
-		"$language$entry") continue ;;
-		c*.c | c++*.cc | c++*.cpp | c++*.cxx | c++*.c++ | c++*.C) ;;
+		case $language/$file in
+		"$language/$entry") continue ;;
+		*.c | c++/*.cc | c++/*.cpp | c++/*.cxx | c++/*.c++ | c++/*.C) ;;
 		*) continue ;;
 		esac
 		[ ! -f "./$file" ] || apart "$file" || start "$file"

@@ -130,7 +130,7 @@ static int own_frames(const siginfo_t *info, const ucontext_t *context, uintptr_
 	if (!sigsetjmp(given_up, 1))
 		_Unwind_Backtrace(found_frame, NULL);
 	/* It went where there is no code: the caller is what can be told, if that was a call. */
-	if (info->si_code > 0 && (uintptr_t)info->si_addr == pc && !sigsetjmp(given_up, 1))
+	if (info->si_signo == SIGSEGV && info->si_code > 0 && (uintptr_t)info->si_addr == pc && !sigsetjmp(given_up, 1))
 		pc = return_address(context) - 1;
 	/* The handler's frames come before the one that the signal interrupted. */
 	for (int i = 0; i < frame_count; i++)

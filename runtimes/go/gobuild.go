@@ -78,8 +78,12 @@ func main() {
 	b := &builder{packages: map[string]*pkg{}}
 	b.prepared(os.Args[1])
 	entry := named(path.Clean(os.Args[2]))
+	if strings.HasSuffix(entry, "_test.go") {
+		die("./%s:1: %s holds tests, and there is no go test here: give a program with func main in a file of another name",
+			entry, path.Base(entry))
+	}
 	b.main = findModule(path.Dir(entry))
-	program := b.load(path.Dir(entry), "main", b.main, entry)
+	program := b.load(path.Dir(entry), "main", b.main, entry, "")
 	b.configure(program)
 	b.compile()
 	b.link(program)
@@ -163,8 +167,8 @@ func readModule(dir string) *module {
 	return m
 }
 
-// Reads the package in a directory, and those it imports.
-func (b *builder) load(dir, name string, mod *module, entry string) *pkg {
+// Reads the package in a directory, and those it imports. It is the entry's, or imported in the place named.
+func (b *builder) load(dir, name string, mod *module, entry, where string) *pkg {
 	p := &pkg{path: name, dir: dir, module: mod, loading: true, done: make(chan struct{})}
 	b.packages[dir] = p
 	found, err := b.read(dir, entry)
@@ -173,9 +177,6 @@ func (b *builder) load(dir, name string, mod *module, entry string) *pkg {
 		die("%s: found packages %s (%s) and %s (%s) in one directory", path.Join(dir, several.Files[1]), several.Packages[0],
 			several.Files[0], several.Packages[1], several.Files[1])
 	}
-	if err != nil && len(found.GoFiles) == 0 && entry == "" {
-		die("./%s: no Go files in this directory", dir)
-	}
 	for _, file := range found.GoFiles {
 		p.files = append(p.files, "./"+path.Join(dir, file))
 	}
@@ -183,6 +184,9 @@ func (b *builder) load(dir, name string, mod *module, entry string) *pkg {
 		if !contains(found.GoFiles, file) {
 			p.files = append(p.files, "./"+path.Join(dir, file))
 		}
+	}
+	if len(p.files) == 0 {
+		die("%spackage %s has no Go files but tests and those of other systems (%s)", where, name, dir)
 	}
 	// What cannot be parsed is given to the compiler all the same: it says best what is wrong.
 	if err == nil {
@@ -233,13 +237,13 @@ func (b *builder) read(dir, entry string) (*build.Package, error) {
 				path.Join(dir, file), line)
 		}
 	}
-	if entry != "" && contains(found.IgnoredGoFiles, path.Base(entry)) {
-		return alone(found, path.Base(entry), entry)
+	if name := path.Base(entry); entry != "" && !contains(found.GoFiles, name) && !contains(found.InvalidGoFiles, name) {
+		return alone(found, name, entry)
 	}
 	return found, err
 }
 
-// The entry by itself, as "go run FILE" takes it: //go:build ignore and the like are not asked for.
+// The entry by itself, as "go run FILE" takes it: //go:build ignore, other systems' names and the like do not count.
 func alone(found *build.Package, name, entry string) (*build.Package, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, entry, nil, parser.ImportsOnly)
@@ -314,7 +318,7 @@ func (b *builder) find(p *pkg, imported, where string) *pkg {
 		}
 		return known
 	}
-	return b.load(dir, name, mod, "")
+	return b.load(dir, name, mod, "", where)
 }
 
 func below(imported, root string) bool {

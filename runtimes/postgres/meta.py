@@ -3,14 +3,25 @@
 import sys
 
 import wire
+from variables import value as variables_value
 
-IGNORED = ("pset", "x", "a", "t", "H", "C", "timing", "encoding", "unset", "f", "T", "pager", "errverbose")
+IGNORED = ("pset", "x", "a", "t", "H", "C", "timing", "encoding", "f", "T", "pager", "errverbose")
 KNOWN = (
     "\\d, \\dt, \\dv, \\di, \\ds, \\dm, \\dn, \\du, \\df, \\dT, \\dx, \\l, \\c, \\i, \\ir, \\o, \\copy, "
-    "\\echo, \\qecho, \\warn, \\conninfo, \\g and \\q"
+    "\\echo, \\qecho, \\warn, \\set, \\unset, \\conninfo, \\g and \\q"
 )
+# What else may end a statement in psql.
+ENDS = {
+    "gset": "\\set takes a text; a temporary table keeps the result of a query",
+    "gexec": "DO with EXECUTE runs statements that a query makes",
+    "gdesc": "a view of the query and \\d show its columns",
+    "watch": "a statement runs once",
+    "crosstabview": "results are tables, and JSON in the outputs",
+    "bind": "arguments are bound to $1, $2 … where a query has them",
+}
 SYSTEM = "n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_toast'"
 DEPTH_MAX = 20  # of files that files include
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 KINDS = {"t": ("r", "p"), "v": ("v",), "m": ("m",), "i": ("i", "I"), "s": ("S",)}
 
 RELATIONS = """
@@ -132,23 +143,60 @@ def literal(text):
     return "'" + text.replace("'", "''") + "'"
 
 
-def words(line):
-    """Words of a command; quotes keep blanks, and go."""
-    out, at = [], 0
+def words(line, variables):
+    """Words of a command; quotes keep blanks, single ones go; a variable is its value."""
+    out, at, within = [], 0, False
     while at < len(line):
+        found = variables_value(line, at, variables) if line[at] == ":" else None
         if line[at].isspace():
+            within = False
+            at += 1
+            continue
+        if found:
+            part, at = found
+        elif line[at] == "'":
+            part, at = quoted(line, at)
+        elif line[at] == '"':
+            end = line.find('"', at + 1) + 1 or len(line)
+            part, at = line[at:end], end
+        else:
+            part, at = line[at], at + 1
+        if within:
+            out[-1] += part
+        else:
+            out.append(part)
+        within = True
+    return out
+
+
+def quoted(line, at):
+    """The text of '…' that starts at this place, with psql's escapes, and its end."""
+    out, at = "", at + 1
+    while at < len(line):
+        if line.startswith("''", at):
             at += 1
         elif line[at] == "'":
-            end = line.find("'", at + 1) % (len(line) + 1)
-            out.append(line[at + 1 : end])
-            at = end + 1
-        else:
-            end = at
-            while end < len(line) and not line[end].isspace():
-                end += 1
-            out.append(line[at:end])
-            at = end
-    return out
+            break
+        elif line[at] == "\\" and at + 1 < len(line):
+            at += 1
+            out += ESCAPES.get(line[at], line[at])
+            at += 1
+            continue
+        out += line[at]
+        at += 1
+    return out, at + 1
+
+
+def set_variable(session, text, at, rest):
+    """\\set: a name and its value, which is all the words that follow; without a name all are shown."""
+    names = words(rest, session.variables)
+    if "`" in rest:
+        text.fail(at, "\\set runs no command in backquotes here")
+    if not names:
+        for name, text in sorted(session.variables.items()):
+            session.output.text(f"{name} = {literal(text)}\n")
+    else:
+        session.variables[names[0]] = "".join(names[1:])
 
 
 def pattern(text, name, schema="n.nspname"):
@@ -164,7 +212,7 @@ def pattern(text, name, schema="n.nspname"):
 
 def run(session, text, at, line):
     """One command; `line` is what follows the backslash."""
-    name, _, rest = line.strip().partition(" ")
+    name, rest = (line.split(None, 1) + ["", ""])[:2]
     name = name.rstrip(";")
     rest = rest.strip().rstrip(";").rstrip()
     ask = Asker(session, text, at, "\\" + line.strip())
@@ -177,23 +225,25 @@ def run(session, text, at, line):
     elif base[:1] == "d" and set(base[1:]) <= set(KINDS):
         relations(ask, base[1:], rest)
     elif name in ("i", "ir", "include"):
-        include(session, text, at, rest.strip("'"), name == "ir")
+        include(session, text, at, " ".join(words(rest, session.variables)), name == "ir")
     elif name in ("echo", "qecho"):
-        session.output.text(" ".join(words(rest)) + "\n")
+        session.output.text(" ".join(words(rest, session.variables)) + "\n")
     elif name in ("o", "out"):
-        redirect(session, text, at, words(rest))
+        redirect(session, text, at, words(rest, session.variables))
     elif name == "warn":
-        sys.stderr.write(" ".join(words(rest)) + "\n")
+        sys.stderr.write(" ".join(words(rest, session.variables)) + "\n")
     elif name == "copy":
         copy(ask, rest)
     elif name in ("c", "connect"):
-        connect(session, text, at, words(rest))
+        connect(session, text, at, words(rest, session.variables))
     elif name == "conninfo":
         session.output.text('You are connected to database "%s" as user "%s".\n' % (session.database, session.user))
     elif name in ("q", "quit"):
         session.quit()
-    elif name == "set" and (rest.split() or [""])[0] in ("ON_ERROR_STOP", "QUIET", "ECHO", "VERBOSITY", "AUTOCOMMIT"):
-        pass  # errors end the run in any case
+    elif name == "set":
+        set_variable(session, text, at, rest)  # ON_ERROR_STOP is like any other: errors end the run in any case
+    elif name == "unset":
+        session.variables.pop(rest, None)
     elif name in IGNORED:
         session.say(text, at, f"\\{name} changes nothing here: results are tables, and JSON in the outputs")
     else:
@@ -274,6 +324,7 @@ def redirect(session, text, at, names):
 
 
 def connect(session, text, at, names):
+    names = [name.strip('"') for name in names]
     database = names[0] if names and names[0] != "-" else session.database
     user = names[1] if len(names) > 1 and names[1] != "-" else session.user
     try:

@@ -18,7 +18,7 @@ class Text:
             self.text = file.read().decode("utf-8-sig", "replace")
         self.size = len(self.text)
         self.at = 0
-        self.found = dict.fromkeys(("'", '"', "--", "/*", "$", ";", "(", ")", "\\"), -1)
+        self.found = dict.fromkeys(("'", '"', "--", "/*", "$", ":", ";", "(", ")", "\\"), -1)
 
     def line(self, at):
         return self.text.count("\n", 0, at) + 1
@@ -88,10 +88,11 @@ class Text:
         return at + 1, self.text[at + 1 : at + 2].isdigit()
 
     def next(self):
-        """Up to the end of a statement or a backslash: (start, end, what ended it, whether it has parameters)."""
+        """Up to the end of a statement or a backslash: (start, end, what ended it, whether it has parameters, where
+        colons are that are no cast's)."""
         text, found, size = self.text, self.found, self.size
         start = at = begun = self.at
-        depth, parameters, code = 0, False, []
+        depth, parameters, code, colons = 0, False, [], []
         ended = ""
         while at < size:
             for mark, place in found.items():
@@ -115,6 +116,12 @@ class Text:
             elif mark == "$":
                 at, parameter = self.dollar(at)
                 parameters |= parameter
+            elif mark == ":":
+                if text.startswith("::", at):
+                    at += 2
+                else:
+                    colons.append(at)
+                    at += 1
             elif mark == "\\":
                 ended = mark
                 break
@@ -126,7 +133,7 @@ class Text:
                     break
             begun = at
         self.at = at
-        return start, at, ended, parameters
+        return start, at, ended, parameters, colons
 
     def rest(self):
         """The rest of the line, for a backslash command."""

@@ -24,12 +24,14 @@ class Session:
         self.arguments = arguments
         self.depth = 0
         self.database = self.user = "postgres"
+        self.variables = {}  # of \\set
         self.server = None
         self.output = output
 
     def connect(self, database, user):
         self.server = wire.Server(SOCKETS + "/.s.PGSQL.5432", user, database)
         self.database, self.user = database, user
+        self.variables |= {"DBNAME": database, "USER": user}
 
     def say(self, text, at, message):
         output.file.flush()
@@ -42,16 +44,16 @@ class Session:
         """All of a file."""
         self.depth += 1
         while text.skip():
-            start, end, ended, parameters = text.next()
+            start, end, ended, parameters, colons = text.next()
             if ended == "\\":
                 # A command may stand after a statement that it ends (\g), or in the middle of one.
-                self.command(text, start, end)
+                self.command(text, start, end, colons)
             else:
-                self.statement(text, start, end, parameters)
+                self.statement(text, start, end, parameters, colons)
             output.file.flush()
         self.depth -= 1
 
-    def command(self, text, start, at):
+    def command(self, text, start, at, colons):
         import meta
 
         text.at = at + 1
@@ -59,22 +61,30 @@ class Session:
         pending = text.text[start:at].strip()
         name = line.split(None, 1)[0] if line.strip() else ""
         if pending and name in ("g", "gx"):
-            self.statement(text, start, at, False)
+            self.statement(text, start, at, False, colons)
+        elif pending and name in meta.ENDS:
+            text.fail(at, f"\\{name} is not known here: {meta.ENDS[name]}")
         elif pending:
             text.fail(at, f"\\{name} stands in the middle of a statement; only \\g may")
         else:
             meta.run(self, text, at, line)
 
-    def statement(self, text, start, end, parameters):
-        sql = text.text[start:end]
-        if parameters and self.arguments and sql.split(None, 1)[0].lower() in QUERIES:
-            self.answer(text, start, sql, wire.bound(self.server, sql, self.arguments))
-        else:
-            self.answer(text, start, sql, wire.query(self.server, sql))
+    def statement(self, text, start, end, parameters, colons):
+        sql, filled = text.text[start:end], None
+        if colons:
+            import variables
 
-    def answer(self, text, start, sql, messages, source=None, target=None, command=None, title=None, footer=None):
+            sql, filled = variables.fill(sql, [at - start for at in colons], self.variables)
+        if parameters and self.arguments and sql.split(None, 1)[0].lower() in QUERIES:
+            self.answer(text, start, sql, wire.bound(self.server, sql, self.arguments), filled=filled)
+        else:
+            self.answer(text, start, sql, wire.query(self.server, sql), filled=filled)
+
+    def answer(
+        self, text, start, sql, messages, source=None, target=None, command=None, title=None, footer=None, filled=None
+    ):
         """Shows what the server answers. `source` is what COPY reads instead, `target` where it writes; `command` is
-        the backslash command whose statement it is."""
+        the backslash command whose statement it is; `filled` tells where variables were put into it."""
         result = None
         failed = copied = False
         for kind, body in messages:
@@ -106,9 +116,9 @@ class Session:
                 else:
                     target.write(body)
             elif kind == b"N":
-                self.notice(text, start, sql, body, command)
+                self.notice(text, start, sql, body, command, filled)
             elif kind == b"E":
-                self.notice(text, start, sql, body, command)
+                self.notice(text, start, sql, body, command, filled)
                 failed = True
             elif kind == b"A":
                 pid = int.from_bytes(body[:4], "big")
@@ -127,13 +137,15 @@ class Session:
         else:
             wire.send_copy(self.server, chunks(source or sys.stdin.buffer))
 
-    def notice(self, text, start, sql, body, command=None):
+    def notice(self, text, start, sql, body, command, filled):
         """An error or a notice, with the file's lines instead of the statement's."""
         fields = wire.fields(body)
         lines = []
         at = start
         if "P" in fields and not command:
             place = min(int(fields["P"]) - 1, len(sql))
+            if filled:
+                sql, place = filled.before(place)
             at += place
             begin = sql.rfind("\n", 0, place) + 1
             line = sql[begin:].partition("\n")[0].rstrip()

@@ -41,6 +41,10 @@ build() {
 }
 
 library=$directory/lib.rs
+case ${library#./} in
+[-@]*) ;;
+*) library=${library#./} ;;
+esac
 if [ -n "$name" ] && [ -f "$library" ] && ! [ "$library" -ef "$entry" ]; then
 	build "$@" --crate-type rlib --crate-name "$name" "$library" -o "/tmp/lib$name.rlib"
 	set -- "$@" --extern "$name=/tmp/lib$name.rlib"

@@ -10,6 +10,13 @@ code=/sandbox/code
 work=/sandbox/temp/emberbox
 mkdir -p $work || exit 1
 
+case $entry in
+*\\* | *[[:cntrl:]]*)
+	echo "error: a TypeScript file's name can have no backslash and no control character in it" >&2
+	exit 1
+	;;
+esac
+
 # Both tools know a language by the file's extension.
 case $entry in
 *.ts | *.tsx | *.mts | *.cts | *.js | *.jsx | *.mjs | *.cjs) ;;
@@ -20,9 +27,21 @@ case $entry in
 esac
 
 # A path as it stands in JavaScript and JSON.
-quoted=$entry
+quote() {
+	case $1 in
+	*\"*) printf '%s' "$1" | sed 's/"/\\&/g' ;;
+	*) printf '%s' "$1" ;;
+	esac
+}
+quoted=$(quote "$entry")
+
+# esbuild has a meaning for these in a name that it is given; it follows links.
+first=$entry
 case $entry in
-*[\\\"]*) quoted=$(printf '%s' "$entry" | sed 's/[\\"]/\\&/g') ;;
+*[=*]*)
+	first=$work/first.${entry##*.}
+	ln -sf "$entry" "$first" || exit 1
+	;;
 esac
 
 # What a module of its own would have, though the artifact lies elsewhere. Properties of the global object, because a
@@ -46,7 +65,7 @@ banner=$banner'}'
 read -r target <"$prepared/target" || exit 1
 
 build() {
-	"$esbuild" "$entry" --bundle --platform=node --format=esm --target="$target" \
+	"$esbuild" "$first" --bundle --platform=node --format=esm --target="$target" \
 		--outfile=/sandbox/output/main.mjs --sourcemap=inline --banner:js="$banner" \
 		--define:import.meta.url=__emberbox_href --define:import.meta.filename=__emberbox_file \
 		--define:import.meta.dirname=__emberbox_directory $main \
@@ -60,10 +79,10 @@ fi
 
 # The program's tsconfig.json, the nearest, comes between the defaults and what is not up to it.
 own=
-place=${quoted%/*}
+place=${entry%/*}
 while [ "$place" != "${code%/*}" ]; do
 	if [ -f "$place/tsconfig.json" ]; then
-		own='"'$place/tsconfig.json'", '
+		own='"'$(quote "$place/tsconfig.json")'", '
 		break
 	fi
 	place=${place%/*}
@@ -78,10 +97,18 @@ cat >$work/tsconfig.json <<END
 END
 
 build 2>$work/errors &
-"$tsc" -p $work/tsconfig.json >&2
+"$tsc" -p $work/tsconfig.json >$work/report 2>&1
 checked=$?
 wait $!
 built=$?
+
+# tsc does not say that an error is one of the settings, if it was not made while it read them.
+if [ -n "$own" ] && grep -q '^error TS' $work/report; then
+	settings=$(printf '%s' "${place#"$code"}/tsconfig.json" | sed 's|^/||; s/[|&]/\\&/g')
+	sed "s|^error TS|$settings: &|" $work/report >&2
+elif [ -s $work/report ]; then
+	cat $work/report >&2
+fi
 
 # With nothing to write tsc ends with 1; 2 is what it says when it wrote the program all the same, as callers know it.
 if [ $checked -eq 1 ]; then

@@ -132,7 +132,8 @@ static int node_add(struct loader *loader, struct yaml_node *node)
 
 	if (++loader->count > YAML_NODES_MAX)
 		return yaml_fault(loader->doc, node, loader->err, "expected at most %d values in all", YAML_NODES_MAX);
-	if (!frame) {
+	/* A frame is there for a node, always. */
+	if (!frame || !frame->node) {
 		loader->doc->root = node;
 		return 0;
 	}

@@ -188,6 +188,8 @@ static void explain_found(struct result *result)
 	/* The code file needs no name; another one does. */
 	if (found->line > 0 && found->file[0] && strcmp(found->file, result->file) != 0)
 		snprintf(where, sizeof(where), " (%s, line %ld)", found->file, found->line);
+	else if (found->file[0] && strcmp(found->file, result->file) != 0)
+		snprintf(where, sizeof(where), " (%s)", found->file);
 	else if (found->line > 0)
 		snprintf(where, sizeof(where), " (line %ld)", found->line);
 	snprintf(result->message, sizeof(result->message), "%s %s error: %.384s%s", result->runtime->display, kind,

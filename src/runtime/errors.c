@@ -284,7 +284,7 @@ static void copy(struct span from, char *to, size_t size)
 				i++;
 			c = ' ';
 		}
-		to[length++] = c ? c : ' ';
+		to[length++] = (char)(c ? c : ' ');
 	}
 	to[length] = '\0';
 }

@@ -85,7 +85,7 @@ static int drivers_read(DIR *dir, const char *where, bool own, struct arena *are
 		return out_of_memory(where, err);
 	while ((errno = 0, entry = readdir(dir)) != NULL) {
 		struct runtime_driver driver = { 0 };
-		void *data;
+		void *data = NULL;
 		int kind;
 
 		if (!is_driver(entry->d_name))
@@ -143,8 +143,8 @@ int folder_read(int dir_fd, const char *name, const char *where, bool own, struc
 {
 	_cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	void *text;
-	size_t size;
+	void *text = NULL;
+	size_t size = 0;
 	int kind;
 
 	if (!dir)

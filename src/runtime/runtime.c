@@ -53,13 +53,13 @@ static int by_name(const void *a, const void *b)
 /* Takes the place of a built-in one of the same name. */
 static void catalogue_add(const struct runtime *runtime)
 {
-	for (size_t i = 0; i < catalogue.count; i++) {
-		if (strcmp(catalogue.found[i]->name, runtime->name) == 0) {
-			catalogue.found[i] = runtime;
-			return;
-		}
-	}
-	catalogue.found[catalogue.count++] = runtime;
+	size_t at = 0;
+
+	while (at < catalogue.count && catalogue.found[at] && strcmp(catalogue.found[at]->name, runtime->name) != 0)
+		at++;
+	catalogue.found[at] = runtime;
+	if (at == catalogue.count)
+		catalogue.count++;
 }
 
 /* What a definition says runs with the caller's rights outside of boxes too: its version command. So nobody else may
@@ -131,13 +131,13 @@ static void catalogue_read_own(void)
 
 static void catalogue_make(void)
 {
-	catalogue.found = calloc(runtime_builtin_count + OWN_MAX, sizeof(*catalogue.found));
+	catalogue.found = calloc(runtime_builtin_count + OWN_MAX, sizeof(const void *));
 	if (!catalogue.found)
 		return;
 	for (size_t i = 0; i < runtime_builtin_count; i++)
 		catalogue_add(&runtime_builtin[i]);
 	catalogue_read_own();
-	qsort(catalogue.found, catalogue.count, sizeof(*catalogue.found), by_name);
+	qsort(catalogue.found, catalogue.count, sizeof(const void *), by_name);
 }
 
 const struct runtime *runtime_at(size_t index)
@@ -328,7 +328,7 @@ static size_t ask(char *const argv[], char *text, size_t size)
 	posix_spawn_file_actions_adddup2(&actions, to, 2);
 	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, envp) == 0) {
 		close_fd(&to);
-		used = read_answer(from, text, size, clock_usec() + VERSION_MSEC * 1000);
+		used = read_answer(from, text, size, clock_usec() + UINT64_C(1000) * VERSION_MSEC);
 		close_fd(&from);
 		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)

@@ -3,12 +3,18 @@
 # tests/run: timeout=600
 
 import os
+import select
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
 
 FIRST = 240  # seconds: the first run of a language prepares its toolchain
+
+
+def state():
+    return {"EMBERBOX_HOME": os.path.join(kit.home(), "emberbox")}
 
 
 def run(entry, files, *options, stdin=None):
@@ -18,8 +24,7 @@ def run(entry, files, *options, stdin=None):
         kit.write(os.path.join(root, name), text)
     given = [word for name in files if name != entry for word in ("--file", f"{os.path.join(root, name)}:{name}")]
     argv = ["run", "--json", *given, *options, "--entry", entry, os.path.join(root, entry)]
-    state = {"EMBERBOX_HOME": os.path.join(kit.home(), "emberbox")}
-    r = kit.emberbox(*argv, stdin=stdin, env=state, timeout=FIRST)
+    r = kit.emberbox(*argv, stdin=stdin, env=state(), timeout=FIRST)
     kit.equal(r.json["exit_code"], r.code)
     return r.json
 
@@ -92,6 +97,40 @@ def c_broken_heap():
 
 
 @case
+def c_broken_heap_in_use():
+    # Whoever looks for the callers cannot allocate either.
+    stderr = died("\tchar *volatile p = malloc(24); memset(p, 1, 200); p = malloc(3000); return *p;", "malloc(): corrupted top size", 134)
+    kit.equal(stderr, "malloc(): corrupted top size\nAborted at main.c:5 in wrong\n  called by main (main.c:8)\n")
+
+
+@case
+def c_smashed_stack():
+    body = "\tchar small[8]; strcpy(small, &\"{}\"[zero]); return small[zero];"
+    stderr = died(body.format("x" * 99), "*** stack smashing detected ***: terminated", 134)
+    # It is found when the function returns.
+    kit.contains(stderr, "\nAborted at main.c:6 in wrong\n")
+    text = "#include <string.h>\nint main(int argc, char **argv) {" + body.format("x" * 7).replace("zero", "argc - 1") + "}\n"
+    kit.equal(run("main.c", {"main.c": text})["exit_code"], ord("x"))
+
+
+@case
+def c_unusable_stack():
+    if os.uname().machine != "x86_64":
+        kit.skip("written for x86-64")
+    died('\t__asm__ volatile("mov $0x123456789000, %%rsp; push %%rax" ::: "memory"); return zero;',
+         "Segmentation fault (stack overflow) at main.c:5 in wrong")
+    # A frame that is found by %rbp: the unwinder itself faults.
+    died('\tvolatile char text2[zero + 1]; *text2 = 1; __asm__ volatile("mov $0x123456, %%rbp; movl $1, 0" ::: "memory"); return *text2;',
+         "Segmentation fault (null pointer) at main.c:5 in wrong")
+
+
+@case
+def c_call_of_nothing():
+    died("\treturn ((int (*)(void))text)() + 1;", "Segmentation fault (null pointer) at main.c:5 in wrong")
+    died("\treturn ((int (*)(void))0x123456789000)() + 1;", "Segmentation fault at main.c:5 in wrong")
+
+
+@case
 def c_own_handler():
     text = """#include <signal.h>
 #include <stdio.h>
@@ -120,6 +159,117 @@ int main(void)
     result = run("main.c", {"main.c": text})
     prints(result, "11")
     kit.equal(result["stderr"], "Segmentation fault (null pointer) at main.c:9 in main\n")
+
+
+# C and C++: what a program has printed when it ends in any way
+
+
+STARTED = "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/wait.h>\n#include <unistd.h>\nint main(void) {\n\t%s\n}\n"
+
+
+@case
+def c_output_before_a_timeout():
+    run("main.c", {"main.c": STARTED % "return 0;"})
+    result = run("main.c", {"main.c": STARTED % 'printf("one\\n"); printf("two"); for (;;) pause();'}, "--timeout", "1")
+    kit.equal((result["status"], result["stdout"]), ("timeout", "one\n"))
+    # What a program asks for itself counts.
+    result = run("main.c", {"main.c": STARTED % 'setvbuf(stdout, NULL, _IOFBF, 4096); printf("one\\n"); for (;;) pause();'}, "--timeout", "1")
+    kit.equal((result["status"], result["stdout"]), ("timeout", ""))
+
+
+@case
+def c_output_before_a_fault():
+    for end, code in (("*(volatile int *)0 = 1;", 139), ("abort();", 134)):
+        result = run("main.c", {"main.c": STARTED % ('printf("one\\n"); printf("two"); ' + end)})
+        kit.equal((result["exit_code"], result["stdout"]), (code, "one\ntwo"))
+    # A child process has its own copy of what was begun: it is written once.
+    result = run("main.c", {"main.c": STARTED % 'printf("one\\n"); printf("two"); if (fork() == 0) abort(); wait(NULL);'})
+    kit.equal((result["status"], result["stdout"]), ("ok", "one\ntwo"))
+
+
+@case
+def c_output_as_it_comes():
+    text = STARTED % 'int c; printf("go"); while ((c = getchar()) != EOF) printf("%d?", c);'
+    path = kit.write(os.path.join(kit.tmp(), "main.c"), text)
+    process = kit.start([kit.built(), "run", path], env=state(), stdin=subprocess.PIPE)
+
+    def comes(count):
+        kit.true(select.select([process.stdout], [], [], FIRST)[0], "nothing comes")
+        return os.read(process.stdout.fileno(), count)
+
+    kit.equal(comes(100), b"go")
+    os.write(process.stdin.fileno(), b"A")
+    kit.equal(comes(100), b"65?")
+    r = kit.finish(process, b"B")
+    kit.equal((r.code, r.text), (0, "66?"), r.errtext)
+
+
+@case
+def c_many_lines():
+    lines = "".join(f"line {i}\n" for i in range(2000))
+    prints(run("main.c", {"main.c": STARTED % 'for (int i = 0; i < 2000; i++) printf("line %d\\n", i);'}, "--max-output", "64k"), lines)
+
+
+@case
+def cpp_output_before_the_end():
+    for end, code in (("throw 1;", 134), ("*(volatile int *)nullptr = 1;", 139)):
+        result = run("main.cpp", {"main.cpp": '#include <iostream>\nint main() { std::cout << "one\\n" << "two"; ' + end + " }\n"})
+        kit.equal((result["exit_code"], result["stdout"]), (code, "one\ntwo"))
+
+
+@case
+def cpp_bounds():
+    text = "#include <iostream>\n#include <vector>\nint main(int argc, char **) {\n\tstd::vector<int> v{7, 8, 9};\n\tstd::cout << v[argc + %d];\n}\n"
+    prints(run("main.cpp", {"main.cpp": text % 1}), "9")
+    result = run("main.cpp", {"main.cpp": text % 9})
+    kit.equal((result["status"], result["exit_code"]), ("failed", 134))
+    kit.contains(result["error_message"], "Assertion '__n < this->size()' failed.")
+    kit.contains(result["stderr"], "\nAborted at main.cpp:5 in main\n")
+
+
+# Names that mean something to a shell or a compiler
+
+
+NAMES = ("-x", "--help", "@x", "a b", "it's \"", "$(id)%s", "new\nline", "*[")
+
+
+@case
+def names_of_c():
+    main = "#include <stdio.h>\nint part(void);\nint main(void) { printf(\"%d\", part()); }\n"
+    for name in NAMES:
+        files = {f"{name}.c": main, f"{name} part.c": "int part(void) {\n\treturn 5;\n}\n"}
+        prints(run(f"{name}.c", files), "5")
+    prints(run("-x.c", {"-x.c": main, "-d/-o.c": "int part(void) {\n\treturn 6;\n}\n"}), "6")
+    fails(run("-x.c", {"-x.c": main, "-y.c": "int part(void) {\n\treturn gone;\n}\n"}),
+          "C compile error: ‘gone’ undeclared (first use in this function) (-y.c, line 2)")
+    fails(run("a b.c", {"a b.c": main, "-y z.c": "int part(void) {\n\treturn *(volatile int *)0;\n}\n"}),
+          "Execution failed: Segmentation fault (null pointer) at -y z.c:2 in part", 139)
+
+
+@case
+def names_of_cpp():
+    for name in NAMES:
+        files = {f"{name}.cpp": '#include "-h.h"\nint main() { std::cout << part(); }\n',
+                 f"{name}2.c": "int part(void) { int class = 5; return class; }\n",
+                 "-d/-h.h": '#include <iostream>\nextern "C" int part(void);\n'}
+        prints(run(f"{name}.cpp", files), "5")
+
+
+@case
+def names_of_go():
+    for name in NAMES + ("_x", ".x"):
+        prints(run(f"{name}.go", {f"{name}.go": 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Print(5) }\n'}), "5")
+    files = {"-x.go": 'package main\n\nimport "fmt"\n\nfunc main() {\n\tfmt.Print(five)\n}\n', "-y.go": "package main\n\nconst five = 5\n"}
+    prints(run("-x.go", files), "5")
+    files["-y.go"] = "package main\n"
+    fails(run("-x.go", files), "Go compile error: undefined: five (line 6)")
+
+
+@case
+def names_of_rust():
+    for name in NAMES:
+        prints(run(f"{name}.rs", {f"{name}.rs": 'fn main() {\n    print!("{}", 5);\n}\n'}), "5")
+    fails(run("-x.rs", {"-x.rs": "fn main() {\n    five();\n}\n"}), "Rust compile error: cannot find function `five` in this scope (line 2)")
 
 
 # C and C++: which files are the program
@@ -267,6 +417,34 @@ def go_constraints_and_tests():
 
 
 @case
+def go_tests_are_no_program():
+    for name in ("m_test.go", "-m_test.go"):
+        files = {name: 'package main\n\nimport "testing"\n\nfunc TestIt(t *testing.T) {}\n'}
+        text = f"{name} holds tests, and there is no go test here: give a program with func main in a file of another name"
+        result = run(name, files)
+        fails(result, f"Go compile error: {text} (line 1)")
+        kit.equal(result["stderr"], f"./{name}:1: {text}\n")
+
+
+@case
+def go_package_without_files():
+    files = {
+        "go.mod": "module x\n",
+        "main.go": 'package main\n\nimport _ "x/sub"\n\nfunc main() {}\n',
+        "sub/sub_test.go": "package sub\n",
+        "sub/sub_windows.go": "package sub\n",
+    }
+    fails(run("main.go", files), "Go compile error: package x/sub has no Go files but tests and those of other systems (sub) (line 3)")
+    files["main.go"] = files["main.go"].replace("x/sub", "x/other")
+    fails(run("main.go", files), "Go compile error: package x/other is not among the files given (line 3)")
+
+
+@case
+def go_entry_for_another_system():
+    prints(run("main_windows.go", {"main_windows.go": 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Print(5) }\n'}), "5")
+
+
+@case
 def go_errors_in_order():
     files = {"main.go": 'package main\n\nimport "os"\n\nfunc main() {\n\tx := 1\n}\n'}
     result = run("main.go", files)
@@ -296,6 +474,13 @@ def rust_missing_crate():
     result = run("main.rs", {"main.rs": "use rand::Rng;\n\nfn main() {\n    println!(\"{}\", rand::random::<u8>());\n}\n"})
     kit.matches(result["error_message"], r"^Rust compile error: unresolved import `rand` \(line 1\)$")
     kit.contains(result["stderr"], "note: there are no crates but the standard library: a box has no network to fetch `rand` from\n")
+
+
+@case
+def rust_statement_alone():
+    result = run("main.rs", {"main.rs": '\nprintln!("hi");\n'})
+    kit.matches(result["error_message"], r"^Rust compile error: macro expansion ignores .* \(line 2\)$")
+    kit.equal((result["error"]["line"], result["error"]["column"]), (2, 1))
 
 
 @case

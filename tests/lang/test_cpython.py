@@ -18,8 +18,9 @@ TOOL = importlib.util.module_from_spec(
 )
 TOOL.__loader__.exec_module(TOOL)
 
-# Quick ones of every kind: types, text, numbers, files, processes, threads, memory, compression, C extensions.
-MODULES = """
+# Quick ones of every kind: types, text, numbers, files, processes, threads, memory, compression, C extensions. Not every
+# Python has all of them.
+NAMED = """
     test_array test_base64 test_binascii test_bytes test_collections test_configparser test_contextlib test_copy
     test_csv test_ctypes test_dataclasses test_dict test_enum test_fcntl test_fractions test_functools
     test_glob test_gzip test_hashlib test_heapq test_json test_locale test_math test_mmap
@@ -27,6 +28,8 @@ MODULES = """
     test_shelve test_shutil test_struct test_tempfile test_textwrap test_time test_unicodedata
     test_urlparse test_uuid test_xml_etree test_zlib
 """.split()
+MODULES = [name for name in NAMED if importlib.util.find_spec(f"test.{name}")]
+ENOUGH = 30
 EXPECTED = TOOL.read_expected()
 
 
@@ -46,6 +49,12 @@ def found(module):
 def check(module):
     names = found(module)
     kit.equal(TOOL.unexpected(names, EXPECTED), [], (list(names.values()) or [""])[0][-300:])
+
+
+@kit.test
+def there_are_enough_modules():
+    """All would be well if none was there."""
+    kit.true(len(MODULES) >= ENOUGH, f"only {len(MODULES)} of {len(NAMED)} modules are installed")
 
 
 @kit.test(timeout=200)

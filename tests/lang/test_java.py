@@ -47,6 +47,26 @@ def a_public_class_of_any_name():
 
 
 @kit.test(timeout=FIRST)
+def names_that_javac_would_take_for_options():
+    files = {
+        "@x.java": "class At { static int value() { return 40; } }\n",
+        "-x.java": "class Dash { static int value() { return 2; } }\n",
+    }
+    for name in ("@y.java", "-y.java", "a b'c\"$(id).java"):
+        good(run({**files, name: program("Any", "System.out.println(At.value() + Dash.value());")}, name), "42\n")
+    path = kit.write(f"{kit.tmp()}/@z.java", program("Any", 'System.out.println(String.join("|", args));'))
+    good(call(path, "--", "@nothing", "-version"), "@nothing|-version\n")
+
+
+@kit.test(timeout=FIRST)
+def assertions_are_checked():
+    result = call("-c", program("Main", 'assert args.length > 0 : "no words"; System.out.println("ran");'))
+    kit.equal((result["status"], result["exit_code"], result["stdout"]), ("failed", 1, ""))
+    kit.equal(result["error_message"], "Execution failed: java.lang.AssertionError: no words")
+    good(call("-c", program("Main", 'assert args.length == 0; System.out.println("ran");')), "ran\n")
+
+
+@kit.test(timeout=FIRST)
 def the_class_with_a_main_method_runs():
     helper = "class First { int value() { return 4; } }\npublic class Second { }\n"
     good(call("-c", helper + program("Third", "System.out.println(new First().value());")), "4\n")

@@ -539,6 +539,77 @@ def postgres_commands():
 
 
 @kit.test(timeout=FIRST)
+def postgres_variables():
+    code = (
+        "\\set who 'O''Brien \\\\ co'\n"
+        "\\set part emp\n"
+        "\\set name :part _2\n"
+        '\\set column "a b"\n'
+        'create table :name (:column int, time time default \'10:20\', ":part" int);\n'
+        "\\set n 4\n"
+        "insert into emp_2 (\"a b\") values (:n), (:n::int + 1);\n"
+        "select :'who' as who, ':n' as kept, $$:n$$ as also, '{1,2,3}'::int[] as list /* :n */ -- :n\n"
+        ", (array[7, 8, 9])[2:3] as slice, :{?n} as here, :{?m} as there;\n"
+        "select count(*) as :\"who\" from :name where \"a b\" >= :n and time = '10:20' \\g\n"
+        "\\echo :n :'who' :m a:n 'x :n'\n"
+        "select :'DBNAME' as d, :'USER' as u;\n"
+        "\\unset n\n"
+        "\\echo :n\n"
+    )
+    printed(
+        postgres(code),
+        "CREATE TABLE\nINSERT 0 2\n"
+        "     who      | kept | also |  list   | slice | here | there \n"
+        "--------------+------+------+---------+-------+------+-------\n"
+        " O'Brien \\ co | :n   | :n   | {1,2,3} | {8,9} | t    | f\n(1 row)\n\n"
+        " O'Brien \\ co \n--------------\n            2\n(1 row)\n\n"
+        "4  E'O''Brien \\\\ co' :m a4 x :n\n"
+        "    d     |    u     \n----------+----------\n postgres | postgres\n(1 row)\n\n"
+        ":n\n",
+    )
+    # Errors are where the script has them, before a variable, in it and behind it.
+    head = "\\set long 'one, rather, many'\n"
+    columns = "create table t (one int, rather int, many int);\n"
+    for code, caret in (
+        ("select nope, :long from t;", 7),
+        ("select one, :long, :nope from t;", 19),
+        ("select :long,\n  nope from t;", 2),
+    ):
+        result = postgres(head + columns + code)
+        lines = result["stderr"].split("\n")
+        line = code.split("\n")[-1]
+        number = 3 + code.count("\n")
+        kit.equal(lines[1:3], [f"LINE {number}: {line}", " " * (len(f"LINE {number}: ") + caret) + "^"], code)
+        kit.true(lines[0].startswith(f"main.pgsql:{number}: ERROR:  "), lines[0])
+    result = postgres(head + "select 1,\n  :long;")
+    kit.equal(result["stderr"].split("\n")[1:3], ["LINE 3:   :long;", "          ^"], "in the variable itself")
+    result = postgres("\\set now `date`\n")
+    kit.equal(
+        result["error_message"], "Execution failed: main.pgsql:1: ERROR:  \\set runs no command in backquotes here"
+    )
+
+
+@kit.test(timeout=FIRST)
+def postgres_what_has_no_meaning_here():
+    result = postgres("\\pset null x\n\\x on\n\\timing\nselect 1 as a;\n")
+    says = "changes nothing here: results are tables, and JSON in the outputs"
+    printed(
+        result,
+        " a \n---\n 1\n(1 row)\n\n",
+        "".join(f"main.pgsql:{n}: \\{name} {says}\n" for n, name in enumerate(("pset", "x", "timing"), 1)),
+    )
+    result = postgres("select 1 as a\n\\gset\n")
+    kit.equal(
+        (result["status"], result["error_message"]),
+        (
+            "failed",
+            "Execution failed: main.pgsql:2: ERROR:  \\gset is not known here: "
+            "\\set takes a text; a temporary table keeps the result of a query",
+        ),
+    )
+
+
+@kit.test(timeout=FIRST)
 def postgres_unknown_command():
     result = postgres("select 1 as a;\n\\watch 5\n")
     kit.equal((result["status"], result["exit_code"]), ("failed", 1))

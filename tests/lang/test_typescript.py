@@ -59,6 +59,39 @@ def a_syntax_error_is_one_with_and_without_the_check():
 
 
 @kit.test(timeout=FIRST)
+def only_what_cannot_be_read_is_a_syntax_error():
+    decorated = "function d(n: number): number { return n; }\nclass A { @d m() {} }\nnew A();\n"
+    result = run({"main.ts": decorated})
+    kit.contains(result["stderr"], "main.ts(2,12): error TS1241: ")
+    message = "Unable to resolve signature of method decorator when called as an expression."
+    kit.equal(result["error_message"], f"TypeScript compile error: {message} (line 2)")
+    # The checker's first error counts, also before one about the program's grammar.
+    result = run({"main.ts": 'const n: number = "x";\nconst q;\nconsole.log(n, q);\n'})
+    kit.contains(result["stderr"], "main.ts(2,7): error TS1155: ")
+    want = "TypeScript compile error: Type 'string' is not assignable to type 'number'. (line 1)"
+    kit.equal(result["error_message"], want)
+    # Nothing is checked when something cannot be read.
+    result = run({"main.ts": 'const n: number = "x";\n\nlet b = = n;\n'})
+    kit.equal(result["stderr"], "main.ts(3,9): error TS1109: Expression expected.\n")
+    kit.equal(result["error_message"], "TypeScript syntax error: Expression expected. (line 3)")
+
+
+@kit.test(timeout=FIRST)
+def an_error_of_settings_is_not_one_of_the_code():
+    files = {"main.ts": "console.log(1);\n", "tsconfig.json": '{"compilerOptions": {"paths": {"@x/*": ["x/*"]}}}'}
+    result = run(files)
+    message = "Non-relative paths are not allowed. Did you forget a leading './'?"
+    kit.equal(result["stderr"], f"tsconfig.json: error TS5090: {message}\n")
+    error = result["error"]
+    kit.equal((error["file"], error["line"], error["message"]), ("tsconfig.json", None, message))
+    place = 'a&|"b'
+    result = run({f"{place}/{name}": content for name, content in files.items()}, entry=f"{place}/main.ts")
+    kit.equal(result["stderr"], f"{place}/tsconfig.json: error TS5090: {message}\n")
+    files["tsconfig.json"] = files["tsconfig.json"].replace('"x/', '"./x/')
+    good(run(files), "1\n")
+
+
+@kit.test(timeout=FIRST)
 def the_check_is_strict_and_knows_node():
     result = run({"main.ts": "function f(a) { return a; }\nf(1);\n"})
     kit.contains(result["stderr"], "main.ts(1,12): error TS7006: Parameter 'a' implicitly has an 'any' type.")

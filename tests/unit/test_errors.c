@@ -98,17 +98,17 @@ static void bash_errors(void)
 
 static void c_errors(void)
 {
-	golden("c", 23);
+	golden("c", 25);
 }
 
 static void cpp_errors(void)
 {
-	golden("cpp", 19);
+	golden("cpp", 20);
 }
 
 static void go_errors(void)
 {
-	golden("go", 20);
+	golden("go", 21);
 }
 
 static void java_errors(void)
@@ -118,27 +118,27 @@ static void java_errors(void)
 
 static void javascript_errors(void)
 {
-	golden("javascript", 22);
+	golden("javascript", 24);
 }
 
 static void lua_errors(void)
 {
-	golden("lua", 28);
+	golden("lua", 29);
 }
 
 static void perl_errors(void)
 {
-	golden("perl", 27);
+	golden("perl", 29);
 }
 
 static void php_errors(void)
 {
-	golden("php", 24);
+	golden("php", 25);
 }
 
 static void python_errors(void)
 {
-	golden("python", 15);
+	golden("python", 28);
 }
 
 static void r_errors(void)
@@ -148,12 +148,12 @@ static void r_errors(void)
 
 static void ruby_errors(void)
 {
-	golden("ruby", 20);
+	golden("ruby", 21);
 }
 
 static void rust_errors(void)
 {
-	golden("rust", 31);
+	golden("rust", 33);
 }
 
 static void sh_errors(void)
@@ -163,7 +163,7 @@ static void sh_errors(void)
 
 static void typescript_errors(void)
 {
-	golden("typescript", 16);
+	golden("typescript", 22);
 }
 
 static void zsh_errors(void)
