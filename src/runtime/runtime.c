@@ -310,6 +310,7 @@ static size_t ask(char *const argv[], char *text, size_t size)
 {
 	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", (char *)"GOTOOLCHAIN=local", NULL };
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
 	_cleanup_close_ int from = -1, to = -1;
 	int pipe_fds[2];
 	size_t used = 0;
@@ -319,6 +320,9 @@ static size_t ask(char *const argv[], char *text, size_t size)
 		return 0;
 	from = pipe_fds[0];
 	to = pipe_fds[1];
+	/* A group of its own: what it started itself ends with it. */
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	/* Not where the caller is: a tool may look for its settings there, and go would fetch what a go.mod asks for.
@@ -326,15 +330,16 @@ static size_t ask(char *const argv[], char *text, size_t size)
 	posix_spawn_file_actions_addchdir_np(&actions, "/");
 	posix_spawn_file_actions_adddup2(&actions, to, 1);
 	posix_spawn_file_actions_adddup2(&actions, to, 2);
-	if (posix_spawn(&pid, argv[0], &actions, NULL, argv, envp) == 0) {
+	if (posix_spawn(&pid, argv[0], &actions, &attributes, argv, envp) == 0) {
 		close_fd(&to);
 		used = read_answer(from, text, size, clock_usec() + UINT64_C(1000) * VERSION_MSEC);
 		close_fd(&from);
-		kill(pid, SIGKILL);
+		kill(-pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
 	return used;
 }
 
