@@ -3,6 +3,8 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
+#include <linux/openat2.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -164,4 +166,14 @@ ssize_t fd_slurp(int dir, const char *path, char *text, size_t size)
 		return -1;
 	text[n] = '\0';
 	return n;
+}
+
+int fd_open_beneath(int dir, const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }

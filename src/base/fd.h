@@ -25,5 +25,9 @@ int fd_send(int socket, const void *data, size_t size, const int *fds, size_t co
  * of at most FD_MESSAGE_MAX. EMFILE when some were lost because the process may not have so many. */
 ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count);
 
+/* Opens below `dir` and through no link of any kind, also if what lies there was made by a stranger; it never waits. An
+ * fd, or -1 with errno: ENOSYS before 5.6 is an error like any other, there is no safe second best. */
+int fd_open_beneath(int dir, const char *path, int flags);
+
 /* A whole small file into `text`, terminated. The length, or -1 with errno. */
 ssize_t fd_slurp(int dir, const char *path, char *text, size_t size);

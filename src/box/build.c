@@ -195,7 +195,7 @@ static int keep_artifact(const int handles[], struct result *result, void *userd
 
 	if (result->verdict.status != STATUS_OK)
 		return 0;
-	fd = files_open(handles[REPORT_FD_OUTPUT], runtime->compile.artifact);
+	fd = fd_open_beneath(handles[REPORT_FD_OUTPUT], runtime->compile.artifact, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return error_set(err, ERROR_FAILED, 0, "the compile step of %s left no file %s in /sandbox/output",
 				 runtime->display, runtime->compile.artifact);

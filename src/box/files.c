@@ -6,30 +6,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-/* Below `dir` and through no link of any kind; ENOSYS before 5.6 is an error like any other: there is no safe second
- * best. */
-static int open_beneath(int dir, const char *path, int flags)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-}
-
-int files_open(int dir, const char *path)
-{
-	return open_beneath(dir, path, O_RDONLY);
-}
 
 struct walk {
 	struct file_list *list; /* being made */
@@ -71,7 +52,7 @@ static int walk_entry(struct walk *walk, int dir, const char *name, int depth)
 		return add_entry(walk, walk->path, &st);
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	sub = open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
+	sub = fd_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
 	if (sub >= 0)
 		return walk_directory(walk, sub, depth + 1);
 	/* The program may have closed it to us. */
@@ -210,7 +191,7 @@ static int copy_data(int from, int to, off_t size, uint64_t *left)
 /* 1 when the program left a file that cannot be read, or more than the limit: its doing, and no failure of ours. */
 static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 {
-	_cleanup_close_ int from = open_beneath(dir, path, O_RDONLY);
+	_cleanup_close_ int from = fd_open_beneath(dir, path, O_RDONLY);
 	_cleanup_close_ int parent = -1, to = -1;
 	const char *name;
 	struct stat st;

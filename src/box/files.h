@@ -33,9 +33,6 @@ struct file_list {
 	bool cut;                   /* there was more: beyond the bounds, or closed to us by the program */
 };
 
-/* A file for reading, by such a path; an fd or -1 with errno. It may be anything that can be opened: look first. */
-int files_open(int dir, const char *path);
-
 int files_list(int dir, struct file_list *list, struct error *err);
 void files_free(struct file_list *list);
 

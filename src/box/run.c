@@ -22,7 +22,7 @@ enum {
  */
 static int collect_rich(int dir, struct result *result, struct error *err)
 {
-	_cleanup_close_ int fd = files_open(dir, "outputs");
+	_cleanup_close_ int fd = fd_open_beneath(dir, "outputs", O_RDONLY);
 	struct stat st;
 	ssize_t n;
 

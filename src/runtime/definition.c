@@ -149,14 +149,6 @@ static bool is_command(const char *text)
 
 /* Placeholders */
 
-/* The length of the name after the brace at `at`; 0: it is a brace like any other. */
-static size_t placeholder_length(const char *at)
-{
-	size_t length = strspn(at + 1, SMALL DIGITS "_-");
-
-	return at[1 + length] == '}' ? length : 0;
-}
-
 static int unknown_placeholder(struct reader *r, const struct yaml_node *node, unsigned scope, const char *name)
 {
 	const char *known[256];

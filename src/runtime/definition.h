@@ -42,6 +42,16 @@
 #include "base/arena.h"
 #include "runtime/runtime.h"
 
+#include <string.h>
+
+/* The length of a placeholder's name after the brace at `at`; 0: it is a brace like any other. */
+static inline size_t placeholder_length(const char *at)
+{
+	size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	return at[length + 1] == '}' ? length : 0;
+}
+
 /* The placeholders besides tools, NULL at the end. */
 extern const char *const definition_placeholders[];
 

@@ -2,19 +2,12 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "runtime/definition.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The length of a placeholder's name after the brace at `at`; 0: it is a brace like any other. */
-static size_t placeholder_length(const char *at)
-{
-	size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-");
-
-	return at[length + 1] == '}' ? length : 0;
-}
 
 static bool is(const char *name, size_t length, const char *word)
 {

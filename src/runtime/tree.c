@@ -7,13 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct copy {
@@ -21,17 +19,6 @@ struct copy {
 	uint64_t left;     /* bytes that may still come */
 	struct error *err; /* the caller's */
 };
-
-/* ENOSYS before 5.6 is an error like any other: there is no safe second best. */
-static int open_beneath(int dir, const char *name, int flags)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-
-	return (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
-}
 
 /* What the owner may read or execute everybody may, nobody else may write, and no bit above those comes along. */
 static mode_t shared_mode(mode_t mode)
@@ -51,7 +38,7 @@ static int finish_file(int to, const struct stat *st)
 
 static int copy_file(struct copy *copy, int dir, const char *name, int to_dir)
 {
-	_cleanup_close_ int from = open_beneath(dir, name, 0), to = -1;
+	_cleanup_close_ int from = fd_open_beneath(dir, name, O_RDONLY), to = -1;
 	struct stat st, copied;
 
 	if (from < 0 || fstat(from, &st) < 0)
@@ -124,7 +111,7 @@ static int copy_directory(struct copy *copy, int dir, const char *name, int to_d
 
 	if (depth >= PREPARED_DEPTH_MAX)
 		return error_set(copy->err, ERROR_FAILED, 0, "it is more than %d directories deep", PREPARED_DEPTH_MAX);
-	from = open_beneath(dir, name, O_DIRECTORY);
+	from = fd_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
 	if (from < 0 || fstat(from, &st) < 0) {
 		error_errno(copy->err, "cannot open %.80s", name);
 		close_fd(&from);
