@@ -224,6 +224,34 @@ def limits_of_the_compiler_are_its_own():
     kit.equal(run(env, "-l", "shout", "-c", "x", "--timeout", "0.25").code, 0)
 
 
+PROBE = """id; ls /; ls -d /home /root /var/lib /run 2>&1
+grep -E '^(Cap|Seccomp|NoNewPrivs|Uid|Groups)' /proc/self/status
+cut -d: -f1 /proc/net/dev; cat /proc/sys/kernel/hostname
+touch /usr/x /etc/x /sandbox/x 2>&1
+ls /proc | grep -c '^[0-9]'; ls -l /proc/self/fd | wc -l
+/bin/bash -c 'echo >/dev/tcp/192.0.2.1/80' 2>&1 | tail -n 1
+unshare -U true 2>&1; mount -t tmpfs x /tmp 2>&1
+ulimit -c; ulimit -n; ulimit -l
+"""
+
+
+@kit.test
+def the_compiler_is_as_isolated_as_the_program():
+    """The same questions from both boxes have the same answers."""
+    env = shout(YAML.replace("limits: {timeout: 5, memory: 64m}", "limits: {timeout: 20}"), compile="exec 2>&1\n" + PROBE + "exit 9\n")
+    compiling = run(env, "-l", "shout", "-c", "x", "--json").json
+    kit.equal((compiling["exit_code"], compiling["meta"]["phase"]), (9, "compile"))
+    env = shout(YAML.replace('run: ["{shell}", "{artifact}", "{args}"]', 'run: ["{shell}", "{drivers}/probe"]'), probe="exec 2>&1\n" + PROBE)
+    running = run(env, "-l", "shout", "-c", "x", "--json").json
+    kit.equal((running["exit_code"], running["meta"]["phase"]), (0, "run"), running["stdout"])
+    kit.equal(compiling["stdout"].splitlines(), running["stdout"].splitlines())
+    for part in ("uid=1000(sandbox)", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "Network is unreachable",
+                 "cannot access '/home'", "'/usr/x': Read-only file system", "unshare failed"):
+        kit.contains(compiling["stdout"], part)
+    same = lambda r: [re.sub(r"host uid \d+", "host uid N", x) for x in r["meta"]["isolation"]]
+    kit.equal(same(compiling), same(running))
+
+
 @kit.test
 def a_compiler_that_leaves_nothing():
     env = shout(compile="exit 0\n")
