@@ -228,7 +228,7 @@ PROBE = """id; ls /; ls -d /home /root /var/lib /run 2>&1
 grep -E '^(Cap|Seccomp|NoNewPrivs|Uid|Groups)' /proc/self/status
 cut -d: -f1 /proc/net/dev; cat /proc/sys/kernel/hostname
 touch /usr/x /etc/x /sandbox/x 2>&1
-ls /proc | grep -c '^[0-9]'; ls -l /proc/self/fd | wc -l
+set -- /proc/[0-9]*; echo $# processes; cat /proc/1/comm
 /bin/bash -c 'echo >/dev/tcp/192.0.2.1/80' 2>&1 | tail -n 1
 unshare -U true 2>&1; mount -t tmpfs x /tmp 2>&1
 ulimit -c; ulimit -n; ulimit -l
