@@ -178,6 +178,10 @@ static int overlay(const struct op *op, const struct progress *progress)
 		return -1;
 	if (mount_overlay(lower, above, work, op->path) == 0)
 		return op->flags ? mount_tighten(op->path, op->flags | MOUNT_NODEV) : 0;
+	/* No overlays at all, or none for us (before 5.11): what we keep ourselves can be shown as it is, to be read. A
+	 * project cannot: programs write beside their code. */
+	if ((errno == ENODEV || errno == EPERM) && above == upper)
+		return mount_bind(lower, op->path, op->flags | MOUNT_READONLY | MOUNT_NODEV);
 	/* Before 5.19 an overlay takes no layer with translated owners: private files stay private there. */
 	if (errno != EINVAL || progress->plain[op->inodes] < 0)
 		return -1;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Whole boxes on a kernel with a pure v2 tree and no Landlock, by booting one.
 
-tests/run: timeout=150
+tests/run: timeout=240
 
 One boot runs every case (that is this program with --inside, under the other
 kernel), then each result is judged here.
@@ -77,6 +77,10 @@ CASES = {
     "timeout": ([], "import time; time.sleep(60)", [*WEAKER, "--timeout", "1"]),
     "user": (USER, "print(1)", WEAKER),
     "user_memory": (USER, EAT, [*WEAKER, "--memory", "64m"]),
+    # Other languages: a prepared tree, a compiler and an artifact; a root of a few files.
+    "compiled": ([], "#include <stdio.h>\nint main(void) { puts(\"built\"); return 7; }", [*WEAKER, "-l", "c"]),
+    "restricted": ([], "echo a | tr a b; python3", [*WEAKER, "-l", "bash", "--profile", "restricted"]),
+    "user_restricted": (USER, "echo a | tr a b; python3", [*WEAKER, "-l", "bash", "--profile", "restricted"]),
 }
 
 
@@ -99,7 +103,7 @@ def inside(emberbox, probe):
     for name, (who, code, options) in cases.items():
         began = time.monotonic()
         run = subprocess.run([*who, emberbox, "run", "-l", "python", "-c", code, "--json", *options], check=False,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=90)
         results[name] = {"code": run.returncode, "out": run.stdout.decode(errors="replace"),
                          "err": run.stderr.decode(errors="replace"), "seconds": time.monotonic() - began}
     left = [os.path.join(path, name) for path, names, _ in os.walk("/sys/fs/cgroup") for name in names
@@ -118,9 +122,9 @@ def booted():
         for program in programs:
             kit.true(os.path.exists(program), f"{program} is not built")
         run = subprocess.run(
-            [os.path.join(HERE, "boot"), "--timeout", "120", "--share", kit.BUILD, "--share", kit.REPO,
+            [os.path.join(HERE, "boot"), "--timeout", "200", "--share", kit.BUILD, "--share", kit.REPO,
              sys.executable, os.path.abspath(__file__), "--inside", *programs],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=130, check=False)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=210, check=False)
         _booted = (run.returncode, run.stdout, run.stderr)
     code, out, err = _booted
     if code == 77:
@@ -140,7 +144,7 @@ def result(name, code):
 
 
 # Whichever test comes first waits for the boot.
-in_root = kit.test(timeout=140, modes=["root"])
+in_root = kit.test(timeout=220, modes=["root"])
 
 
 @in_root
@@ -220,7 +224,7 @@ def wall_time_limit():
     got = result("timeout", 124)
     kit.equal(got["status"], "timeout")
     kit.equal(got["error_message"], "Code execution timed out after 1s")
-    kit.true(got["cpu_time"] < 1.0, f"cpu_time {got['cpu_time']}")
+    kit.equal(got["meta"]["limit"], "timeout")
 
 
 @in_root
@@ -230,6 +234,22 @@ def user_without_a_group_is_accounted():
     got = result("user_memory", 137)
     kit.equal(got["status"], "out_of_memory")
     kit.equal(got["error_message"], "Memory limit of 64m exceeded")
+
+
+@in_root
+def compiled_and_run():
+    """A prepared tree, a compiler and its program, each in a box, on a kernel without overlays."""
+    got = result("compiled", 7)
+    kit.equal((got["status"], got["stdout"], got["stderr"]), ("failed", "built\n", ""))
+    kit.equal(got["meta"]["build"]["cached"], False)
+
+
+@in_root
+def a_restricted_shell():
+    for case in ("restricted", "user_restricted"):
+        got = result(case, 127)
+        kit.equal(got["stdout"], "b\n")
+        kit.contains(got["stderr"], "python3: command not found")
 
 
 @in_root
