@@ -85,12 +85,9 @@ static int load_sources(struct job *job, struct error *err)
 
 		if (!file->host)
 			continue;
-		fd = open(file->host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		fd = job_open_host(file->host, &st, err);
 		if (fd < 0)
-			return error_set(err, ERROR_USAGE, errno, "file: cannot open \"%s\"", file->host);
-		if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-			return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project",
-					   file->host);
+			return -1;
 		if (st.st_size > SPEC_CODE_MAX)
 			return error_usage(err, "file: \"%s\" is a source and larger than 16m", file->host);
 		data = arena_alloc(&job->arena, (size_t)st.st_size + 1);
@@ -137,9 +134,9 @@ static int make_prepared(const struct job *job, const struct probe *probe, const
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	done = cycle_run(job, probe, &quiet, result, keep_prepared, &keeping, err);
-	if (done == 0 && result->verdict.cancelled)
+	if (done == 0 && result->verdict.cancelled) {
 		done = error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", job->runtime->display);
-	else if (done == 0 && result->verdict.status != STATUS_OK) {
+	} else if (done == 0 && result->verdict.status != STATUS_OK) {
 		result_explain(result);
 		done = error_set(err, ERROR_FAILED, 0, "cannot prepare %s: %s", job->runtime->display, result->message);
 	}

@@ -165,6 +165,13 @@ static int attach(const struct op *op, const struct progress *progress)
 	return mount_attach(tree, op->path);
 }
 
+static int show_overlay(const struct op *op, const char *lower, const char *upper, const char *work)
+{
+	if (mount_overlay(lower, upper, work, op->path) < 0)
+		return -1;
+	return op->flags ? mount_tighten(op->path, op->flags | MOUNT_NODEV) : 0;
+}
+
 /* A letter tells the trees of a job apart. */
 static int overlay(const struct op *op, const struct progress *progress)
 {
@@ -176,8 +183,8 @@ static int overlay(const struct op *op, const struct progress *progress)
 		return -1;
 	if (above == upper && (mkdir(upper, 0755) < 0 || rootfs_dir(op->path, 0755) < 0))
 		return -1;
-	if (mount_overlay(lower, above, work, op->path) == 0)
-		return op->flags ? mount_tighten(op->path, op->flags | MOUNT_NODEV) : 0;
+	if (show_overlay(op, lower, above, work) == 0)
+		return 0;
 	/* No overlays at all, or none for us (before 5.11): what we keep ourselves can be shown as it is, to be read. A
 	 * project cannot: programs write beside their code. */
 	if ((errno == ENODEV || errno == EPERM) && above == upper)
@@ -187,9 +194,7 @@ static int overlay(const struct op *op, const struct progress *progress)
 		return -1;
 	if (umount2(lower, MNT_DETACH) < 0 || mount_attach(progress->plain[op->inodes], lower) < 0)
 		return -1;
-	if (mount_overlay(lower, above, work, op->path) < 0)
-		return -1;
-	return op->flags ? mount_tighten(op->path, op->flags | MOUNT_NODEV) : 0;
+	return show_overlay(op, lower, above, work);
 }
 
 static int copy_in(const struct inside *in, const struct op *op)

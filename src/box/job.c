@@ -3,6 +3,7 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ static bool in_code(const struct spec_file *file)
 	return strncmp(file->box, CODE_PREFIX, sizeof(CODE_PREFIX) - 1) == 0;
 }
 
-bool job_is_source(const struct spec *spec, const struct spec_file *file)
+/* Which of the files given the compiler sees: by the patterns of the definition, or because it is the entry. */
+static bool is_source(const struct spec *spec, const struct spec_file *file)
 {
 	const char *slash = strrchr(file->box, '/');
 	const char *base = slash ? slash + 1 : file->box;
@@ -34,6 +36,17 @@ bool job_is_source(const struct spec *spec, const struct spec_file *file)
 		if (fnmatch(*pattern, base, 0) == 0)
 			return true;
 	return false;
+}
+
+int job_open_host(const char *host, struct stat *st, struct error *err)
+{
+	_cleanup_close_ int fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_set(err, ERROR_USAGE, errno, "file: cannot open \"%s\"", host);
+	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+		return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project", host);
+	return take_fd(&fd);
 }
 
 static struct job_file *add_file(struct job *job)
@@ -85,7 +98,7 @@ static int job_files(struct job *job, const struct job_given *given, const char 
 		file->size = spec->code_size;
 	}
 	for (size_t i = 0; i < spec->file_count; i++) {
-		if (job->kind == JOB_COMPILE && !job_is_source(spec, &spec->files[i]))
+		if (job->kind == JOB_COMPILE && !is_source(spec, &spec->files[i]))
 			continue;
 		file = add_file(job);
 		file->path = spec->files[i].box;
@@ -212,7 +225,7 @@ static const char **list_files(struct job *job, bool sources)
 	if (list && sources && spec->code)
 		list[n++] = arena_printf(&job->arena, "/" CODE_PREFIX "%s", spec_entry(spec));
 	for (size_t i = 0; list && i < spec->file_count; i++)
-		if (!sources || job_is_source(spec, &spec->files[i]))
+		if (!sources || is_source(spec, &spec->files[i]))
 			list[n++] = arena_printf(&job->arena, "/%s", spec->files[i].box);
 	return list;
 }

@@ -10,6 +10,8 @@
 #include "box/spec.h"
 #include "runtime/expand.h"
 
+#include <sys/stat.h>
+
 enum job_kind {
 	JOB_PREPARE, /* what later boxes of the language are shown */
 	JOB_COMPILE, /* the artifact */
@@ -67,10 +69,11 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	     struct error *err);
 void job_free(struct job *job);
 
+/* A file of the host's, opened by the caller's own rights; only a plain one is taken, so that no fifo or device can
+ * block us. An fd, or -1 with ERROR_USAGE. */
+int job_open_host(const char *host, struct stat *st, struct error *err);
+
 /* Shows the prepared tree to a job that was made without it. */
 int job_show_prepared(struct job *job, const char *path, int dir, struct error *err);
 /* Whether programs of the language look at it, or only their compiler. */
 bool job_run_needs_prepared(const struct runtime *runtime);
-
-/* Which of the files given the compiler sees: by the patterns of the definition, or because it is the entry. */
-bool job_is_source(const struct spec *spec, const struct spec_file *file);

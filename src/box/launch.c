@@ -113,12 +113,9 @@ static int open_files(const struct job *job, struct staging *staging, struct err
 					   "disk: the compiled program is larger than the box's disk; raise --disk");
 		if (!host)
 			continue;
-		*fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		*fd = job_open_host(host, &st, err);
 		if (*fd < 0)
-			return error_set(err, ERROR_USAGE, errno, "file: cannot open \"%s\"", host);
-		if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode))
-			return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project",
-					   host);
+			return -1;
 		if ((uint64_t)st.st_size > job->limits.disk)
 			return error_usage(err, "file: \"%s\" is larger than the box's disk; raise --disk", host);
 	}

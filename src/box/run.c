@@ -75,12 +75,8 @@ static int check_entry(const struct spec *spec, struct error *err)
 	_cleanup_close_ int dir = -1;
 	struct stat st;
 
-	if (!spec->project || spec->code)
+	if (!spec->project || spec->code || spec_gives(spec, spec_entry(spec)))
 		return 0;
-	for (size_t i = 0; i < spec->file_count; i++)
-		if (strncmp(spec->files[i].box, &(BOX_CODE "/")[1], strlen(BOX_CODE)) == 0 &&
-		    strcmp(spec->files[i].box + strlen(BOX_CODE), spec_entry(spec)) == 0)
-			return 0;
 	dir = open(spec->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"", spec->project);

@@ -410,22 +410,29 @@ static uint64_t content_size(const struct spec *spec)
 	return size;
 }
 
+/* The path below /sandbox/code, or NULL: it is elsewhere. */
+static const char *code_path(const struct spec_file *file)
+{
+	return strncmp(file->box, "sandbox/code/", 13) == 0 ? file->box + 13 : NULL;
+}
+
+bool spec_gives(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (code_path(&spec->files[i]) && strcmp(code_path(&spec->files[i]), path) == 0)
+			return true;
+	return false;
+}
+
 /* The entry is the code, one of the files, or in the project, which is not looked into here. */
 static int check_entry(const struct spec *spec, struct error *err)
 {
 	const char *entry = spec_entry(spec);
-	bool among = false;
 
-	for (size_t i = 0; i < spec->file_count; i++) {
-		const char *box = spec->files[i].box;
-
-		if (strncmp(box, "sandbox/code/", 13) != 0)
-			continue;
-		among |= strcmp(box + 13, entry) == 0;
-		if (spec->code && paths_clash(box + 13, entry))
-			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", box);
-	}
-	if (spec->code || among || (spec->name && spec->project))
+	for (size_t i = 0; spec->code && i < spec->file_count; i++)
+		if (code_path(&spec->files[i]) && paths_clash(code_path(&spec->files[i]), entry))
+			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", spec->files[i].box);
+	if (spec->code || spec_gives(spec, entry) || (spec->name && spec->project))
 		return 0;
 	if (!spec->name)
 		return error_usage(err, "code: there is none");

@@ -72,5 +72,7 @@ int spec_check(const struct spec *spec, struct error *err);
 struct limits limits_settle(const struct limits *asked, const struct limits *own);
 /* The entry's path below /sandbox/code; the runtime is set. */
 const char *spec_entry(const struct spec *spec);
+/* Whether one of the files given is at this path below /sandbox/code. */
+bool spec_gives(const struct spec *spec, const char *path);
 /* The runtime's profile that was asked for, or NULL. */
 const struct runtime_profile *spec_profile(const struct spec *spec);
