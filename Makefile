@@ -1,12 +1,13 @@
 # A thin front for Meson and Ninja: every target works on a fresh checkout.
 #
 #   make            build/emberbox and libemberbox
-#   make run        the same, then a demonstration
+#   make run        the same, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
 #   make test       every test, also in a build with sanitizers and fault injection
-#   make bench      start-up times against the bare interpreter and bubblewrap
+#   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make fuzz       each fuzz target for TIME seconds
-#   make soak       many runs, then nothing may be left behind; CPython's own tests, in boxes and outside
+#   make soak       many runs, cold, SOAK_RUNS through the service, and by 200 clients over HTTP, then nothing may be left
+#                   behind; CPython's own tests
 #   make lint       clang-format and clang-tidy
 #   make clean
 
@@ -40,7 +41,7 @@ asan:
 run:
 	@tools/setup build run
 	@$(MAKE) --no-print-directory all
-	@tools/demo $(BUILD)/emberbox
+	@tools/demo --serve $(BUILD)/emberbox
 
 test:
 	@tools/setup build test
@@ -67,7 +68,9 @@ fuzz:
 soak:
 	@tools/setup build test
 	@$(MAKE) --no-print-directory all
-	@tests/soak $(if $(RUNS),--runs $(RUNS))
+	@tests/soak/cold $(if $(RUNS),--runs $(RUNS))
+	@tests/soak/service --build $(BUILD)
+	@tests/soak/http --build $(BUILD)
 	@tests/cpython/run --build $(BUILD)
 
 lint:

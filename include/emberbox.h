@@ -54,6 +54,7 @@ typedef enum eb_errc {
 	EB_OK = 0,
 	EB_BAD_REQUEST = 2,   /* the request cannot be meant; the message names the field and the fix */
 	EB_FAILED = 125,      /* emberbox or the host failed, or a layer of isolation is missing */
+	EB_BLOCKED = 126,     /* a policy forbids it, or nobody agreed to it */
 	EB_NO_LANGUAGE = 127, /* the language is unknown, or not installed here */
 } eb_errc;
 
@@ -76,11 +77,14 @@ typedef struct eb_options {
 	void *userdata; /* for on_output */
 	int cancel_fd;  /* the run ends when this becomes readable; -1: never */
 	int stdin_fd;   /* read while the program runs; -1: what eb_request_set_stdin() gave, or nothing */
+	/* The run is written down in the history of `emberbox history`, as this caller's ("uid 1000"); NULL: it is not.
+	 * What cannot be written down is run all the same, unless the environment has EMBERBOX_AUDIT=required. */
+	const char *record;
 } eb_options;
 
 #define EB_OPTIONS_INIT                                                                                                \
 	{                                                                                                              \
-		sizeof(eb_options), NULL, NULL, -1, -1                                                                 \
+		sizeof(eb_options), NULL, NULL, -1, -1, NULL                                                           \
 	}
 
 /*
@@ -92,7 +96,8 @@ typedef struct eb_options {
  * /sandbox/code, also "pkg/tool.py": that of the code, or without code that of
  * one of the files or of the project; without it the code is called filename, if
  * that has one of the language's endings. profile is one of the language's, such as
- * "restricted" of bash; check is yes or no: whether TypeScript's types are checked.
+ * "restricted" of bash; check is yes or no: whether TypeScript's types are checked;
+ * read-only is yes or no: whether the program may not change /sandbox/code and /sandbox/data.
  */
 EB_PUBLIC eb_request *eb_request_new(void);
 EB_PUBLIC void eb_request_free(eb_request *request);

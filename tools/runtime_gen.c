@@ -105,6 +105,11 @@ static void put_steps(FILE *out, const struct runtime *r)
 	put_text_field(out, "compile.artifact", r->compile.artifact);
 	put_list(out, "run", r->run);
 	put_list(out, "repl", r->repl);
+	put_text_field(out, "ember.point", r->ember.point);
+	put_list(out, "ember.argv", r->ember.argv);
+	put_list(out, "ember.environment", r->ember.environment);
+	put_list(out, "ember.not_with", r->ember.not_with);
+	fprintf(out, "\t.ember.any_entry = %d,\n", r->ember.any_entry);
 	fprintf(out, "\t.outputs = %d,\n", r->outputs);
 }
 

@@ -65,7 +65,8 @@
 enum profile {
 	BOX,
 	ACCOUNTED,
-	RESTRICTED
+	RESTRICTED,
+	FRONT
 };
 enum kind {
 	KIND_RULE,
@@ -108,8 +109,12 @@ static const struct rule rules[] = {
 #include "kern/seccomp_rules.def"
 };
 
-static const char *const profile_names[] = { [BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted" };
-static const char *const profile_defaults[] = { [BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow" };
+static const char *const profile_names[] = {
+	[BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted", [FRONT] = "front"
+};
+static const char *const profile_defaults[] = {
+	[BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow", [FRONT] = "EPERM"
+};
 
 #define DIE(...)                                                                                                       \
 	do {                                                                                                           \
@@ -552,7 +557,7 @@ int main(int argc, char **argv)
 	if (!out)
 		DIE("%s: %s", argv[1], strerror(errno));
 	fputs("/* Made by tools/seccomp_gen.c from src/kern/seccomp_rules.def. */\n", out);
-	for (enum profile profile = BOX; profile <= RESTRICTED; profile++) {
+	for (enum profile profile = BOX; profile <= FRONT; profile++) {
 		profile_make(profile, &program);
 		profile_check(profile, &program, seccomp_arch_native());
 		profile_print(profile, &program, out);

@@ -25,6 +25,15 @@ SOCKETS = "/tmp/.pg"
 LOG = SOCKETS + "/log"
 
 
+def forget(data):
+    """What a server left that was killed at the end of a run before this one, in a container."""
+    for path in (SOCKETS + "/notify", data + "/postmaster.pid", LOG):
+        try:
+            posix.unlink(path)
+        except FileNotFoundError:
+            pass
+
+
 def start(postgres, prepared):
     """Starts the server: its process and its directory."""
     data = prepared + "/data"
@@ -32,14 +41,17 @@ def start(postgres, prepared):
     if found.st_uid != posix.geteuid() or not posix.access(data, posix.W_OK):
         import shutil  # it has to be the server's own
 
-        data = shutil.copytree(data, "/tmp/.pgdata")
+        try:
+            data = shutil.copytree(data, "/tmp/.pgdata")
+        except FileExistsError:
+            data = "/tmp/.pgdata"
         posix.chmod(data, 0o700)
     elif found.st_mode & 0o27:
         posix.chmod(data, 0o700)
     try:
         posix.mkdir(SOCKETS, 0o700)
     except FileExistsError:
-        pass
+        forget(data)
     files = [
         (posix.POSIX_SPAWN_OPEN, 0, "/dev/null", posix.O_RDONLY, 0),
         (posix.POSIX_SPAWN_OPEN, 1, LOG, posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o600),

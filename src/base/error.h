@@ -14,6 +14,7 @@ enum error_kind {
 	ERROR_USAGE,    /* the request cannot be meant: exit code 2 */
 	ERROR_LANGUAGE, /* the language is unknown or not installed: exit code 127 */
 	ERROR_LAYER,    /* a layer of isolation is missing and not waived: 125 */
+	ERROR_BLOCKED,  /* a policy forbids it, or nobody agreed to it: 126 */
 };
 
 struct error {

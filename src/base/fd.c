@@ -88,9 +88,15 @@ union control {
 
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t count)
 {
-	union control control = { 0 };
 	struct iovec part = { .iov_base = (void *)data, .iov_len = size };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return fd_send_parts(socket, &part, 1, fds, count);
+}
+
+int fd_send_parts(int socket, const struct iovec *parts, size_t part_count, const int *fds, size_t count)
+{
+	union control control = { 0 };
+	struct msghdr message = { .msg_iov = (struct iovec *)parts, .msg_iovlen = part_count };
 	ssize_t n;
 
 	if (count > 0) {
@@ -112,11 +118,17 @@ int fd_send(int socket, const void *data, size_t size, const int *fds, size_t co
 
 ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count)
 {
-	union control control = { 0 };
 	struct iovec part = { .iov_base = data, .iov_len = size };
+
+	return fd_receive_parts(socket, &part, 1, fds, count);
+}
+
+ssize_t fd_receive_parts(int socket, const struct iovec *parts, size_t part_count, int *fds, size_t *count)
+{
+	union control control = { 0 };
 	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
+		.msg_iov = (struct iovec *)parts,
+		.msg_iovlen = part_count,
 		.msg_control = control.space,
 		.msg_controllen = sizeof(control.space),
 	};

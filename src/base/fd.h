@@ -18,12 +18,16 @@ ssize_t fd_read(int fd, void *data, size_t size);
 int fd_copy(int from, int to, uint64_t limit);
 
 /* One message of `size` bytes with up to FD_MESSAGE_MAX descriptors over a SOCK_SEQPACKET socket. Safe after clone. */
-#define FD_MESSAGE_MAX 5
+#define FD_MESSAGE_MAX 16
 int fd_send(int socket, const void *data, size_t size, const int *fds, size_t count);
+/* The same from several places. */
+struct iovec;
+int fd_send_parts(int socket, const struct iovec *parts, size_t part_count, const int *fds, size_t count);
 
 /* The size of the message, 0 at the end, -1 with errno. Received descriptors are close-on-exec; *count tells how many
  * of at most FD_MESSAGE_MAX. EMFILE when some were lost because the process may not have so many. */
 ssize_t fd_receive(int socket, void *data, size_t size, int *fds, size_t *count);
+ssize_t fd_receive_parts(int socket, const struct iovec *parts, size_t part_count, int *fds, size_t *count);
 
 /* Opens below `dir` and through no link of any kind, also if what lies there was made by a stranger; it never waits. An
  * fd, or -1 with errno: ENOSYS before 5.6 is an error like any other, there is no safe second best. */

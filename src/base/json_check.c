@@ -224,3 +224,125 @@ bool json_is_object_text(const char *text, size_t size, int depth)
 	skip_blanks(&c);
 	return c.at == c.end;
 }
+
+bool json_is_plain_text(const char *text, size_t size)
+{
+	struct cursor c = { (const unsigned char *)text, (const unsigned char *)text + size };
+
+	while (c.at < c.end) {
+		if (*c.at == '\0' || (*c.at >= 0x80 && !take_utf8(&c)))
+			return false;
+		/* take_utf8() is behind its character already. */
+		while (c.at<c.end && * c.at> '\0' && *c.at < 0x80)
+			c.at++;
+	}
+	return true;
+}
+
+bool json_member(const char *text, size_t size, const char *key, const char **value, size_t *value_size)
+{
+	struct cursor c = { (const unsigned char *)text, (const unsigned char *)text + size };
+	size_t length = strlen(key);
+
+	skip_blanks(&c);
+	if (!take(&c, '{'))
+		return false;
+	do {
+		const unsigned char *name, *from;
+		bool found;
+
+		skip_blanks(&c);
+		name = c.at + 1;
+		if (!take_key(&c))
+			return false;
+		skip_blanks(&c);
+		/* The quote behind it ends the comparison: no key of ours has one. */
+		found = (size_t)(c.end - name) > length && memcmp(name, key, length) == 0 && name[length] == '"';
+		from = c.at;
+		if (!take_value(&c, DEPTH_MAX))
+			return false;
+		if (found) {
+			*value = (const char *)from;
+			*value_size = (size_t)(c.at - from);
+			return true;
+		}
+		skip_blanks(&c);
+	} while (take(&c, ','));
+	return false;
+}
+
+/* What an escape stands for, as UTF-8; its text was checked. */
+static size_t put_escape(struct cursor *c, char out[4])
+{
+	static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
+	const char *letter = strchr(letters, *c->at);
+	unsigned value, low;
+
+	if (*c->at != 'u') {
+		*out = letter ? meant[letter - letters] : (char)*c->at;
+		c->at++;
+		return 1;
+	}
+	c->at++;
+	take_hex(c, &value);
+	if (value >= 0xd800 && value <= 0xdbff) {
+		c->at += 2;
+		take_hex(c, &low);
+		value = 0x10000 + ((value - 0xd800) << 10) + (low - 0xdc00);
+	}
+	if (value < 0x80) {
+		out[0] = (char)value;
+		return 1;
+	}
+	if (value < 0x800) {
+		out[0] = (char)(0xc0 | value >> 6);
+		out[1] = (char)(0x80 | (value & 0x3f));
+		return 2;
+	}
+	if (value < 0x10000) {
+		out[0] = (char)(0xe0 | value >> 12);
+		out[1] = (char)(0x80 | (value >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (value & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | value >> 18);
+	out[1] = (char)(0x80 | (value >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (value >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (value & 0x3f));
+	return 4;
+}
+
+bool json_string_copy(const char *value, size_t value_size, char *out, size_t out_size)
+{
+	struct cursor c = { (const unsigned char *)value, (const unsigned char *)value + value_size };
+	struct cursor whole = c;
+	size_t used = 0;
+
+	if (!take_string(&whole) || whole.at != whole.end)
+		return false;
+	c.at++;
+	c.end--;
+	while (c.at < c.end) {
+		char one[4];
+		size_t size = 1;
+
+		if (take(&c, '\\')) {
+			size = put_escape(&c, one);
+		} else {
+			const unsigned char *from = c.at;
+
+			if (*c.at < 0x80)
+				c.at++;
+			else
+				take_utf8(&c);
+			size = (size_t)(c.at - from);
+			memcpy(one, from, size);
+		}
+		if (used + size >= out_size)
+			break;
+		memcpy(out + used, one, size);
+		used += size;
+	}
+	out[used] = '\0';
+	return true;
+}

@@ -8,3 +8,11 @@
 /* One object that is not empty, with nothing but blanks around it; valid UTF-8, escapes that stand for characters, and
  * at most `depth` levels of objects and lists. It costs no memory, and time by its length. */
 bool json_is_object_text(const char *text, size_t size, int depth);
+
+/* Whether the bytes can stand in a JSON string, escaped: valid UTF-8 without a NUL, which many readers refuse. */
+bool json_is_plain_text(const char *text, size_t size);
+/* The value of an object's member, as it stands there. False: no such member, or not the text of an object as far as
+ * it was read. */
+bool json_member(const char *text, size_t size, const char *key, const char **value, size_t *value_size);
+/* A string's characters, unescaped and cut to what fits whole, terminated. False: it is no string. */
+bool json_string_copy(const char *value, size_t value_size, char *out, size_t out_size);

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static int copy_layers(struct result *result, const struct plan *plan, const struct userns_ids *ids)
+int cycle_layers(struct result *result, const struct plan *plan, const struct userns_ids *ids)
 {
 	result->layer_count = 0;
 	result->layers = arena_alloc(&result->arena, (plan->layer_count + 1) * sizeof(char *));
@@ -31,7 +31,7 @@ static int run_box(const struct job *job, const struct plan *plan, const struct 
 
 	if (launch_box(job, plan, probe, &box, err) < 0)
 		return -1;
-	if (copy_layers(result, plan, &box.ids) < 0) {
+	if (cycle_layers(result, plan, &box.ids) < 0) {
 		launch_end(&box, NULL);
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	}

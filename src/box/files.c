@@ -259,3 +259,26 @@ int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, 
 	}
 	return 0;
 }
+
+bool files_take(int dir, struct file_entry *entry, int to, uint64_t *left)
+{
+	_cleanup_close_ int from = fd_open_beneath(dir, entry->path, O_RDONLY), parent = -1, file = -1;
+	const char *name;
+	struct stat st;
+
+	/* That it is too large is known before anything is written; that it grows, while it is. */
+	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > *left)
+		return false;
+	parent = open_parent(to, entry->path, &name);
+	if (parent >= 0)
+		file = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return false;
+	if (fd_copy(from, file, *left) < 0 || fstat(file, &st) < 0) {
+		unlinkat(parent, name, 0);
+		return false;
+	}
+	entry->size = (uint64_t)st.st_size;
+	*left -= entry->size;
+	return true;
+}

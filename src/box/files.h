@@ -24,6 +24,7 @@ struct file_entry {
 	const char *path; /* below /sandbox/output; the bytes of the name, whatever they are */
 	uint64_t size;    /* as stat(2) says */
 	uint64_t blocks;  /* bytes that are really there: a sparse giant has few */
+	bool kept;        /* a copy was made that can be asked for later */
 };
 
 struct file_list {
@@ -42,3 +43,8 @@ int files_check_target(const char *to, struct error *err);
 /* Copies every listed file below `to`, a directory that is made if need be. At most `limit` bytes of data; holes stay
  * holes. A file that cannot be read is left out, and the list marked as cut. */
 int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, struct error *err);
+
+/* A copy of one of them below the directory `to`, if it is a plain file of at most *left bytes, holes counted. True:
+ * it was made, *left is less, and the entry has the size of the copy. False: nothing is there. The box may be alive and
+ * change what it has meanwhile. */
+bool files_take(int dir, struct file_entry *entry, int to, uint64_t *left);

@@ -7,6 +7,7 @@
 #include "kern/caps.h"
 #include "kern/cgroup.h"
 #include "kern/fdset.h"
+#include "kern/landlock.h"
 #include "kern/mount.h"
 #include "kern/netns.h"
 #include "kern/rootfs.h"
@@ -37,6 +38,10 @@ enum {
 
 /* Scaffolding beside the new root: it is part of the old one, and goes with it in one step. */
 #define WORK "../work"
+
+enum {
+	PLACE_MAX = 64 /* bytes of a path below the work tmpfs */
+};
 
 static void report(const struct inside *in, struct report report)
 {
@@ -90,7 +95,7 @@ struct progress {
 static int await_maps(const struct inside *in, struct progress *progress)
 {
 	char go = 0;
-	ssize_t n = fd_receive(in->control, &go, 1, progress->join_fds, &progress->join_count);
+	ssize_t n = fd_receive(in->go, &go, 1, progress->join_fds, &progress->join_count);
 
 	if (n == 1 && go == INSIDE_GO)
 		return 0;
@@ -142,12 +147,14 @@ static int take_tree(const struct inside *in, const struct op *op, struct progre
 }
 
 /* `dev/shm` is shm of the work tmpfs: the last part names it. */
-static int place(const struct op *op)
+static int place(const struct inside *in, const struct op *op)
 {
 	const char *slash = strrchr(op->path, '/');
-	char part[64] = WORK "/";
+	char part[PLACE_MAX] = "";
 
-	strncat(part, slash ? slash + 1 : op->path, sizeof(part) - sizeof(WORK) - 1);
+	strncat(part, in->plan->work, sizeof(part) / 2);
+	strcat(part, "/");
+	strncat(part, slash ? slash + 1 : op->path, sizeof(part) / 2 - 2);
 	if (mkdir(part, 0755) < 0 || chmod(part, op->mode) < 0 || rootfs_dir(op->path, 0755) < 0)
 		return -1;
 	return mount_bind(part, op->path, MOUNT_NODEV | op->flags);
@@ -219,11 +226,12 @@ static int hand_over(const struct inside *in)
 		[REPORT_FD_PROC] = "/proc",
 		[REPORT_FD_WORK] = "/sandbox",
 		[REPORT_FD_RICH] = in->plan->rich ? BOX_RICH : BOX_OUTPUT,
-		[REPORT_FD_SEGMENTS] = "/proc/sysvipc/shm",
+		[REPORT_FD_SEGMENTS] = in->plan->segments ? "/proc/sysvipc/shm" : BOX_OUTPUT,
 	};
-	const int count = in->plan->segments ? REPORT_FD_SEGMENTS + 1
-			  : in->plan->rich   ? REPORT_FD_RICH + 1
-					     : REPORT_FD_RICH;
+	const int count = in->plan->shared     ? REPORT_FD_SEGMENTS + 1
+			  : in->plan->segments ? REPORT_FD_SEGMENTS + 1
+			  : in->plan->rich     ? REPORT_FD_RICH + 1
+					       : REPORT_FD_RICH;
 	const struct report ready = { .kind = REPORT_READY };
 	const int keep[] = { in->control, in->lock_fd, in->stdio[0], in->stdio[1], in->stdio[2] };
 	int fds[REPORT_FDS];
@@ -234,7 +242,15 @@ static int hand_over(const struct inside *in)
 		if (fds[i] < 0)
 			return -1;
 	}
-	if (fd_send(in->control, &ready, sizeof(ready), fds, (size_t)count) < 0)
+	if (in->plan->shared) {
+		/* With the directory again where there is no Landlock: numbers stay what they are. */
+		fds[REPORT_FD_RULESET] =
+			in->plan->landlock ? landlock_ruleset(in->plan->rules, in->plan->rule_count, in->plan->landlock)
+					   : fds[REPORT_FD_OUTPUT];
+		if (fds[REPORT_FD_RULESET] < 0)
+			return -1;
+	}
+	if (fd_send(in->control, &ready, sizeof(ready), fds, (size_t)count + in->plan->shared) < 0)
 		return -1;
 	return fdset_keep(keep, ARRAY_SIZE(keep));
 }
@@ -322,19 +338,21 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		/* Read-only is about the node, its times and owner; the device itself can be written to. */
 		return mount_bind(op->from, op->path, MOUNT_READONLY | MOUNT_NOEXEC);
 	case OP_PROC:
-		return mount_proc(op->path);
+		return mount_proc(op->path, op->flags);
 	case OP_MASK:
 		return mount_mask(op->path, "dev/null", "var/empty");
 	case OP_WORK:
-		return mount_tmpfs(WORK, op->size, op->inodes, 0755, MOUNT_NODEV | op->flags);
+		return mount_tmpfs(in->plan->work, op->size, op->inodes, 0755, MOUNT_NODEV | op->flags);
 	case OP_PLACE:
-		return place(op);
+		return place(in, op);
 	case OP_ATTACH:
 		return attach(op, progress);
 	case OP_OVERLAY:
 		return overlay(op, progress);
 	case OP_COPY:
 		return copy_in(in, op);
+	case OP_FREEZE:
+		return mount_bind(op->path, op->path, MOUNT_READONLY | MOUNT_NODEV | op->flags);
 	case OP_PIVOT:
 		return rootfs_pivot();
 	case OP_SEAL:
@@ -350,7 +368,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_CAPS:
 		return caps_drop();
 	case OP_SECCOMP:
-		return seccomp_install((enum seccomp_profile)op->size, op->data, op->inodes);
+		return op->flags ? seccomp_install_gated(op->data, op->inodes)
+				 : seccomp_install((enum seccomp_profile)op->size, op->data, op->inodes);
 	case OP_PROVE:
 		return prove_inside(op->path);
 	case OP_EXEC:
@@ -370,14 +389,19 @@ struct kernel_sigaction {
 	unsigned long words[4]; /* handler, flags, restorer, mask */
 };
 
-static void reset_signals(void)
+void inside_default_signals(void)
 {
-	sigset_t none;
-
 	/* Not signal(): the C library hides 32 and 33 as its own, and whoever is started by its posix_spawn() has them
 	 * ignored. */
 	for (int i = 1; i < NSIG; i++)
 		syscall(SYS_rt_sigaction, i, &(struct kernel_sigaction){ 0 }, NULL, sizeof(uint64_t));
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	inside_default_signals();
 	/* Blocked it stays pending, though its default is to be ignored: await_end() takes it. */
 	sigemptyset(&none);
 	sigaddset(&none, SIGCHLD);
@@ -432,14 +456,10 @@ static _Noreturn void reap(const struct inside *in, const struct progress *progr
 	_exit(0);
 }
 
-_Noreturn void inside_run(const struct inside *in)
+static int perform_all(const struct inside *in, struct progress *progress, uint32_t *index)
 {
-	struct progress progress = { 0 };
 	int seen[OP_KINDS] = { 0 };
 
-	reset_signals();
-	setsid();
-	umask(0);
 	for (size_t i = 0; i < in->plan->op_count; i++) {
 		const struct op *op = &in->plan->ops[i];
 		int nth = seen[op->kind]++;
@@ -449,12 +469,51 @@ _Noreturn void inside_run(const struct inside *in)
 			errno = EIO;
 			result = -1;
 		} else {
-			result = perform(in, op, &progress);
+			result = perform(in, op, progress);
 		}
 		if (result < 0) {
-			report(in, (struct report){ .kind = REPORT_FAILED, .index = (uint32_t)i, .errnum = errno });
-			_exit(1);
+			*index = (uint32_t)i;
+			return -1;
 		}
 	}
+	return 0;
+}
+
+int inside_perform(const struct inside *in, uint32_t *index)
+{
+	struct progress progress = { 0 };
+
+	umask(0);
+	return perform_all(in, &progress, index);
+}
+
+/* The init of a box that others enter: it reaps whom they leave behind, until it is killed. */
+static _Noreturn void idle(void)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		sigwaitinfo(&child, NULL);
+	}
+}
+
+_Noreturn void inside_run(const struct inside *in)
+{
+	struct progress progress = { 0 };
+	uint32_t index;
+
+	reset_signals();
+	setsid();
+	umask(0);
+	if (perform_all(in, &progress, &index) < 0) {
+		report(in, (struct report){ .kind = REPORT_FAILED, .index = index, .errnum = errno });
+		_exit(1);
+	}
+	if (in->plan->shared)
+		idle();
 	reap(in, &progress);
 }

@@ -67,14 +67,14 @@ bool job_run_needs_prepared(const struct runtime *runtime)
 	return expand_uses(runtime->run, "{prepared}") || expand_uses(runtime->environment, "{prepared}");
 }
 
-/* The code, the files given, the drivers if a step uses them, and the artifact. */
+/* The code, the files given, the drivers if a step uses them, and the artifact; room for an agent. */
 static int job_files(struct job *job, const struct job_given *given, const char *const *words, struct error *err)
 {
 	const struct spec *spec = job->spec;
 	const struct runtime *runtime = job->runtime;
 	struct job_file *file;
 
-	job->files = calloc(spec->file_count + runtime->driver_count + 3, sizeof(*job->files));
+	job->files = calloc(spec->file_count + runtime->driver_count + 4, sizeof(*job->files));
 	if (!job->files)
 		return no_memory(err);
 	for (size_t i = 0; uses_drivers(job, words) && i < runtime->driver_count; i++) {
@@ -105,7 +105,7 @@ static int job_files(struct job *job, const struct job_given *given, const char 
 		file->host = spec->files[i].host;
 		file->data = spec->files[i].data;
 		file->size = spec->files[i].size;
-		file->mode = file->host ? 0644 : 0755;
+		file->mode = file->host ? 0644 : spec->files[i].mode ?: 0755;
 	}
 	if (job->kind == JOB_RUN && given->artifact >= 0) {
 		file = add_file(job);
@@ -288,6 +288,8 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 		job->limits = limits_settle(&spec->limits, &spec->runtime->limits);
 		job->profile = spec_profile(spec);
 		job->rich = spec->runtime->outputs;
+		/* Of the program alone: a compiler works beside the sources. */
+		job->read_only = spec->read_only;
 		job->input = spec->input;
 		job->input_size = spec->input_size;
 	} else {
@@ -296,6 +298,28 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	if (job_program(job, step, words, err) < 0 || job_files(job, given, words, err) < 0 ||
 	    job_trees(job, given, err) < 0)
 		return -1;
+	return 0;
+}
+
+int job_set_agent(struct job *job, const char *path, const void *data, size_t size, double ttl, struct error *err)
+{
+	struct job_file *file = add_file(job);
+
+	file->path = path + 1;
+	file->data = data;
+	file->size = size;
+	file->mode = 0755;
+	job->argv = arena_alloc(&job->arena, 2 * sizeof(*job->argv));
+	if (!job->argv)
+		return no_memory(err);
+	job->argv[0] = path;
+	job->agent = true;
+	job->input = NULL;
+	job->input_size = 0;
+	job->limits.timeout = ttl;
+	/* What it starts has limits of its own; it is a process besides those that were asked for, as init is. */
+	job->limits.cpu_time = 0;
+	job->limits.pids++;
 	return 0;
 }
 

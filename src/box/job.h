@@ -53,6 +53,8 @@ struct job {
 	size_t tree_count;                     /* how many */
 	const struct runtime_profile *profile; /* all that can be executed, or NULL: all of /usr */
 	bool rich;                             /* it may write to {outputs} */
+	bool agent;                            /* its program is our agent, which brings what else there is to run */
+	bool read_only;                        /* /sandbox/code and /sandbox/data cannot be changed */
 	const void *input;                     /* its stdin, or NULL */
 	size_t input_size;                     /* of it */
 };
@@ -72,6 +74,10 @@ void job_free(struct job *job);
 /* A file of the host's, opened by the caller's own rights; only a plain one is taken, so that no fifo or device can
  * block us. An fd, or -1 with ERROR_USAGE. */
 int job_open_host(const char *host, struct stat *st, struct error *err);
+
+/* Makes it a container's: its program is this one, put into the box at `path`, without time of its own but `ttl`
+ * seconds. */
+int job_set_agent(struct job *job, const char *path, const void *data, size_t size, double ttl, struct error *err);
 
 /* Shows the prepared tree to a job that was made without it. */
 int job_show_prepared(struct job *job, const char *path, int dir, struct error *err);

@@ -28,10 +28,10 @@ enum {
 
 /* The supervisor's side of what a box needs, until it runs. */
 struct staging {
-	struct inside inside; /* for the child */
-	int *file_fds;        /* host files, by index in the job */
-	size_t file_count;    /* how many */
-	int child_ends[4];    /* stdin, stdout, stderr and the control socket of the child */
+	struct inside inside;    /* for the child */
+	int *file_fds;           /* host files, by index in the job */
+	size_t file_count;       /* how many */
+	struct launch_ends ends; /* of the child */
 };
 
 static void staging_free(struct staging *staging)
@@ -39,8 +39,7 @@ static void staging_free(struct staging *staging)
 	for (size_t i = 0; i < staging->file_count; i++)
 		close_fd(&staging->file_fds[i]);
 	free(staging->file_fds);
-	for (size_t i = 0; i < ARRAY_SIZE(staging->child_ends); i++)
-		close_fd(&staging->child_ends[i]);
+	launch_close_ends(&staging->ends);
 	for (size_t i = 0; i < JOB_TREES_MAX; i++) {
 		close_fd(&staging->inside.trees[i]);
 		close_fd(&staging->inside.plain[i]);
@@ -75,19 +74,24 @@ static int make_pair(int *ours, int *theirs, bool ours_reads)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK | (ours_reads ? O_RDONLY : O_WRONLY));
 }
 
-static int make_channels(struct box *box, struct staging *staging, struct error *err)
+void launch_close_ends(struct launch_ends *ends)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ends->fds); i++)
+		close_fd(&ends->fds[i]);
+}
+
+int launch_channels(struct box *box, struct launch_ends *far, struct error *err)
 {
 	int ends[2];
 
-	if (fault_hit("channels") || make_pair(&box->input, &staging->child_ends[0], false) < 0 ||
-	    make_pair(&box->output[0], &staging->child_ends[1], true) < 0 ||
-	    make_pair(&box->output[1], &staging->child_ends[2], true) < 0)
+	if (fault_hit("channels") || make_pair(&box->input, &far->fds[0], false) < 0 ||
+	    make_pair(&box->output[0], &far->fds[1], true) < 0 || make_pair(&box->output[1], &far->fds[2], true) < 0)
 		return error_errno(err, "cannot make the box's pipes");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_errno(err, "cannot make the box's control socket");
 	box->control = ends[0];
-	staging->child_ends[3] = ends[1];
-	if (raise_fd(&box->control) < 0 || raise_fd(&staging->child_ends[3]) < 0)
+	far->fds[3] = ends[1];
+	if (raise_fd(&box->control) < 0 || raise_fd(&far->fds[3]) < 0)
 		return error_errno(err, "cannot make the box's control socket");
 	return 0;
 }
@@ -171,13 +175,16 @@ static int open_trees(const struct job *job, const struct box *box, struct stagi
 	return 0;
 }
 
-static int make_group(const struct plan *plan, const struct probe *probe, struct box *box, struct error *err)
+struct cgroup_limits launch_group_limits(const struct limits *limits)
 {
-	const struct cgroup_limits limits = {
-		.memory = plan->limits->memory,
-		.pids = plan->limits->pids + 1, /* init */
-		.cpus = plan->limits->cpus,
-	};
+	/* init is one of them. */
+	return (struct cgroup_limits){ .memory = limits->memory, .pids = limits->pids + 1, .cpus = limits->cpus };
+}
+
+int launch_group(const struct probe *probe, struct box *box, struct error *err)
+{
+	const struct plan *plan = box->plan;
+	const struct cgroup_limits limits = launch_group_limits(plan->limits);
 	char name[64];
 	uint64_t chance;
 
@@ -196,8 +203,8 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 	pid_t pid;
 
 	for (int i = 0; i < 3; i++)
-		staging->inside.stdio[i] = staging->child_ends[i];
-	staging->inside.control = staging->child_ends[3];
+		staging->inside.stdio[i] = staging->ends.fds[i];
+	staging->inside.control = staging->inside.go = staging->ends.fds[3];
 	staging->inside.lock_fd = box->ids.lock_fd;
 	pid = fault_hit("clone") ? -1
 				 : clone_into(namespaces, box->group ? cgroup_clone_fd(box->group) : -1, &box->pidfd);
@@ -214,11 +221,10 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 	return 0;
 }
 
-/* Programs open /dev/stdout and its like anew, as the box's uid: the pipes have to be its own. */
-static int give_channels(const struct box *box, const struct staging *staging, struct error *err)
+int launch_own_channels(const struct box *box, const struct launch_ends *ends, struct error *err)
 {
 	for (int i = 0; i < 3 && box->ids.own; i++)
-		if (fchown(staging->child_ends[i], box->ids.uid, box->ids.gid) < 0)
+		if (fchown(ends->fds[i], box->ids.uid, box->ids.gid) < 0)
 			return error_errno(err, "cannot give the box its pipes");
 	return 0;
 }
@@ -252,21 +258,21 @@ static int let_go(struct box *box, struct error *err)
 	return error_errno(err, "cannot let the box go");
 }
 
-static int set_up(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
-		  struct staging *staging, struct error *err)
+static int set_up(const struct job *job, const struct probe *probe, struct box *box, struct staging *staging,
+		  struct error *err)
 {
-	if (make_channels(box, staging, err) < 0 || open_files(job, staging, err) < 0)
+	if (launch_channels(box, &staging->ends, err) < 0 || open_files(job, staging, err) < 0)
 		return -1;
-	if (fault_fail("uid", err) < 0 || userns_take(plan->range, &box->ids, err) < 0 ||
+	if (fault_fail("uid", err) < 0 || userns_take(box->plan->range, &box->ids, err) < 0 ||
 	    open_trees(job, box, staging, err) < 0)
 		return -1;
-	if (give_channels(box, staging, err) < 0)
+	if (launch_own_channels(box, &staging->ends, err) < 0)
 		return -1;
-	if (group_comes_first(&probe->cgroup) && make_group(plan, probe, box, err) < 0)
+	if (group_comes_first(&probe->cgroup) && launch_group(probe, box, err) < 0)
 		return -1;
 	if (clone_box(box, staging, err) < 0)
 		return -1;
-	if (!box->group && make_group(plan, probe, box, err) < 0)
+	if (!box->group && launch_group(probe, box, err) < 0)
 		return -1;
 	/* The /proc of a box that has failed already is closed to us; why it failed is what matters. */
 	if ((fault_fail("maps", err) < 0 || userns_map(box->pid, &box->ids, err) < 0) && !has_reported(box))
@@ -279,26 +285,32 @@ static int set_up(const struct job *job, const struct plan *plan, const struct p
 	return 0;
 }
 
+void launch_init(struct box *box, const struct plan *plan)
+{
+	*box = (struct box){
+		.plan = plan,
+		.pidfd = -1,
+		.warden = -1,
+		.control = -1,
+		.input = -1,
+		.output = { -1, -1 },
+		.handles = { -1, -1, -1, -1, -1, -1 },
+		.ids = { .lock_fd = -1 },
+	};
+}
+
 int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
 	       struct error *err)
 {
-	struct staging staging = { .child_ends = { -1, -1, -1, -1 }, .inside = { .plan = plan } };
+	struct staging staging = { .ends = LAUNCH_ENDS_NONE, .inside = { .plan = plan } };
 	int result;
 
 	for (size_t i = 0; i < JOB_TREES_MAX; i++)
 		staging.inside.trees[i] = staging.inside.plain[i] = -1;
 
-	*box = (struct box){
-		.plan = plan,
-		.pidfd = -1,
-		.control = -1,
-		.input = -1,
-		.output = { -1, -1 },
-		.handles = { -1, -1, -1, -1, -1 },
-		.ids = { .lock_fd = -1 },
-	};
+	launch_init(box, plan);
 	fault_choose(&staging.inside);
-	result = set_up(job, plan, probe, box, &staging, err);
+	result = set_up(job, probe, box, &staging, err);
 	staging_free(&staging);
 	if (result < 0)
 		launch_end(box, NULL);
@@ -307,7 +319,8 @@ int launch_box(const struct job *job, const struct plan *plan, const struct prob
 
 void launch_kill(struct box *box)
 {
-	if (box->group)
+	/* What is over cannot be held up by its share of the processors. */
+	if (box->group && !box->over)
 		cgroup_kill(box->group);
 	if (box->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, box->pidfd, SIGKILL, NULL, 0);
@@ -332,7 +345,8 @@ static int reap(struct box *box, struct error *err)
 	if (!is_dead(box, END_MSEC))
 		return error_set(err, ERROR_FAILED, 0, "the box did not end within %d s of being killed",
 				 END_MSEC / 1000);
-	clone_wait(box->pid, NULL);
+	if (box->pid > 0)
+		clone_wait(box->pid, NULL);
 	box->pid = 0;
 	return 0;
 }
@@ -341,7 +355,7 @@ int launch_end(struct box *box, struct error *err)
 {
 	int result = 0;
 
-	if (box->pid > 0)
+	if (box->pidfd >= 0)
 		result = reap(box, err);
 	if (box->group && result == 0)
 		result = fault_fail("remove", err) < 0 ? -1 : cgroup_remove(box->group, err);

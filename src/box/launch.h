@@ -11,7 +11,7 @@
 
 struct box {
 	const struct plan *plan; /* what it was made from */
-	pid_t pid;               /* its init; 0 once reaped */
+	pid_t pid;               /* its init; 0 once reaped, and for one that is another's child */
 	int pidfd;               /* the same, safe to signal */
 	int control;             /* reports come from here */
 	int input;               /* the program's stdin, for writing; -1 once closed */
@@ -19,7 +19,31 @@ struct box {
 	int handles[REPORT_FDS]; /* directories of the box, -1 until it is ready */
 	struct cgroup *group;    /* its control group, or NULL */
 	struct userns_ids ids;   /* who it is on the host */
+	bool over;               /* its program has ended, and left nobody who runs */
+	int warden;              /* hangs up when nobody can tell of the program's end any more; borrowed, -1: none */
+	uint64_t cpu_usec;       /* that it had used before there was a program */
 };
+
+/* The box's ends of what it speaks through: stdin, stdout, stderr, the control socket. */
+struct launch_ends {
+	int fds[4]; /* -1: closed */
+};
+#define LAUNCH_ENDS_NONE                                                                                               \
+	{                                                                                                              \
+		{                                                                                                      \
+			-1, -1, -1, -1                                                                                 \
+		}                                                                                                      \
+	}
+
+/* The parts of a launch, for boxes that a stem makes. */
+void launch_init(struct box *box, const struct plan *plan);
+int launch_channels(struct box *box, struct launch_ends *ends, struct error *err);
+/* Programs open /dev/stdout and its like anew, as the box's uid: the pipes have to be its own. */
+int launch_own_channels(const struct box *box, const struct launch_ends *ends, struct error *err);
+int launch_group(const struct probe *probe, struct box *box, struct error *err);
+/* What a control group is told of a job's limits. */
+struct cgroup_limits launch_group_limits(const struct limits *limits);
+void launch_close_ends(struct launch_ends *ends);
 
 /* Makes the box and lets it go. After a failure nothing is left of it. */
 int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,

@@ -17,6 +17,7 @@ struct builder {
 	struct plan *plan;     /* under construction */
 	const struct job *job; /* what the box is to do */
 	bool failed;           /* memory ran out, or there are too many operations */
+	bool gated;            /* the box's filter is a zygote's */
 };
 
 static void add(struct builder *b, struct op op)
@@ -225,10 +226,18 @@ static void plan_etc(struct builder *b)
 			add(b, (struct op){ .kind = OP_BIND, .from = binds[i], .path = binds[i] + 1 });
 }
 
+static const char *const devices[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"
+};
+
+/* Mapped shared and writable it is memory that no process shows; where only those are counted it can be read. */
+static bool device_hides(const struct builder *b, const char *device)
+{
+	return b->plan->accounted && strcmp(device, "/dev/zero") == 0;
+}
+
 static void plan_dev(struct builder *b)
 {
-	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-					       "/dev/random", "/dev/urandom", "/dev/tty" };
 	static const char *const links[][2] = {
 		{ "dev/fd", "/proc/self/fd" },
 		{ "dev/stdin", "/proc/self/fd/0" },
@@ -238,23 +247,17 @@ static void plan_dev(struct builder *b)
 
 	add(b, (struct op){ .kind = OP_DIR, .path = "dev", .mode = 0755 });
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		/* Mapped shared and writable it is memory that no process shows; where only those are counted it can be
-		 * read. */
-		bool hides = b->plan->accounted && strcmp(devices[i], "/dev/zero") == 0;
-
-		if (hides && !b->plan->landlock)
+		if (device_hides(b, devices[i]) && !b->plan->landlock)
 			continue;
 		add(b, (struct op){ .kind = OP_DEVICE, .from = devices[i], .path = devices[i] + 1 });
-		if (!hides)
-			add_rule(b, devices[i], LANDLOCK_DEVICE);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		add(b, (struct op){ .kind = OP_LINK, .path = links[i][0], .from = links[i][1] });
 }
 
-static void plan_proc(struct builder *b)
+/* Readable by anybody, and about the host rather than the box; or a lever on it. */
+static void plan_masks(struct builder *b)
 {
-	/* Readable by anybody, and about the host rather than the box; or a lever on it. */
 	static const char *const masks[] = {
 		"proc/kcore",      "proc/keys",          "proc/timer_list",    "proc/sched_debug", "proc/kallsyms",
 		"proc/modules",    "proc/sysrq-trigger", "proc/latency_stats", "proc/config.gz",   "proc/cmdline",
@@ -262,38 +265,76 @@ static void plan_proc(struct builder *b)
 		"proc/bus",        "proc/acpi",          "proc/asound",        "proc/scsi",
 	};
 
-	add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });
-	add(b, (struct op){ .kind = OP_DIR, .path = "var/empty", .mode = 0555 });
-	add(b, (struct op){ .kind = OP_PROC, .path = "proc" });
 	for (size_t i = 0; i < ARRAY_SIZE(masks); i++)
 		add(b, (struct op){ .kind = OP_MASK, .path = masks[i] });
+}
+
+static void plan_proc(struct builder *b, unsigned flags)
+{
+	add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });
+	add(b, (struct op){ .kind = OP_DIR, .path = "var/empty", .mode = 0555 });
+	add(b, (struct op){ .kind = OP_PROC, .path = "proc", .flags = flags });
+}
+
+/* What can be written: parts of the work tmpfs. The last is /tmp, which in a stem's box is where that is mounted. */
+static const char *const parts[] = { "sandbox", "dev/shm", BOX_RICH + 1, "tmp" };
+
+static bool has_part(const struct builder *b, size_t index)
+{
+	return b->job->rich || strcmp(parts[index], BOX_RICH + 1) != 0;
+}
+
+/* The program is what a compiler made: its own copy, to do with as it likes. */
+static bool has_artifact(const struct builder *b)
+{
+	return b->job->kind == JOB_RUN && b->job->runtime->compile.step.argv;
+}
+
+/* Directories that every program finds, HOME among them. */
+static void plan_places(struct builder *b)
+{
+	static const char *const dirs[] = { "sandbox/code", "sandbox/data", "sandbox/output", "sandbox/temp" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		add(b, (struct op){ .kind = OP_DIR, .path = dirs[i], .mode = 0755 });
+	if (has_artifact(b))
+		add(b, (struct op){ .kind = OP_DIR, .path = BOX_BUILD + 1, .mode = 0755 });
 }
 
 /* One tmpfs holds all that can be written, so that one quota bounds it; its parts are placed where programs look for
  * them. */
 static void plan_work(struct builder *b)
 {
-	static const char *const parts[] = { "sandbox", "tmp", "dev/shm" };
-	static const char *const dirs[] = { "sandbox/code", "sandbox/data", "sandbox/output", "sandbox/temp" };
 	const struct limits *limits = &b->job->limits;
 	unsigned flags = b->job->profile ? MOUNT_NOEXEC : 0;
 
 	add(b, (struct op){ .kind = OP_WORK, .size = limits->disk, .inodes = limits->inodes, .flags = flags });
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		add(b,
-		    (struct op){ .kind = OP_PLACE, .path = parts[i], .mode = i == 0 ? 0755 : 01777, .flags = flags });
-	if (b->job->rich) {
-		add(b, (struct op){ .kind = OP_PLACE, .path = BOX_RICH + 1, .mode = 0755, .flags = flags });
-		add_rule(b, BOX_RICH, LANDLOCK_WRITE);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		bool open = strcmp(parts[i], "tmp") == 0 || strcmp(parts[i], "dev/shm") == 0;
+
+		if (has_part(b, i))
+			add(b,
+			    (struct op){
+				    .kind = OP_PLACE, .path = parts[i], .mode = open ? 01777 : 0755, .flags = flags });
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		add(b, (struct op){ .kind = OP_DIR, .path = dirs[i], .mode = 0755 });
-	add_rule(b, "/sandbox/code", LANDLOCK_WRITE);
-	add_rule(b, "/sandbox/data", LANDLOCK_WRITE);
-	add_rule(b, "/sandbox/output", LANDLOCK_WRITE);
-	add_rule(b, "/sandbox/temp", LANDLOCK_WRITE);
-	add_rule(b, "/tmp", LANDLOCK_WRITE);
-	add_rule(b, "/dev/shm", LANDLOCK_WRITE);
+	plan_places(b);
+}
+
+static void plan_rules(struct builder *b)
+{
+	static const char *const writable[] = { BOX_CODE, BOX_DATA, BOX_OUTPUT, "/sandbox/temp", "/tmp", "/dev/shm" };
+
+	add_rule(b, "/", LANDLOCK_READ);
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		if (!device_hides(b, devices[i]))
+			add_rule(b, devices[i], LANDLOCK_DEVICE);
+	for (size_t i = b->job->read_only ? 2 : 0; i < ARRAY_SIZE(writable); i++)
+		add_rule(b, writable[i], LANDLOCK_WRITE);
+	if (b->job->rich)
+		add_rule(b, BOX_RICH, LANDLOCK_WRITE);
+	/* Who enters puts it there by himself, and so does an agent. */
+	if (has_artifact(b) && (b->plan->shared || b->job->agent))
+		add_rule(b, BOX_BUILD, LANDLOCK_WRITE);
 }
 
 static void plan_files(struct builder *b)
@@ -343,30 +384,56 @@ static void plan_show_trees(struct builder *b)
 	}
 }
 
+/* When all is in them. What was there stays below the new mounts, out of reach: no mount can be moved or taken off. */
+static void plan_freeze(struct builder *b)
+{
+	unsigned flags = b->job->profile ? MOUNT_NOEXEC : 0;
+
+	if (!b->job->read_only)
+		return;
+	add(b, (struct op){ .kind = OP_FREEZE, .path = BOX_CODE + 1, .flags = flags });
+	add(b, (struct op){ .kind = OP_FREEZE, .path = BOX_DATA + 1, .flags = flags });
+}
+
 static void plan_rlimit(struct builder *b, const char *name, int resource, uint64_t value)
 {
 	add(b, (struct op){ .kind = OP_RLIMIT, .path = name, .size = value, .mode = (unsigned)resource });
+}
+
+/* The same for every program. */
+static void plan_fixed_rlimits(struct builder *b)
+{
+	/* Not 0: where the host's core_pattern is a pipe, as systemd's is, the kernel takes 0 for no limit and 1 for
+	 * none at all. */
+	plan_rlimit(b, "core", RLIMIT_CORE, 1);
+	plan_rlimit(b, "memlock", RLIMIT_MEMLOCK, 64 << 10);
+	plan_rlimit(b, "msgqueue", RLIMIT_MSGQUEUE, 819200);
+	plan_rlimit(b, "sigpending", RLIMIT_SIGPENDING, 1024);
+	plan_rlimit(b, "rtprio", RLIMIT_RTPRIO, 0);
+	plan_rlimit(b, "nice", RLIMIT_NICE, 0);
+}
+
+uint64_t plan_files_max(const struct plan *plan)
+{
+	/* Where nobody counts the kernel's buffers, few descriptors bound them. */
+	return plan->accounted ? 256 : 1024;
+}
+
+uint64_t plan_cpu_max(const struct limits *limits)
+{
+	return limits->cpu_time > 0 ? (uint64_t)limits->cpu_time + 2 : 0;
 }
 
 static void plan_rlimits(struct builder *b)
 {
 	const struct limits *limits = &b->job->limits;
 
-	/* Not 0: where the host's core_pattern is a pipe, as systemd's is, the kernel takes 0 for no limit and 1 for
-	 * none at all. */
-	plan_rlimit(b, "core", RLIMIT_CORE, 1);
-	/* Where nobody counts the kernel's buffers, few descriptors bound them. */
-	plan_rlimit(b, "nofile", RLIMIT_NOFILE, b->plan->accounted ? 256 : 1024);
+	plan_fixed_rlimits(b);
 	plan_rlimit(b, "fsize", RLIMIT_FSIZE, limits->disk);
-	plan_rlimit(b, "memlock", RLIMIT_MEMLOCK, 64 << 10);
-	plan_rlimit(b, "msgqueue", RLIMIT_MSGQUEUE, 819200);
-	plan_rlimit(b, "sigpending", RLIMIT_SIGPENDING, 1024);
-	plan_rlimit(b, "rtprio", RLIMIT_RTPRIO, 0);
-	plan_rlimit(b, "nice", RLIMIT_NICE, 0);
 	/* init is one of them; with a group it is a second fence, counted by uid. */
 	plan_rlimit(b, "nproc", RLIMIT_NPROC, limits->pids + 1);
-	if (limits->cpu_time > 0)
-		plan_rlimit(b, "cpu", RLIMIT_CPU, (uint64_t)limits->cpu_time + 2);
+	if (plan_cpu_max(limits))
+		plan_rlimit(b, "cpu", RLIMIT_CPU, plan_cpu_max(limits));
 }
 
 /* The additions by number, those that this filter would deny. */
@@ -387,7 +454,7 @@ static void plan_filter(struct builder *b, enum seccomp_profile profile)
 	}
 	if (!numbers)
 		b->failed = true;
-	add(b, (struct op){ .kind = OP_SECCOMP, .size = profile, .data = numbers, .inodes = count });
+	add(b, (struct op){ .kind = OP_SECCOMP, .size = profile, .data = numbers, .inodes = count, .flags = b->gated });
 }
 
 static int check_calls(const struct runtime *runtime, struct error *err)
@@ -403,23 +470,33 @@ static int check_calls(const struct runtime *runtime, struct error *err)
 	return 0;
 }
 
+/* The stricter one first: the box's own filter lets nobody add another. */
+static void plan_filters(struct builder *b)
+{
+	if (b->plan->accounted)
+		plan_filter(b, SECCOMP_ACCOUNTED);
+	if (b->job->profile)
+		add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_RESTRICTED });
+	b->gated = b->plan->zygote;
+	plan_filter(b, SECCOMP_BOX);
+}
+
 static void plan_confine(struct builder *b, bool seccomp)
 {
 	add(b, (struct op){ .kind = OP_HANDLES });
+	/* Until then init has copies of all that the supervisor has open, which in a service is more. */
+	plan_rlimit(b, "nofile", RLIMIT_NOFILE, plan_files_max(b->plan));
 	add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
 	if (b->plan->landlock)
 		add(b, (struct op){ .kind = OP_LANDLOCK });
 	add(b, (struct op){ .kind = OP_CAPS });
-	/* The stricter one first: the box's own filter lets nobody add another. */
-	if (seccomp && b->plan->accounted)
-		plan_filter(b, SECCOMP_ACCOUNTED);
-	if (seccomp && b->job->profile)
-		add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_RESTRICTED });
 	if (seccomp)
-		plan_filter(b, SECCOMP_BOX);
+		plan_filters(b);
 	add(b, (struct op){ .kind = OP_PROVE, .path = "ids" });
 	add(b, (struct op){ .kind = OP_PROVE, .path = "caps" });
 	add(b, (struct op){ .kind = OP_PROVE, .path = "root" });
+	if (b->job->read_only)
+		add(b, (struct op){ .kind = OP_PROVE, .path = "read-only" });
 	add(b, (struct op){ .kind = OP_PROVE, .path = "network" });
 	add(b, (struct op){ .kind = OP_PROVE, .path = "fds" });
 	if (b->plan->landlock)
@@ -441,6 +518,8 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 	add_layer(b, "uts-namespace: own");
 	add_layer(b, "cgroup-namespace: own");
 	add_layer(b, "root: private tmpfs, read-only /usr, masked /proc, minimal /dev");
+	if (b->job->read_only)
+		add_layer(b, "read-only: /sandbox/code, /sandbox/data");
 	if (plan->group)
 		add_layer(b, arena_printf(&plan->arena, "cgroup: v%d memory, pids%s", site->version,
 					  site->where[CGROUP_CPU] >= 0 ? ", cpu" : "; no cpu limit"));
@@ -467,10 +546,9 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 	}
 }
 
-static int plan_build(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
+/* What does not depend on the program: the root with all that is read-only. */
+static int plan_root(struct builder *b, struct error *err)
 {
-	add_rule(b, "/", LANDLOCK_READ);
-	plan_identity(b);
 	add(b, (struct op){ .kind = OP_ISOLATE });
 	plan_take_trees(b);
 	add(b, (struct op){ .kind = OP_ROOT });
@@ -481,19 +559,89 @@ static int plan_build(struct builder *b, const struct probe *probe, bool seccomp
 	plan_top(b);
 	plan_etc(b);
 	plan_dev(b);
-	plan_proc(b);
+	return 0;
+}
+
+static void plan_seal(struct builder *b)
+{
+	add(b, (struct op){ .kind = OP_PIVOT });
+	add(b, (struct op){ .kind = OP_SEAL, .path = "/" });
+}
+
+static int build_cold(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
+{
+	b->plan->work = "../work";
+	plan_rules(b);
+	plan_identity(b);
+	if (plan_root(b, err) < 0)
+		return -1;
+	plan_proc(b, MOUNT_READONLY);
+	plan_masks(b);
 	plan_work(b);
 	plan_files(b);
 	plan_show_trees(b);
-	add(b, (struct op){ .kind = OP_PIVOT });
-	add(b, (struct op){ .kind = OP_SEAL, .path = "/" });
+	plan_freeze(b);
+	plan_seal(b);
 	plan_rlimits(b);
 	plan_confine(b, seccomp);
 	plan_layers(b, probe, seccomp);
 	return 0;
 }
 
-int plan_make(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err)
+/* The drivers are the language's, and so are the trees; its /proc is no mask for those of its boxes. */
+static int build_stem(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
+{
+	(void)probe;
+	(void)seccomp;
+	if (plan_root(b, err) < 0)
+		return -1;
+	plan_proc(b, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (has_part(b, i))
+			add(b, (struct op){ .kind = OP_DIR, .path = parts[i], .mode = 0755 });
+	/* The zygote waits in one of them, and looks for others when it starts. */
+	plan_places(b);
+	plan_files(b);
+	plan_show_trees(b);
+	plan_seal(b);
+	return 0;
+}
+
+/* The two that can be taken away from who prepares the box are; the rest is for who enters. */
+static int build_box(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
+{
+	(void)err;
+	b->plan->shared = true;
+	b->plan->work = "tmp";
+	plan_rules(b);
+	plan_identity(b);
+	add(b, (struct op){ .kind = OP_PROC, .path = "proc", .flags = MOUNT_READONLY });
+	plan_masks(b);
+	plan_work(b);
+	add(b, (struct op){ .kind = OP_HANDLES });
+	add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
+	add(b, (struct op){ .kind = OP_CAPS });
+	plan_layers(b, probe, seccomp);
+	return 0;
+}
+
+/* What a fork inherits, and could not set under the filter. */
+static int build_zygote(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
+{
+	(void)probe;
+	(void)err;
+	b->plan->zygote = true;
+	plan_fixed_rlimits(b);
+	add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
+	if (seccomp)
+		plan_filters(b);
+	return 0;
+}
+
+typedef int plan_builder(struct builder *b, const struct probe *probe, bool seccomp, struct error *err);
+
+static int make(plan_builder *build, const struct job *job, const struct probe *probe, struct plan *plan,
+		struct error *err)
 {
 	struct builder b = { .plan = plan, .job = job };
 	bool seccomp;
@@ -506,11 +654,31 @@ int plan_make(const struct job *job, const struct probe *probe, struct plan *pla
 	plan->ops = calloc(PLAN_OPS_MAX, sizeof(*plan->ops));
 	if (!plan->ops)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");
-	if (check_calls(job->runtime, err) < 0 || plan_build(&b, probe, seccomp, err) < 0)
+	if (check_calls(job->runtime, err) < 0 || build(&b, probe, seccomp, err) < 0)
 		return -1;
 	if (b.failed)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");
 	return 0;
+}
+
+int plan_make(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err)
+{
+	return make(build_cold, job, probe, plan, err);
+}
+
+int plan_make_stem(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err)
+{
+	return make(build_stem, job, probe, plan, err);
+}
+
+int plan_make_zygote(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err)
+{
+	return make(build_zygote, job, probe, plan, err);
+}
+
+int plan_make_box(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err)
+{
+	return make(build_box, job, probe, plan, err);
 }
 
 void plan_free(struct plan *plan)

@@ -32,12 +32,13 @@ enum op_kind {
 	OP_TEXT,         /* path has this content, mode */
 	OP_BIND,         /* from (host) at path, read-only */
 	OP_DEVICE,       /* from (host) at path */
-	OP_PROC,         /* a fresh read-only /proc */
+	OP_PROC,         /* a fresh /proc; flags: MOUNT_READONLY in boxes */
 	OP_MASK,         /* path is hidden */
 	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
 	OP_PLACE,        /* path is a directory of the work tmpfs */
 	OP_ATTACH,       /* path shows the tree of that index, read-only */
 	OP_OVERLAY,      /* path shows it, changes go to the work tmpfs */
+	OP_FREEZE,       /* path, a directory of the work tmpfs or an overlay, is read-only */
 	OP_COPY,         /* path gets what the host file behind index fd holds */
 	OP_PIVOT,        /* the new root becomes /, and nothing of the old one stays */
 	OP_SEAL,         /* / is read-only */
@@ -86,6 +87,9 @@ struct plan {
 	size_t layer_count;                         /* how many */
 	const struct limits *limits;                /* the job's */
 	bool rich;                                  /* the directory of rich results is handed over as well */
+	bool zygote;                                /* for what is forked into boxes */
+	bool shared;                                /* a stem's box: others enter it */
+	const char *work;                           /* where the work tmpfs is while the root is built */
 	bool segments;                              /* and the list of System V segments, which then count as memory */
 };
 
@@ -93,7 +97,21 @@ struct plan {
  * job.
  */
 int plan_make(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
+
+/*
+ * The same box in steps, for boxes made ahead: a stem makes the root once, and
+ * starts zygotes under the box's filter; its boxes are copies of it, each with its own /proc and work tmpfs; who enters
+ * confines itself (ember/enter.h). Only what every program of the language has
+ * is in them. Layers and rules are those of the box.
+ */
+int plan_make_stem(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
+int plan_make_zygote(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
+int plan_make_box(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
+
+/* Limits that are settled by the program's own: open files, and seconds of CPU (0: none). */
+uint64_t plan_files_max(const struct plan *plan);
+uint64_t plan_cpu_max(const struct limits *limits);
 
 /* The operation's name, as --explain prints it and errors name it: "pivot". */
 const char *op_name(enum op_kind kind);

@@ -23,7 +23,7 @@ static const char *const names[OP_KINDS] = {
 	[OP_HANDLES] = "handles",   [OP_NO_NEW_PRIVS] = "no-new-privs",
 	[OP_LANDLOCK] = "landlock", [OP_CAPS] = "caps",
 	[OP_SECCOMP] = "seccomp",   [OP_PROVE] = "prove",
-	[OP_EXEC] = "exec",
+	[OP_EXEC] = "exec",         [OP_FREEZE] = "freeze",
 };
 
 const char *op_name(enum op_kind kind)
@@ -83,6 +83,7 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_PROC:
 	case OP_MASK:
+	case OP_FREEZE:
 		buf_printf(out, " /%s", op->path);
 		break;
 	case OP_ATTACH:

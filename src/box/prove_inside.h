@@ -2,5 +2,5 @@
  * one does not hold. */
 #pragma once
 
-/* property: ids, caps, root, network, fds, landlock, seccomp */
+/* property: ids, caps, root, network, fds, landlock, seccomp, read-only */
 int prove_inside(const char *property);

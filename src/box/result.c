@@ -27,6 +27,14 @@ static void make_id(char *id, const struct timeval *time)
 	id[26] = '\0';
 }
 
+void result_make_id(char id[RESULT_ID])
+{
+	struct timeval now;
+
+	gettimeofday(&now, NULL);
+	make_id(id, &now);
+}
+
 struct result *result_new(const struct spec *spec)
 {
 	struct result *result = calloc(1, sizeof(*result));
@@ -63,7 +71,7 @@ void result_begin(struct result *result, enum job_kind phase, const struct limit
 
 void result_fail(struct result *result, const struct error *err)
 {
-	result->verdict.status = STATUS_ERROR;
+	result->verdict.status = err->kind == ERROR_BLOCKED ? STATUS_BLOCKED : STATUS_ERROR;
 	result->verdict.failure = *err;
 }
 
@@ -85,6 +93,8 @@ void result_free(struct result *result)
 {
 	if (!result)
 		return;
+	if (result->on_free)
+		result->on_free(result->on_free_data);
 	output_free(&result->outputs[0]);
 	output_free(&result->outputs[1]);
 	files_free(&result->files);
@@ -103,6 +113,7 @@ const char *status_name(enum status status)
 		[STATUS_OUT_OF_MEMORY] = "out_of_memory",
 		[STATUS_OUTPUT_LIMIT] = "output_limit",
 		[STATUS_KILLED] = "killed",
+		[STATUS_BLOCKED] = "blocked",
 		[STATUS_ERROR] = "error",
 	};
 
@@ -127,6 +138,8 @@ int result_exit_code(const struct result *result)
 		return WIFSIGNALED(v->wait_status) ? 128 + WTERMSIG(v->wait_status) : WEXITSTATUS(v->wait_status);
 	case STATUS_TIMEOUT:
 		return 124;
+	case STATUS_BLOCKED:
+		return 126;
 	case STATUS_ERROR:
 		return v->failure.kind == ERROR_USAGE ? 2 : v->failure.kind == ERROR_LANGUAGE ? 127 : 125;
 	default:
@@ -254,6 +267,7 @@ void result_explain(struct result *result)
 		snprintf(result->message, sizeof(result->message), "%s",
 			 v->cancelled ? "Execution was cancelled" : "The box was ended from outside");
 		break;
+	case STATUS_BLOCKED:
 	case STATUS_ERROR:
 		snprintf(result->message, sizeof(result->message), "%.*s", (int)sizeof(result->message) - 1,
 			 v->failure.text);

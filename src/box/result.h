@@ -11,8 +11,16 @@
 
 #include <sys/time.h>
 
+enum {
+	RESULT_ID = 27 /* bytes of an id, its NUL included */
+};
+
+/* Takes copies of listed files below `output`, and marks those in the list. */
+typedef void result_keep(void *data, const char *id, int output, struct file_list *list);
+
 struct result {
-	char id[27];                   /* sortable by time */
+	char id[RESULT_ID];            /* sortable by time */
+	uint64_t waited_usec;          /* in a queue, before it began */
 	struct timeval time;           /* when it began */
 	const struct runtime *runtime; /* the language; NULL: not known */
 	const char *file;              /* the code file's path in the box, or NULL */
@@ -21,9 +29,12 @@ struct result {
 	struct verdict verdict;        /* what happened */
 	struct output outputs[2];      /* stdout and stderr */
 	struct file_list files;        /* under /sandbox/output */
+	result_keep *keep_files;       /* while they are collected; or NULL */
+	void *keep_data;               /* for it */
 	char *rich;                    /* lines of JSON that the program left as rich results; or NULL */
 	size_t rich_size;              /* of them */
 	bool rich_cut;                 /* there were more than are taken */
+	bool warm;                     /* it found its interpreter, or at least its box, ready */
 	bool built;                    /* the language is compiled… */
 	bool build_cached;             /* …and this program was before */
 	uint64_t build_usec;           /* how long that took */
@@ -35,8 +46,12 @@ struct result {
 	uint64_t finish_usec;          /* when the result was whole */
 	char message[512];             /* the sentence; empty: none */
 	char *json;                    /* made by result_json() when first asked for */
+	void (*on_free)(void *data);   /* what is left to do when the answer is out; or NULL */
+	void *on_free_data;            /* for it */
 };
 
+/* An id for a run that begins now. */
+void result_make_id(char id[RESULT_ID]);
 struct result *result_new(const struct spec *spec);
 /* Of status "error": what was asked could not be run. `spec` may be NULL. */
 struct result *result_refused(const struct spec *spec, const struct error *err);

@@ -12,6 +12,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
+enum {
+	STREAM_MAX =
+		24 << 20 /* bytes of one stream in a result, escaped: two of them and the rest fit into any answer */
+};
+
 /* Never NULL for the members of an object: a lost string becomes null, which json_object_set_new() of the whole then
  * reports. */
 static json_t *utf8(const char *bytes, size_t size)
@@ -22,11 +27,27 @@ static json_t *utf8(const char *bytes, size_t size)
 	return json_stringn(text.data ? text.data : "", text.size);
 }
 
+/* Bytes that it takes in JSON: a control character is six there. */
+static uint64_t escaped_size(const struct buf *text)
+{
+	uint64_t size = text->size;
+
+	for (size_t i = 0; i < text->size; i++)
+		size += (unsigned char)text->data[i] < 0x20 ? 5 : text->data[i] == '"' || text->data[i] == '\\';
+	return size;
+}
+
+/* As much as was asked for, unless that would be more than a result may be. */
 static json_t *stream(const struct output *output, uint64_t shown, bool *cut)
 {
 	_cleanup_buf_ struct buf text = { 0 };
+	bool left_out = output_show(output, shown, &text);
 
-	*cut |= output_show(output, shown, &text);
+	if (escaped_size(&text) > STREAM_MAX) {
+		buf_free(&text);
+		left_out = output_show(output, shown < STREAM_MAX / 6 ? shown : STREAM_MAX / 6, &text);
+	}
+	*cut |= left_out;
 	return text.failed ? NULL : json_stringn(text.data ? text.data : "", text.size);
 }
 
@@ -39,7 +60,7 @@ static json_t *signal_name(const struct result *result)
 	/* Where we failed, that we killed the program is not what happened to it. */
 	if (v->ended)
 		number = WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0;
-	else if (v->started_usec && v->status != STATUS_ERROR)
+	else if (v->started_usec && v->status != STATUS_ERROR && v->status != STATUS_BLOCKED)
 		number = SIGKILL;
 	if (number == 0)
 		return json_null();
@@ -71,9 +92,10 @@ static json_t *files_json(const struct file_list *files)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < files->count; i++)
-		json_array_append_new(list, json_pack("{s:o, s:I}", "path",
-						      utf8(files->entries[i].path, strlen(files->entries[i].path)),
-						      "size", (json_int_t)files->entries[i].size));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:I, s:b}", "path",
+						utf8(files->entries[i].path, strlen(files->entries[i].path)), "size",
+						(json_int_t)files->entries[i].size, "kept", files->entries[i].kept));
 	return list;
 }
 
@@ -165,14 +187,15 @@ static json_t *meta_json(const struct result *result, bool truncated)
 
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
-	return json_pack(
-		"{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o, s:s, s:o}", "runtime", "local",
-		"language_version", known ? json_string(version) : json_null(), "start", "cold", "timings", "queue",
-		0.0, "start", seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
-		v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
-		limits_json(&result->limits), "isolation", isolation, "blocked_imports", "truncated", truncated,
-		"files_truncated", result->files.cut, "limit", v->limit ? json_string(v->limit) : json_null(), "phase",
-		phases[result->phase], "build", build_json(result));
+	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o, s:s, s:o}", "runtime",
+			 "local", "language_version", known ? json_string(version) : json_null(), "start",
+			 result->warm ? "warm" : "cold", "timings", "queue", (double)result->waited_usec / 1e6, "start",
+			 seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
+			 v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
+			 limits_json(&result->limits), "isolation", isolation, "blocked_imports", "truncated",
+			 truncated, "files_truncated", result->files.cut, "limit",
+			 v->limit ? json_string(v->limit) : json_null(), "phase", phases[result->phase], "build",
+			 build_json(result));
 }
 
 const char *result_json(struct result *result)

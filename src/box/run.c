@@ -40,7 +40,7 @@ static int collect_rich(int dir, struct result *result, struct error *err)
 	return 0;
 }
 
-static int collect(const int handles[], struct result *result, void *userdata, struct error *err)
+int run_collect(const int handles[], struct result *result, void *userdata, struct error *err)
 {
 	const struct spec *spec = userdata;
 	int dir = handles[REPORT_FD_OUTPUT];
@@ -49,10 +49,23 @@ static int collect(const int handles[], struct result *result, void *userdata, s
 		return -1;
 	if (spec->output && files_copy(dir, &result->files, spec->output, result->limits.disk, err) < 0)
 		return -1;
+	if (result->keep_files)
+		result->keep_files(result->keep_data, result->id, dir, &result->files);
 	return !spec->runtime->outputs ? 0 : collect_rich(handles[REPORT_FD_RICH], result, err);
 }
 
-static int run_program(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
+void run_begin(struct result *result, const struct run_ticket *ticket)
+{
+	result->begin_usec = clock_usec();
+	if (!ticket)
+		return;
+	memcpy(result->id, ticket->id, sizeof(result->id));
+	result->waited_usec = ticket->waited_usec;
+	result->keep_files = ticket->keep_files;
+	result->keep_data = ticket->keep_data;
+}
+
+static int run_program(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
 		       const struct build *build, struct result *result, struct error *err)
 {
 	struct job_given given = build_given(build);
@@ -64,7 +77,10 @@ static int run_program(const struct spec *spec, const struct probe *probe, const
 	done = job_make(JOB_RUN, spec, &given, &job, err);
 
 	if (done == 0)
-		done = cycle_run(&job, probe, io, result, collect, (void *)spec, err);
+		done = means->cycle ? means->cycle(means->userdata, &job, io, result, run_collect, (void *)spec, err)
+				    : 1;
+	if (done == 1)
+		done = cycle_run(&job, means->probe, io, result, run_collect, (void *)spec, err);
 	job_free(&job);
 	return done;
 }
@@ -87,8 +103,10 @@ static int check_entry(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-static int run_jobs(const struct spec *spec, const struct supervise_io *io, struct result *result, struct error *err)
+static int run_jobs(const struct spec *spec, const struct run_means *given, const struct supervise_io *io,
+		    struct result *result, struct error *err)
 {
+	struct run_means means = given ? *given : (struct run_means){ 0 };
 	struct build build = BUILD_INIT;
 	struct probe probe;
 	int done = spec_check(spec, err);
@@ -97,26 +115,34 @@ static int run_jobs(const struct spec *spec, const struct supervise_io *io, stru
 		done = check_entry(spec, err);
 	if (done == 0 && spec->output)
 		done = files_check_target(spec->output, err);
-	if (done == 0)
+	if (done == 0 && !means.probe) {
 		done = probe_host(&probe, err);
+		means.probe = &probe;
+	}
 	if (done == 0)
-		done = build_compile(spec, &probe, io, &build, result, err);
+		done = build_compile(spec, means.probe, io, &build, result, err);
 	if (done == 0 && job_run_needs_prepared(spec->runtime))
-		done = build_prepare(spec, &probe, io, &build, err);
+		done = build_prepare(spec, means.probe, io, &build, err);
 	if (done == 0)
-		done = run_program(spec, &probe, io, &build, result, err);
+		done = run_program(spec, &means, io, &build, result, err);
 	build_free(&build);
 	return done < 0 ? -1 : 0;
 }
 
 int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err)
 {
+	return run_spec_by(spec, NULL, io, out, err);
+}
+
+int run_spec_by(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
+		struct result **out, struct error *err)
+{
 	struct result *result = result_new(spec);
 
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	result->begin_usec = clock_usec();
-	if (run_jobs(spec, io, result, err) < 0) {
+	run_begin(result, means ? means->ticket : NULL);
+	if (run_jobs(spec, means, io, result, err) < 0) {
 		/* A request that cannot be meant is the caller's to mend; all else is a result. */
 		if (err->kind == ERROR_USAGE) {
 			result_free(result);

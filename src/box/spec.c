@@ -274,6 +274,16 @@ int spec_add_content(struct spec *spec, const char *path, const void *data, size
 	return file.data ? add_file(spec, file, err) : out_of_memory(err);
 }
 
+int spec_set_mode(struct spec *spec, const char *mode, struct error *err)
+{
+	struct spec_file *last = spec->file_count > 0 ? &spec->files[spec->file_count - 1] : NULL;
+
+	if (!last || last->host || (strcmp(mode, "644") != 0 && strcmp(mode, "755") != 0))
+		return error_usage(err, "mode: \"%.64s\" is not the mode of a content: that is 644 or 755", mode);
+	last->mode = mode[0] == '6' ? 0644 : 0755;
+	return 0;
+}
+
 static int set_language(struct spec *spec, const char *value, struct error *err)
 {
 	spec->runtime = runtime_find(value);
@@ -300,11 +310,11 @@ static int set_filename(struct spec *spec, const char *value, struct error *err)
 	return set_text(spec, &spec->filename, "filename", value, err);
 }
 
-static int set_check(struct spec *spec, const char *value, struct error *err)
+static int set_bool(bool *field, const char *key, const char *value, const char *when, struct error *err)
 {
 	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		return error_usage(err, "check: \"%.64s\" is neither yes nor no", value);
-	spec->unchecked = strcmp(value, "no") == 0;
+		return error_usage(err, "%s: \"%.64s\" is neither yes nor no", key, value);
+	*field = strcmp(value, when) == 0;
 	return 0;
 }
 
@@ -350,7 +360,9 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 	if (strcmp(key, "profile") == 0)
 		return set_text(spec, &spec->profile, key, value, err);
 	if (strcmp(key, "check") == 0)
-		return set_check(spec, value, err);
+		return set_bool(&spec->unchecked, key, value, "no", err);
+	if (strcmp(key, "read-only") == 0)
+		return set_bool(&spec->read_only, key, value, "yes", err);
 	if (strcmp(key, "timeout") == 0)
 		return set_seconds(&limits->timeout, key, value, 86400, err);
 	if (strcmp(key, "cpu-time") == 0)
@@ -435,7 +447,7 @@ static int check_entry(const struct spec *spec, struct error *err)
 	if (spec->code || spec_gives(spec, entry) || (spec->name && spec->project))
 		return 0;
 	if (!spec->name)
-		return error_usage(err, "code: there is none");
+		return error_usage(err, "code: it is not set; give the program's text");
 	return error_usage(err, "entry: \"%.64s\" is none of the files given", entry);
 }
 

@@ -31,6 +31,7 @@ struct spec_file {
 	const char *box;  /* its path in the box, relative to / ("sandbox/data/x") */
 	const void *data; /* without a host path: the content */
 	size_t size;      /* its size */
+	unsigned mode;    /* the content's permissions; 0: 0755 */
 };
 
 struct spec {
@@ -42,6 +43,7 @@ struct spec {
 	const char *filename;          /* what the code's file was called where it came from, NULL: it was in none */
 	const char *profile;           /* of the runtime, or NULL */
 	bool unchecked;                /* leave out the compiler's check of types */
+	bool read_only;                /* the program may not change its code and data */
 	struct limits limits;          /* those asked for; 0: not said */
 	const char *project;           /* a directory on the host, or NULL */
 	const char *output;            /* where to copy /sandbox/output to, or NULL */
@@ -64,6 +66,8 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err);
 int spec_set_input(struct spec *spec, const void *data, size_t size, struct error *err);
 int spec_add_content(struct spec *spec, const char *box_path, const void *data, size_t size, struct error *err);
+/* The permissions of the content added last: "644", or "755" as without it. */
+int spec_set_mode(struct spec *spec, const char *mode, struct error *err);
 
 /* What can only be said once all is set: there is a language and code. */
 int spec_check(const struct spec *spec, struct error *err);

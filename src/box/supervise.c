@@ -7,7 +7,9 @@
 #include "box/fault.h"
 #include "kern/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,6 +37,7 @@ enum {
 	WATCH_INPUT,
 	WATCH_SOURCE,
 	WATCH_CANCEL,
+	WATCH_WARDEN,
 	WATCHES
 };
 
@@ -49,6 +52,8 @@ struct watch {
 	bool killed;                   /* by us; the verdict's status says why */
 	bool dead;                     /* init is gone */
 	bool reported;                 /* the program's end was reported */
+	bool over;                     /* nothing of the program is left, and its output is read: no need to wait */
+	uint64_t own_cpu_usec;         /* of the program's process, before it was the program's */
 	uint64_t killed_usec;          /* when */
 	uint64_t launch_usec;          /* when watching began */
 	uint64_t cpu_check_usec;       /* when the CPU limit is looked at next; 0: never */
@@ -119,6 +124,16 @@ static void explain_failure(struct watch *w, const struct report *report)
 	fail(w, &err);
 }
 
+/* An ember that cannot take its program: nothing ran, and another can. */
+static void explain_unfit(struct watch *w, const struct report *report)
+{
+	struct error err;
+
+	error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO,
+		  "the program could not be started in the box that was ready for it");
+	fail(w, &err);
+}
+
 static void open_account(struct watch *w)
 {
 	struct error err;
@@ -131,7 +146,9 @@ static void open_account(struct watch *w)
 		return;
 	}
 	w->account->limit = w->job->limits.memory;
-	w->account->segments_fd = take_fd(&w->box->handles[REPORT_FD_SEGMENTS]);
+	/* Of an ember's box another directory may be in its place. */
+	if (w->box->plan->segments)
+		w->account->segments_fd = take_fd(&w->box->handles[REPORT_FD_SEGMENTS]);
 	w->counting = true;
 }
 
@@ -149,11 +166,14 @@ static void on_started(struct watch *w, const struct report *report)
 	uint64_t now = reported_time(report->at_usec);
 
 	w->verdict->started_usec = now;
+	w->own_cpu_usec = report->cpu_usec;
 	if (limits->cpu_time > 0)
 		w->cpu_check_usec = now + (uint64_t)(limits->cpu_time * 1e6 / (limits->cpus > 1 ? limits->cpus : 1));
 	/* Before 5.19 a v2 group does not tell its peak. */
 	if (w->counting || (w->box->group && !cgroup_knows_peak(w->box->group)))
 		w->sample_usec = now;
+	if (w->io->on_started)
+		w->io->on_started(w->box, w->io->userdata);
 }
 
 static uint64_t deadline(const struct watch *w)
@@ -179,8 +199,8 @@ static void on_ended(struct watch *w, const struct report *report)
 		v->status = STATUS_TIMEOUT;
 		v->limit = "timeout";
 	}
-	if (v->cpu_usec < report->cpu_usec)
-		v->cpu_usec = report->cpu_usec;
+	if (report->cpu_usec > w->own_cpu_usec && v->cpu_usec < report->cpu_usec - w->own_cpu_usec)
+		v->cpu_usec = report->cpu_usec - w->own_cpu_usec;
 	/* Where we count ourselves, a peak between two samples is missed; that of one process is not. */
 	if (w->counting && v->memory_peak < report->memory)
 		v->memory_peak = report->memory;
@@ -225,6 +245,8 @@ static void on_control(struct watch *w)
 		on_started(w, &report);
 	else if (report.kind == REPORT_ENDED)
 		on_ended(w, &report);
+	else if (report.kind == REPORT_UNFIT)
+		explain_unfit(w, &report);
 }
 
 static void on_output(struct watch *w, int index)
@@ -298,7 +320,7 @@ static void count_usage(struct watch *w)
 
 	if (w->box->group && cgroup_usage(w->box->group, &group, NULL) == 0) {
 		memory = group.memory_peak > group.memory_now ? group.memory_peak : group.memory_now;
-		cpu = group.cpu_usec;
+		cpu = group.cpu_usec > w->box->cpu_usec ? group.cpu_usec - w->box->cpu_usec : 0;
 		if (group.oom_kills > 0 && v->status != STATUS_ERROR && (!v->ended || v->wait_status != 0) &&
 		    v->limit == NULL) {
 			v->status = STATUS_OUT_OF_MEMORY;
@@ -316,7 +338,7 @@ static void count_usage(struct watch *w)
 			return;
 		}
 		memory = account.memory_now < account.memory_peak ? account.memory_peak : account.memory_now;
-		cpu = account.cpu_usec;
+		cpu = account.cpu_usec > w->own_cpu_usec ? account.cpu_usec - w->own_cpu_usec : 0;
 		if (account.memory_now > w->job->limits.memory)
 			end_box(w, STATUS_OUT_OF_MEMORY, "memory");
 	}
@@ -350,6 +372,17 @@ static void on_oom(struct watch *w)
 		return;
 	}
 	end_box(w, STATUS_OUT_OF_MEMORY, "memory");
+}
+
+/* Who would tell of the program's end is gone. */
+static void on_warden(struct watch *w)
+{
+	struct error err;
+
+	if (w->reported || w->killed)
+		return;
+	error_set(&err, ERROR_FAILED, 0, "the process that the program was forked from ended; try again");
+	fail(w, &err);
 }
 
 static void check_cpu(struct watch *w, uint64_t now)
@@ -437,6 +470,8 @@ static void fill(struct watch *w, struct pollfd *fds)
 	fds[WATCH_INPUT] = (struct pollfd){ .fd = writing ? w->box->input : -1, .events = POLLOUT };
 	fds[WATCH_SOURCE] = (struct pollfd){ .fd = reading ? w->io->stdin_fd : -1, .events = POLLIN };
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = w->killed ? -1 : w->io->cancel_fd, .events = POLLIN };
+	/* Only that it hangs up: what it says is for others. */
+	fds[WATCH_WARDEN] = (struct pollfd){ .fd = w->killed || w->reported ? -1 : w->box->warden };
 }
 
 static void dispatch(struct watch *w, const struct pollfd *fds)
@@ -460,6 +495,8 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 	}
 	if (fds[WATCH_TIMER].revents)
 		on_time(w);
+	if (fds[WATCH_WARDEN].revents)
+		on_warden(w);
 	if (fds[WATCH_DEATH].revents)
 		w->dead = true;
 }
@@ -507,6 +544,63 @@ static void explain_silence(struct watch *w)
 	}
 }
 
+/* A program could call a process of its own so: that would live until the answer is out, and then die with the box. */
+static bool is_holder(const struct watch *w, const char *pid)
+{
+	char path[32], name[32];
+
+	snprintf(path, sizeof(path), "%.20s/comm", pid);
+	return fd_slurp(w->box->handles[REPORT_FD_PROC], path, name, sizeof(name)) > 0 &&
+	       strcmp(name, REPORT_HOLDER "\n") == 0;
+}
+
+/* Whether nobody is left but init and who holds the program's memory, by the box's own list; for small programs by the
+ * group's count, and the next process after theirs, which is cheaper than a list. */
+static bool is_alone(const struct watch *w)
+{
+	_Alignas(struct dirent64) char block[4096];
+	int dir = w->box->handles[REPORT_FD_PROC];
+	uint64_t tasks;
+	ssize_t n;
+
+	if (w->box->group && cgroup_tasks_now(w->box->group, &tasks) == 0 &&
+	    (tasks <= 1 || (tasks == 2 && is_holder(w, "3"))))
+		return true;
+	if (dir < 0 || lseek(dir, 0, SEEK_SET) < 0)
+		return false;
+	while ((n = getdents64(dir, block, sizeof(block))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(block + at);
+
+			at += entry->d_reclen;
+			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && strcmp(entry->d_name, "1") != 0 &&
+			    !is_holder(w, entry->d_name))
+				return false;
+		}
+	}
+	return n == 0;
+}
+
+/*
+ * A box whose init is not its program's parent does not end with it. If the
+ * program has left nobody behind and all it wrote is read, that is all there
+ * will be: the box is over, and ending it is for later, when the answer is out.
+ * Otherwise it is ended now.
+ */
+static void settle_shared(struct watch *w)
+{
+	if (!w->box->plan->shared || !w->reported || w->killed)
+		return;
+	drain(w);
+	w->over = w->box->output[0] < 0 && w->box->output[1] < 0 && is_alone(w);
+	w->box->over = w->over;
+	if (w->over)
+		return;
+	w->killed = true;
+	w->killed_usec = clock_usec();
+	launch_kill(w->box);
+}
+
 static void watch_loop(struct watch *w)
 {
 	struct pollfd fds[WATCHES];
@@ -523,6 +617,9 @@ static void watch_loop(struct watch *w)
 			return;
 		}
 		dispatch(w, fds);
+		settle_shared(w);
+		if (w->over)
+			return;
 		/* launch_end() says what is wrong with a box that will not die. */
 		if ((w->killed || w->reported) && clock_usec() >= next_due(w))
 			return;
@@ -585,6 +682,9 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 		free(buffers);
 		return;
 	}
+	/* A box that was made before has reported that it is ready. */
+	if (box->handles[REPORT_FD_PROC] >= 0)
+		open_account(&w);
 	with_pipe_signal_held(&w, watch_loop);
 	explain_silence(&w);
 	count_usage(&w);

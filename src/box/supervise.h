@@ -22,14 +22,17 @@ enum status {
 	STATUS_OUT_OF_MEMORY,
 	STATUS_OUTPUT_LIMIT,
 	STATUS_KILLED,
+	STATUS_BLOCKED,
 	STATUS_ERROR,
 };
 
 struct supervise_io {
 	void (*on_output)(int stream, const void *data, size_t size, void *userdata); /* or NULL */
-	void *userdata;                                                               /* for on_output */
-	int cancel_fd; /* readable: end the run; -1: never */
-	int stdin_fd;  /* the program's input; -1: the spec's */
+	/* The program is about to run, and the box's directories are there; or NULL. */
+	void (*on_started)(struct box *box, void *userdata);
+	void *userdata; /* for both */
+	int cancel_fd;  /* readable: end the run; -1: never */
+	int stdin_fd;   /* the program's input; -1: the spec's */
 };
 
 struct verdict {

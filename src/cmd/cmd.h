@@ -15,6 +15,13 @@ int cmd_run(int argc, char **argv);
 int cmd_languages(int argc, char **argv);
 int cmd_prepare(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_history(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+int cmd_audit(int argc, char **argv);
+int cmd_config(int argc, char **argv);
+int cmd_token(int argc, char **argv);
 
 /* `emberbox: SENTENCE` on standard error. */
 void cmd_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -22,11 +29,20 @@ void cmd_complain(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* The same and where the help is; returns EXIT_USAGE. */
 int cmd_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same of a setting that is wrong wherever it stands: all of them are named by `emberbox config`. */
+int cmd_misconfigured(const char *sentence);
+
+/* A registry that cannot be read, where nothing of it is needed. */
+#define CMD_REGISTRY_LEFT_OUT "%s; this command does without the registry"
+
 /* Writes all of it, also to a descriptor that does not block. Returns 0, or -1 with errno. */
 int cmd_write(int fd, const void *data, size_t size);
 
 /* A whole text on standard output: returns `code`, or EXIT_BROKEN with a complaint when it cannot be written. */
 int cmd_print(const char *text, int code);
+
+/* By errno: complains unless the reader has left; returns the exit code. */
+int cmd_print_failed(void);
 
 /* Flushes stdio's standard output, for help texts: as cmd_print(). */
 int cmd_flush(int code);

@@ -16,6 +16,13 @@ static const struct command {
 	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
 	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
 	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
+	{ "serve", "serve runs over HTTP and a Unix socket, with boxes made ahead", cmd_serve },
+	{ "history", "past runs, the newest first", cmd_history },
+	{ "show", "one past run, with its whole output", cmd_show },
+	{ "stats", "past runs counted by language and status", cmd_stats },
+	{ "audit", "the audit log, and whether anybody changed it", cmd_audit },
+	{ "config", "each setting and where its value came from", cmd_config },
+	{ "token", "bearer tokens of the HTTP API: list, add, remove, show", cmd_token },
 };
 
 enum {

@@ -57,6 +57,15 @@ void cmd_complain(const char *format, ...)
 	va_end(args);
 }
 
+static void __attribute__((format(printf, 2, 3))) cmd_complain_with(const char *hint, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	complain(hint, format, args);
+	va_end(args);
+}
+
 int cmd_usage(const char *command, const char *format, ...)
 {
 	char hint[128];
@@ -69,8 +78,14 @@ int cmd_usage(const char *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+int cmd_misconfigured(const char *sentence)
+{
+	cmd_complain_with("See: emberbox config\n", "%s", sentence);
+	return EXIT_USAGE;
+}
+
 /* Nobody reads it: said by the exit code alone, as a program that SIGPIPE ends says it. */
-static int print_failed(void)
+int cmd_print_failed(void)
 {
 	if (errno == EPIPE)
 		return 128 + SIGPIPE;
@@ -80,10 +95,10 @@ static int print_failed(void)
 
 int cmd_print(const char *text, int code)
 {
-	return cmd_write(STDOUT_FILENO, text, strlen(text)) < 0 ? print_failed() : code;
+	return cmd_write(STDOUT_FILENO, text, strlen(text)) < 0 ? cmd_print_failed() : code;
 }
 
 int cmd_flush(int code)
 {
-	return fflush(stdout) != 0 ? print_failed() : code;
+	return fflush(stdout) != 0 ? cmd_print_failed() : code;
 }

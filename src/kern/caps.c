@@ -29,29 +29,73 @@ static int caps_set(const struct __user_cap_data_struct data[2])
 	return syscall(SYS_capset, &header, data) == 0 ? 0 : -1;
 }
 
-/* Bounding first and the sets last: both the bounding set and securebits need CAP_SETPCAP. */
-int caps_drop(void)
+/* EINVAL: Linux before 4.3 has no ambient set. */
+static int ambient_clear(void)
 {
-	static const struct __user_cap_data_struct none[2];
-	int bits;
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL ? 0 : -1;
+}
 
+static int bounding_limit(uint64_t keep)
+{
 	for (unsigned long cap = 0; cap < CAPS_MAX; cap++) {
 		int there = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
 		if (there < 0)
 			break; /* EINVAL: past the kernel's last */
-		if (there > 0 && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
+		if (there > 0 && !(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
 			return -1;
 	}
-	/* EINVAL: Linux before 4.3 has no ambient set. */
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 && errno != EINVAL)
-		return -1;
-	bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+	return 0;
+}
+
+static int securebits_lock(void)
+{
+	int bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+
 	if (bits < 0)
 		return -1;
-	if (bits != CAPS_SECUREBITS && prctl(PR_SET_SECUREBITS, CAPS_SECUREBITS, 0, 0, 0) != 0)
+	return bits == CAPS_SECUREBITS ? 0 : prctl(PR_SET_SECUREBITS, CAPS_SECUREBITS, 0, 0, 0);
+}
+
+/* Bounding first and the sets last: both the bounding set and securebits need CAP_SETPCAP. */
+int caps_drop(void)
+{
+	static const struct __user_cap_data_struct none[2];
+
+	if (bounding_limit(0) != 0 || ambient_clear() != 0 || securebits_lock() != 0)
 		return -1;
 	return caps_set(none);
+}
+
+int caps_limit(uint64_t keep)
+{
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (caps_has(CAP_SETPCAP) && (bounding_limit(keep) != 0 || securebits_lock() != 0))
+		return -1;
+	if (ambient_clear() != 0 || caps_get(data) != 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> 32 * i);
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return caps_set(data);
+}
+
+int caps_within(uint64_t keep)
+{
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (caps_get(data) != 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		if ((data[i].effective | data[i].permitted) & ~(uint32_t)(keep >> 32 * i) || data[i].inheritable) {
+			errno = EPERM;
+			return -1;
+		}
+	}
+	return 0;
 }
 
 int caps_prove(void)

@@ -286,6 +286,25 @@ fail:
 	return -1;
 }
 
+int cgroup_change(struct cgroup *group, const struct cgroup_limits *before, const struct cgroup_limits *limits,
+		  struct error *err)
+{
+	const char *both = "memory.memsw.limit_in_bytes";
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	/* v1: memory alone may never be more than memory and swap. */
+	if (limits->memory > before->memory && !group->unified[group->where[CGROUP_MEMORY]] &&
+	    has(group, CGROUP_MEMORY, both) && limit_set(group, CGROUP_MEMORY, both, limits->memory, page, err) < 0)
+		return -1;
+	if (limits->memory != before->memory && limit_memory(group, limits->memory, err) < 0)
+		return -1;
+	if (limits->pids != before->pids && limit_set(group, CGROUP_PIDS, "pids.max", limits->pids, 1, err) < 0)
+		return -1;
+	if (limits->cpus != before->cpus && group->where[CGROUP_CPU] >= 0 && limits->cpus != 0)
+		return limit_cpu(group, limits->cpus, err);
+	return 0;
+}
+
 int cgroup_clone_fd(const struct cgroup *group)
 {
 	for (size_t i = 0; i < group->count; i++)
@@ -302,6 +321,26 @@ size_t cgroup_join_fds(const struct cgroup *group, int *fds)
 		if (group->join[i] >= 0)
 			fds[count++] = group->join[i];
 	return count;
+}
+
+int cgroup_enter_fds(struct cgroup *group, int *fds)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		if (group->unified[i] && group->join[i] < 0)
+			group->join[i] = openat(group->dir[i], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+		if (group->join[i] < 0)
+			return -1;
+		fds[i] = group->join[i];
+	}
+	return (int)group->count;
+}
+
+void cgroup_entered(struct cgroup *group)
+{
+	for (size_t i = 0; i < group->count; i++) {
+		close_fd(&group->join[i]);
+		close_fd(&group->base[i]);
+	}
 }
 
 int cgroup_join(const int *fds, size_t count)
@@ -346,6 +385,13 @@ bool cgroup_knows_peak(const struct cgroup *group)
 	return group->peak >= 0;
 }
 
+int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks)
+{
+	_cleanup_close_ int fd = open_in(group, CGROUP_PIDS, "pids.current", O_RDONLY);
+
+	return fd >= 0 && number_at(fd, tasks) ? 0 : -1;
+}
+
 int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes)
 {
 	return number_at(group->now, bytes) ? 0 : -1;
@@ -364,16 +410,37 @@ int cgroup_oom_kills(const struct cgroup *group, uint64_t *kills)
 	return -1;
 }
 
-int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err)
+static int read_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err)
 {
 	memset(usage, 0, sizeof(*usage));
 	if (cgroup_memory_now(group, &usage->memory_now) < 0)
 		return error_errno(err, "Reading the memory of the control group");
 	if (cgroup_knows_peak(group) && !number_at(group->peak, &usage->memory_peak))
 		return error_errno(err, "Reading the peak memory of the control group");
+	return read_cpu(group, &usage->cpu_usec, err);
+}
+
+int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err)
+{
+	if (read_usage(group, usage, err) < 0)
+		return -1;
 	if (cgroup_oom_kills(group, &usage->oom_kills) < 0)
 		usage->oom_kills = 0;
-	return read_cpu(group, &usage->cpu_usec, err);
+	return 0;
+}
+
+int cgroup_usage_aside(const struct cgroup *group, struct cgroup_usage *usage, struct error *err)
+{
+	int where = group->where[CGROUP_MEMORY];
+	char text[512];
+	ssize_t n;
+
+	if (read_usage(group, usage, err) < 0)
+		return -1;
+	n = read_in(group, where, group->unified[where] ? "memory.events" : "memory.oom_control", text, sizeof(text));
+	if (n <= 0 || !cgroup_parse_field(text, (size_t)n, "oom_kill", &usage->oom_kills))
+		usage->oom_kills = 0;
+	return 0;
 }
 
 /* The dying use the processor too: with a small share of it that takes seconds. */
@@ -435,6 +502,8 @@ int cgroup_remove(struct cgroup *group, struct error *err)
 	for (size_t i = 0; i < group->count; i++) {
 		if (!group->made[i])
 			continue;
+		if (group->base[i] < 0)
+			group->base[i] = openat(group->dir[i], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (remove_dir(group, (int)i) == 0)
 			group->made[i] = false;
 		else

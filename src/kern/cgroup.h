@@ -68,6 +68,10 @@ int cgroup_find(struct cgroup_site *site, struct error *err);
 int cgroup_make(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
 		struct cgroup **out, struct error *err);
 
+/* Other limits for a group that was made with `before`; set and read back. */
+int cgroup_change(struct cgroup *group, const struct cgroup_limits *before, const struct cgroup_limits *limits,
+		  struct error *err);
+
 /* The v2 directory for CLONE_INTO_CGROUP, or -1 when there is none. */
 int cgroup_clone_fd(const struct cgroup *group);
 
@@ -79,6 +83,17 @@ int cgroup_clone_fd(const struct cgroup *group);
  */
 size_t cgroup_join_fds(const struct cgroup *group, int *fds);
 
+/*
+ * The files by which a process of another user namespace enters: as
+ * cgroup_join_fds(), and cgroup.procs on v2, where the kernel judges by who
+ * opened it (5.16). The descriptors are the group's. Returns how many, or -1
+ * with errno.
+ */
+int cgroup_enter_fds(struct cgroup *group, int *fds);
+
+/* Everybody has entered: closes what only that needs, for who keeps many groups. */
+void cgroup_entered(struct cgroup *group);
+
 /* In the child, after clone: writes "0" to each. Returns 0, or -1 with errno. */
 int cgroup_join(const int *fds, size_t count);
 
@@ -87,8 +102,14 @@ int cgroup_oom_fd(const struct cgroup *group, short *events);
 
 int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err);
 
+/* The same for others than the one who waits at cgroup_oom_fd(): that is not made quiet. */
+int cgroup_usage_aside(const struct cgroup *group, struct cgroup_usage *usage, struct error *err);
+
 /* False on v2 before 5.19: then the most that cgroup_memory_now() was seen to give is all there is. */
 bool cgroup_knows_peak(const struct cgroup *group);
+
+/* Processes and threads in it now. Returns 0, or -1 with errno. */
+int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks);
 
 /* Bytes in use now, by one read of a descriptor that the group keeps. Returns 0, or -1 with errno. */
 int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes);

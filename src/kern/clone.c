@@ -13,10 +13,11 @@ static void signal_mask(const uint64_t *set, uint64_t *before)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, before, sizeof(*set));
 }
 
-pid_t clone_into(uint64_t namespaces, int cgroup_fd, int *pidfd)
+pid_t clone_into(uint64_t flags, int cgroup_fd, int *pidfd)
 {
 	struct clone_args args = {
-		.flags = namespaces | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+		.flags = (flags & ~(uint64_t)CSIGNAL) | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+		.exit_signal = flags & CSIGNAL,
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
 		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
 	};
@@ -28,7 +29,7 @@ pid_t clone_into(uint64_t namespaces, int cgroup_fd, int *pidfd)
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	/* The raw clone takes the pidfd's address where threads have their parent's tid. */
 	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0)
-		pid = syscall(SYS_clone, namespaces | CLONE_PIDFD, NULL, pidfd, NULL, NULL);
+		pid = syscall(SYS_clone, flags | CLONE_PIDFD, NULL, pidfd, NULL, NULL);
 	if (pid == 0)
 		return 0;
 	/* The kernel tells the number before all that can fail has: it would be closed under whoever has it by then. */

@@ -13,9 +13,10 @@
  * The child begins with every signal blocked: the caller's handlers must not
  * run in it. It sends no signal when it ends, so that a caller which ignores
  * SIGCHLD does not make the kernel reap it, and one that waits for any child of
- * its own does not take ours.
+ * its own does not take ours. A process of our own that reaps whatever ends adds
+ * the signal to the flags, as for clone(2).
  */
-pid_t clone_into(uint64_t namespaces, int cgroup_fd, int *pidfd);
+pid_t clone_into(uint64_t flags, int cgroup_fd, int *pidfd);
 
 /* Waits for such a child. 0, or -1 with errno. */
 int clone_wait(pid_t pid, int *status);

@@ -20,6 +20,10 @@
 #ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
 #define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
 #endif
+#ifndef LANDLOCK_ACCESS_NET_BIND_TCP
+#define LANDLOCK_ACCESS_NET_BIND_TCP    (1ULL << 0)
+#define LANDLOCK_ACCESS_NET_CONNECT_TCP (1ULL << 1)
+#endif
 #ifndef LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 #define LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
 #define LANDLOCK_SCOPE_SIGNAL               (1ULL << 1)
@@ -32,7 +36,7 @@
 /* struct landlock_ruleset_attr as of ABI 6; older kernels are given its beginning. */
 struct ruleset_attr {
 	uint64_t fs;     /* file system rights that are denied unless a rule grants them */
-	uint64_t net;    /* ABI 4: TCP ports; left alone */
+	uint64_t net;    /* ABI 4: TCP ports; a box's are left alone */
 	uint64_t scoped; /* ABI 6: what reaches only into the own domain */
 };
 
@@ -78,11 +82,13 @@ int landlock_abi(void)
 	return abi > 0 ? (int)abi : 0;
 }
 
-static int ruleset_make(int abi)
+static int ruleset_make(int abi, uint64_t net)
 {
-	struct ruleset_attr attr = { .fs = abi_rights(abi) };
+	struct ruleset_attr attr = { .fs = abi_rights(abi), .net = net };
 	size_t size = sizeof(attr.fs);
 
+	if (net)
+		size += sizeof(attr.net);
 	if (abi >= 6) { /* Linux 6.12 */
 		attr.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | LANDLOCK_SCOPE_SIGNAL;
 		size = sizeof(attr);
@@ -106,24 +112,45 @@ static int ruleset_allow(int ruleset, const struct landlock_rule *rule, int abi)
 	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0 ? 0 : -1;
 }
 
-int landlock_restrict(const struct landlock_rule *rules, size_t count, int abi)
+int landlock_ruleset(const struct landlock_rule *rules, size_t count, int abi)
 {
 	_cleanup_close_ int ruleset = -1;
-	unsigned flags = 0;
 
 	if (abi < 1) {
 		errno = ENOSYS;
 		return -1;
 	}
-	ruleset = ruleset_make(abi);
+	ruleset = ruleset_make(abi, 0);
 	if (ruleset < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
 		if (ruleset_allow(ruleset, &rules[i], abi) != 0)
 			return -1;
 	}
+	return take_fd(&ruleset);
+}
+
+int landlock_enter(int ruleset, int abi)
+{
 	/* ABI 7 (Linux 6.15) writes denials to the host's audit log, which a box could fill (P9). */
-	if (abi >= 7)
-		flags = LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF | LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF;
+	unsigned flags =
+		abi < 7 ? 0 : LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF | LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF;
+
 	return syscall(SYS_landlock_restrict_self, ruleset, flags) == 0 ? 0 : -1;
+}
+
+int landlock_restrict(const struct landlock_rule *rules, size_t count, int abi)
+{
+	_cleanup_close_ int ruleset = landlock_ruleset(rules, count, abi);
+
+	return ruleset < 0 ? -1 : landlock_enter(ruleset, abi);
+}
+
+int landlock_seal(int abi)
+{
+	/* Linux 6.7 */
+	uint64_t net = abi < 4 ? 0 : LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP;
+	_cleanup_close_ int ruleset = ruleset_make(abi, net);
+
+	return ruleset < 0 ? -1 : landlock_enter(ruleset, abi);
 }

@@ -27,3 +27,11 @@ int landlock_abi(void);
 /* For the child after clone; no_new_privs must be set. A path that is not there is skipped. Returns 0, or -1 with
  * errno. */
 int landlock_restrict(const struct landlock_rule *rules, size_t count, int abi);
+
+/* The same in two steps, for who enters a box whose rules another process made: an fd of them, or -1 with errno; and
+ * being bound by them. */
+int landlock_ruleset(const struct landlock_rule *rules, size_t count, int abi);
+int landlock_enter(int ruleset, int abi);
+
+/* For a process of ours that has all it needs: no path at all, and no TCP port. */
+int landlock_seal(int abi);

@@ -132,11 +132,11 @@ int mount_bind(const char *from, const char *to, unsigned flags)
 	return 0;
 }
 
-int mount_proc(const char *to)
+int mount_proc(const char *to, unsigned flags)
 {
 	static const char *const options[][2] = { { NULL, NULL } };
-	unsigned flags = MOUNT_READONLY | MOUNT_NODEV | MOUNT_NOEXEC;
 
+	flags |= MOUNT_NODEV | MOUNT_NOEXEC;
 	if (make_new("proc", options, flags, to) == 0)
 		return 0;
 	if (errno != ENOSYS)

@@ -27,8 +27,8 @@ int mount_tmpfs(const char *to, uint64_t size, uint64_t inodes, unsigned mode, u
 /* `from` and what is mounted below it; `from` is a host path, or relative to the new root. */
 int mount_bind(const char *from, const char *to, unsigned flags);
 
-/* A fresh /proc of this pid namespace, read-only. EPERM when the host's own is partly covered. */
-int mount_proc(const char *to);
+/* A fresh /proc of this pid namespace. EPERM when the one that is there is partly covered. */
+int mount_proc(const char *to, unsigned flags);
 
 /* Hides a file or directory that is there: a file behind `null`, a directory behind `empty`. Not there is fine. */
 int mount_mask(const char *path, const char *null, const char *empty);

@@ -37,53 +37,64 @@ int probe_host(struct probe *probe, struct error *err)
 	return cgroup_find(&probe->cgroup, err);
 }
 
-static int write_text(const char *path, const char *text)
+/* In a user namespace: waits for its maps, becomes who the program of a box is, and tries in namespaces of its own. */
+static _Noreturn void attempt_child(int (*attempt)(void), int go, bool own)
 {
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 ? -1 : fd_write(fd, text, strlen(text));
-}
-
-/* One's own ids, which everybody may map: without them no file can be made (EOVERFLOW). */
-static int map_self(uid_t uid, gid_t gid)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%u %u 1", USERNS_INSIDE, uid);
-	if (write_text("/proc/self/setgroups", "deny") < 0 || write_text("/proc/self/uid_map", text) < 0)
-		return -1;
-	snprintf(text, sizeof(text), "%u %u 1", USERNS_INSIDE, gid);
-	return write_text("/proc/self/gid_map", text);
-}
-
-/* Runs `attempt` in a child of its own in new namespaces; 0 or the errno of what failed. */
-static int attempt_apart(int (*attempt)(void))
-{
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
 	_cleanup_close_ int pidfd = -1;
 	int status;
-	pid_t pid = clone_into(0, -1, &pidfd);
+	pid_t pid;
+	char byte;
 
-	if (pid < 0)
+	/* Without maps no file can be made (EOVERFLOW). */
+	if (read(go, &byte, 1) != 1)
+		_exit(EPERM);
+	if (userns_become(own) < 0 ||
+	    unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
+		_exit(errno);
+	/* A pid namespace begins with the next child. */
+	pid = clone_into(0, -1, &pidfd);
+	if (pid == 0)
+		_exit(attempt() < 0 ? errno : 0);
+	if (pid < 0 || clone_wait(pid, &status) < 0 || !WIFEXITED(status))
+		_exit(ECHILD);
+	_exit(WEXITSTATUS(status));
+}
+
+/*
+ * Runs `attempt` in a child of its own in new namespaces; 0 or the errno of what
+ * failed. Its ids are those that a box gets: root without all of its rights, as
+ * the service's keeper is, may not map its own, but does not have to.
+ */
+static int attempt_apart(int (*attempt)(void))
+{
+	_cleanup_close_ int pidfd = -1, wait = -1, go = -1;
+	struct userns_ids ids;
+	struct error err = { 0 };
+	int ends[2], status, failed = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return errno;
+	wait = ends[0];
+	go = ends[1];
+	if (userns_take(userns_can_range(), &ids, &err) < 0)
+		return err.errnum ? err.errnum : EAGAIN;
+	pid = clone_into(CLONE_NEWUSER, -1, &pidfd);
+	if (pid < 0)
+		failed = errno;
 	if (pid == 0) {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) <
-		    0)
-			_exit(errno);
-		if (map_self(uid, gid) < 0)
-			_exit(errno);
-		/* A pid namespace begins with the next child. */
-		pid = clone_into(0, -1, &pidfd);
-		if (pid == 0)
-			_exit(attempt() < 0 ? errno : 0);
-		if (pid < 0 || clone_wait(pid, &status) < 0 || !WIFEXITED(status))
-			_exit(ECHILD);
-		_exit(WEXITSTATUS(status));
+		close_fd(&go);
+		attempt_child(attempt, wait, ids.own);
 	}
-	if (clone_wait(pid, &status) < 0 || !WIFEXITED(status))
-		return ECHILD;
-	return WEXITSTATUS(status);
+	if (pid > 0 && (userns_map(pid, &ids, &err) < 0 || write(go, "", 1) != 1))
+		failed = err.errnum ? err.errnum : EIO;
+	close_fd(&go);
+	if (pid > 0 && (clone_wait(pid, &status) < 0 || !WIFEXITED(status)))
+		failed = ECHILD;
+	else if (pid > 0 && !failed)
+		failed = WEXITSTATUS(status);
+	userns_release(&ids);
+	return failed;
 }
 
 static int attempt_proc(void)

@@ -67,26 +67,63 @@ static size_t put_additions(struct sock_filter *code, const int *calls, size_t c
 	return n;
 }
 
-static int install_with(struct sock_fprog base, const int *calls, size_t count)
+enum {
+	PREFIX_MAX = 16 + 2 * SECCOMP_CALLS_MAX /* instructions in front of a filter */
+};
+
+/* Before the additions: the two calls of a gate, by the low half of their first argument, which is an int. */
+static size_t put_gate(struct sock_filter *code, uint32_t arch)
 {
-	/* The larger of the two filters, and the additions; on the stack, because after clone nothing is allocated. */
+	const uint32_t low = offsetof(struct seccomp_data, args[0]) + (__BYTE_ORDER == __BIG_ENDIAN ? 4 : 0);
+	const struct sock_filter gate[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch, 0, 7),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setns, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_landlock_restrict_self, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~(uint32_t)(SECCOMP_GATE_FDS - 1)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_GATE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	memcpy(code, gate, sizeof(gate));
+	return ARRAY_SIZE(gate);
+}
+
+/* The largest of the filters with a prefix; on the stack, because after clone nothing is allocated. */
+static int install_with(struct sock_fprog base, bool gated, const int *calls, size_t count)
+{
 	enum {
 		MOST = sizeof(seccomp_filter_box) > sizeof(seccomp_filter_accounted)
 			       ? ARRAY_SIZE(seccomp_filter_box)
 			       : ARRAY_SIZE(seccomp_filter_accounted)
 	};
-	struct sock_filter code[3 + 2 * SECCOMP_CALLS_MAX + MOST];
+	struct sock_filter code[PREFIX_MAX + MOST];
 	struct sock_fprog program = { .filter = code };
-	size_t n;
+	size_t n = 0;
 
-	if (count > SECCOMP_CALLS_MAX) {
+	if (count > SECCOMP_CALLS_MAX || base.len > MOST) {
 		errno = E2BIG;
 		return -1;
 	}
-	n = put_additions(code, calls, count, SECCOMP_ARCH);
+	if (gated)
+		n += put_gate(code, SECCOMP_ARCH);
+	if (count > 0)
+		n += put_additions(code + n, calls, count, SECCOMP_ARCH);
 	memcpy(code + n, base.filter, base.len * sizeof(*code));
 	program.len = (unsigned short)(n + base.len);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
+}
+
+int seccomp_install_gated(const int *calls, size_t count)
+{
+	const struct sock_fprog box = {
+		.len = ARRAY_SIZE(seccomp_filter_box),
+		.filter = (struct sock_filter *)seccomp_filter_box,
+	};
+
+	return install_with(box, true, calls, count);
 }
 
 int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count)
@@ -106,12 +143,16 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 		program.len = ARRAY_SIZE(seccomp_filter_restricted);
 		program.filter = (struct sock_filter *)seccomp_filter_restricted;
 		break;
+	case SECCOMP_FRONT:
+		program.len = ARRAY_SIZE(seccomp_filter_front);
+		program.filter = (struct sock_filter *)seccomp_filter_front;
+		break;
 	default:
 		errno = EINVAL;
 		return -1;
 	}
 	if (count > 0)
-		return install_with(program, calls, count);
+		return install_with(program, false, calls, count);
 	/* No TSYNC: there is one thread. No SPEC_ALLOW: speculation stays as the kernel mitigates it. */
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
 }
@@ -229,8 +270,8 @@ const char *seccomp_call_name(int number)
 
 bool seccomp_denies(enum seccomp_profile profile, const char *name)
 {
-	/* What the box's filter does not name it denies; the other one denies only what it names. */
-	bool denies = profile == SECCOMP_BOX;
+	/* What these filters do not name they deny; the others deny only what they name. */
+	bool denies = profile == SECCOMP_BOX || profile == SECCOMP_FRONT;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (rule_profiles[i] != profile || strcmp(rules[i].syscall, name) != 0)

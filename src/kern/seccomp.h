@@ -16,6 +16,7 @@ enum seccomp_profile {
 	SECCOMP_ACCOUNTED,  /* on top of that, where no control group counts memory: denies memory that /proc does not
 			       show */
 	SECCOMP_RESTRICTED, /* on top of that, for profiles: no code but that of files that may be executed */
+	SECCOMP_FRONT,      /* no box: the service's front, which hears strangers */
 };
 
 enum {
@@ -25,6 +26,18 @@ enum {
 /* For the child after clone; no_new_privs must be set. The calls of these numbers are allowed besides. Returns 0, or -1
  * with errno. Install SECCOMP_ACCOUNTED before SECCOMP_BOX: a box may not add filters. */
 int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count);
+
+/*
+ * SECCOMP_BOX with a gate, for zygotes: setns() and landlock_restrict_self()
+ * of descriptors with these numbers, and of no others. A box has no such
+ * descriptors, and cannot make any: its limit of open files is below. So what
+ * is forked from a zygote can enter one box, and none from inside it.
+ */
+enum {
+	SECCOMP_GATE = 2048,
+	SECCOMP_GATE_FDS = 16
+};
+int seccomp_install_gated(const int *calls, size_t count);
 
 /* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM
  * when no box may have it. */

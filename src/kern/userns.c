@@ -129,6 +129,34 @@ int userns_map(pid_t pid, const struct userns_ids *ids, struct error *err)
 	return write_maps(pid, USERNS_INSIDE, USERNS_INSIDE, ids->uid, ids->gid, ids->own, err);
 }
 
+/* All of the range but the stem's own, around it. */
+int userns_map_stem(pid_t pid, const struct userns_ids *ids, struct error *err)
+{
+	const unsigned slot = ids->uid - USERNS_FIRST;
+	char text[128];
+
+	if (!ids->own)
+		return write_maps(pid, 0, 0, ids->uid, ids->gid, false, err);
+	/* A line of no ids is an error. */
+	snprintf(text, sizeof(text), "0 %u 1\n", ids->uid);
+	if (slot > 0)
+		snprintf(text + strlen(text), 64, "%u %u %u\n", USERNS_FIRST, USERNS_FIRST, slot);
+	if (slot + 1 < USERNS_SLOTS)
+		snprintf(text + strlen(text), 64, "%u %u %u\n", ids->uid + 1, ids->uid + 1, USERNS_SLOTS - slot - 1);
+	if (write_file(pid, "uid_map", text, err) < 0)
+		return -1;
+	return write_file(pid, "gid_map", text, err);
+}
+
+struct userns_ids userns_in_stem(const struct userns_ids *ids)
+{
+	struct userns_ids inside = *ids;
+
+	if (!ids->own)
+		inside.uid = inside.gid = 0;
+	return inside;
+}
+
 int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid, struct error *err)
 {
 	_cleanup_close_ int pidfd = -1;

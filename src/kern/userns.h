@@ -37,6 +37,12 @@ void userns_release(struct userns_ids *ids);
 /* Writes the child's maps. It must be a child of ours that is not reaped yet, so that its pid is not another's. */
 int userns_map(pid_t pid, const struct userns_ids *ids, struct error *err);
 
+/* The same for a stem: it is uid 0 inside, and the ids of its boxes are mapped to themselves; without a range there is
+ * only the one. */
+int userns_map_stem(pid_t pid, const struct userns_ids *ids, struct error *err);
+/* In a stem: the ids of a box as they are called there. */
+struct userns_ids userns_in_stem(const struct userns_ids *ids);
+
 /* A namespace in which files of `from` appear as owned by `to`, for an ID-mapped mount. An fd, or -1. */
 int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid, struct error *err);
 

@@ -127,6 +127,21 @@ static bool is_variable(const char *text)
 	return word_of(text, SMALL LARGE "_", SMALL LARGE DIGITS "_");
 }
 
+static bool is_variables(const char *text)
+{
+	return word_of(text, SMALL LARGE "_*", SMALL LARGE DIGITS "_*");
+}
+
+static bool is_point(const char *text)
+{
+	static const char *const points[] = { "main", "node", "python", "ruby" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++)
+		if (strcmp(points[i], text) == 0)
+			return true;
+	return false;
+}
+
 static bool is_call(const char *text)
 {
 	return word_of(text, SMALL "_", SMALL DIGITS "_");
@@ -467,6 +482,17 @@ static const struct field compile_fields[] = {
 	{ NULL },
 };
 
+static const struct field ember_fields[] = {
+	TEXT("point", offsetof(struct runtime_ember, point), "where the interpreter waits for a program",
+	     "one of main, node, python, ruby", is_point),
+	COMMAND("run", offsetof(struct runtime_ember, argv), NULL, IN_RUN),
+	ENVIRONMENT(offsetof(struct runtime_ember, environment), IN_RUN),
+	LIST("not_with", offsetof(struct runtime_ember, not_with), "a pattern of variables' names, as \"LC_*\"",
+	     is_variables),
+	{ "any_entry", read_bool, offsetof(struct runtime_ember, any_entry) },
+	{ NULL },
+};
+
 static const struct field syntax_fields[] = {
 	{ "exit", read_exit, offsetof(struct runtime_syntax, exit) },
 	{ "silent", read_bool, offsetof(struct runtime_syntax, silent) },
@@ -622,6 +648,8 @@ static const struct field runtime_fields[] = {
 	  .fields = compile_fields },
 	COMMAND("run", offsetof(struct runtime, run), "the program's command line", IN_RUN),
 	COMMAND("repl", offsetof(struct runtime, repl), NULL, IN_REPL),
+	{ "ember", read_fields, offsetof(struct runtime, ember), .what = "a mapping with \"point\" and \"run\"",
+	  .fields = ember_fields },
 	{ "outputs", read_bool, offsetof(struct runtime, outputs) },
 	{ "seccomp", read_calls },
 	{ "profiles", read_profiles },
@@ -644,6 +672,7 @@ int definition_read(const char *name, const char *where, const char *text, size_
 		.interpreters = nothing,
 		.binds = nothing,
 		.environment = nothing,
+		.ember = { .environment = nothing, .not_with = nothing },
 		.prepare.step.environment = nothing,
 		.compile.step.environment = nothing,
 		.compile.sources = nothing,

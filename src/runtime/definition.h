@@ -20,6 +20,7 @@
  *	compile: {run: […], unchecked: […], sources: ["*.go"], artifact: main, environment: {…}, limits: {…}}
  *	run: ["{artifact}", "{args}"]                       required
  *	repl: [...]
+ *	ember: {point: main, run: [...], environment: {K: V}, not_with: ["LC_*"], any_entry: false}
  *	outputs: false
  *	seccomp: [{call: shmget, reason: why}]
  *	profiles: {restricted: {commands: [cat, ls]}}

@@ -6,6 +6,7 @@
 
 /* Where things are inside a box. */
 #define BOX_CODE     "/sandbox/code"
+#define BOX_DATA     "/sandbox/data"
 #define BOX_OUTPUT   "/sandbox/output"
 #define BOX_BUILD    "/sandbox/build"
 #define BOX_DRIVERS  "/opt/emberbox/drivers"

@@ -35,13 +35,16 @@ enum {
  * never changed: it can be read by any thread. What is wrong with one of the
  * user's definitions is kept with its name, and said when it is asked for.
  */
-static struct {
-	pthread_once_t once;          /* makes it */
+struct catalogue {
+	struct catalogue *before;     /* the one that this took the place of: runs may still use what is in it */
 	struct arena arena;           /* owns the user's own */
 	const struct runtime **found; /* sorted */
 	size_t count;                 /* how many */
 	const char *note;             /* why the user's own are not among them; NULL: they are, or there are none */
-} catalogue = { .once = PTHREAD_ONCE_INIT };
+};
+
+static pthread_once_t catalogue_once = PTHREAD_ONCE_INIT; /* makes the first */
+static _Atomic(struct catalogue *) catalogue_now;         /* the newest; NULL: there was no memory for one */
 
 static int by_name(const void *a, const void *b)
 {
@@ -51,15 +54,15 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Takes the place of a built-in one of the same name. */
-static void catalogue_add(const struct runtime *runtime)
+static void catalogue_add(struct catalogue *catalogue, const struct runtime *runtime)
 {
 	size_t at = 0;
 
-	while (at < catalogue.count && catalogue.found[at] && strcmp(catalogue.found[at]->name, runtime->name) != 0)
+	while (at < catalogue->count && catalogue->found[at] && strcmp(catalogue->found[at]->name, runtime->name) != 0)
 		at++;
-	catalogue.found[at] = runtime;
-	if (at == catalogue.count)
-		catalogue.count++;
+	catalogue->found[at] = runtime;
+	if (at == catalogue->count)
+		catalogue->count++;
 }
 
 /* What a definition says runs with the caller's rights outside of boxes too: its version command. So nobody else may
@@ -78,20 +81,20 @@ static int trusted_open(int dir, const char *name)
 	return take_fd(&fd);
 }
 
-static void catalogue_read(int dir, const char *name)
+static void catalogue_read(struct catalogue *catalogue, int dir, const char *name)
 {
-	struct runtime *runtime = arena_alloc(&catalogue.arena, sizeof(*runtime));
-	char *own_name = arena_string(&catalogue.arena, name), *where;
+	struct runtime *runtime = arena_alloc(&catalogue->arena, sizeof(*runtime));
+	char *own_name = arena_string(&catalogue->arena, name), *where;
 	_cleanup_close_ int folder = trusted_open(dir, name);
 	struct error err = { 0 };
 
-	where = arena_printf(&catalogue.arena, "runtimes/%s/runtime.yaml", name);
+	where = arena_printf(&catalogue->arena, "runtimes/%s/runtime.yaml", name);
 	/* A file beside the folders is none of them. */
 	if (!runtime || !own_name || !where || (folder < 0 && errno != EPERM))
 		return;
 	if (folder < 0)
 		error_usage(&err, "runtimes/%s belongs to somebody else, or others can write to it", name);
-	if (folder < 0 || folder_read(folder, own_name, where, true, &catalogue.arena, runtime, &err) < 0) {
+	if (folder < 0 || folder_read(folder, own_name, where, true, &catalogue->arena, runtime, &err) < 0) {
 		static const char *const none[] = { NULL };
 
 		*runtime = (struct runtime){
@@ -102,13 +105,13 @@ static void catalogue_read(int dir, const char *name)
 			.interpreters = none,
 			.file = "",
 			.install = "",
-			.broken = arena_string(&catalogue.arena, err.text),
+			.broken = arena_string(&catalogue->arena, err.text),
 		};
 	}
-	catalogue_add(runtime);
+	catalogue_add(catalogue, runtime);
 }
 
-static void catalogue_read_own(void)
+static void catalogue_read_own(struct catalogue *catalogue)
 {
 	_cleanup_close_ int home = state_dir(false);
 	_cleanup_close_ int dir = home < 0 ? -1 : trusted_open(home, "runtimes");
@@ -117,39 +120,63 @@ static void catalogue_read_own(void)
 	const struct dirent *entry;
 
 	if (home >= 0 && dir < 0 && errno == EPERM)
-		catalogue.note =
+		catalogue->note =
 			"your runtimes folder is not used: it belongs to somebody else, or others can write to it";
 	if (!stream) {
 		close_fd(&copy);
 		return;
 	}
 	while ((entry = readdir(stream)) != NULL)
-		if (entry->d_name[0] != '.' && catalogue.count < runtime_builtin_count + OWN_MAX)
-			catalogue_read(dir, entry->d_name);
+		if (entry->d_name[0] != '.' && catalogue->count < runtime_builtin_count + OWN_MAX)
+			catalogue_read(catalogue, dir, entry->d_name);
 	closedir(stream);
 }
 
 static void catalogue_make(void)
 {
-	catalogue.found = calloc(runtime_builtin_count + OWN_MAX, sizeof(const void *));
-	if (!catalogue.found)
+	struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
+
+	if (catalogue)
+		catalogue->found = calloc(runtime_builtin_count + OWN_MAX, sizeof(const void *));
+	if (!catalogue || !catalogue->found) {
+		free(catalogue);
 		return;
+	}
 	for (size_t i = 0; i < runtime_builtin_count; i++)
-		catalogue_add(&runtime_builtin[i]);
-	catalogue_read_own();
-	qsort(catalogue.found, catalogue.count, sizeof(const void *), by_name);
+		catalogue_add(catalogue, &runtime_builtin[i]);
+	catalogue_read_own(catalogue);
+	qsort(catalogue->found, catalogue->count, sizeof(const void *), by_name);
+	catalogue->before = catalogue_now;
+	catalogue_now = catalogue;
+}
+
+static const struct catalogue *catalogue_get(void)
+{
+	pthread_once(&catalogue_once, catalogue_make);
+	return catalogue_now;
+}
+
+static const struct runtime *catalogue_at(const struct catalogue *catalogue, size_t index)
+{
+	return catalogue && index < catalogue->count ? catalogue->found[index] : NULL;
+}
+
+void runtime_reload(void)
+{
+	pthread_once(&catalogue_once, catalogue_make);
+	catalogue_make();
 }
 
 const struct runtime *runtime_at(size_t index)
 {
-	pthread_once(&catalogue.once, catalogue_make);
-	return index < catalogue.count ? catalogue.found[index] : NULL;
+	return catalogue_at(catalogue_get(), index);
 }
 
 const char *runtime_note(void)
 {
-	pthread_once(&catalogue.once, catalogue_make);
-	return catalogue.note;
+	const struct catalogue *catalogue = catalogue_get();
+
+	return catalogue ? catalogue->note : NULL;
 }
 
 static bool list_has(const char *const *list, const char *word, size_t size)
@@ -160,14 +187,23 @@ static bool list_has(const char *const *list, const char *word, size_t size)
 	return false;
 }
 
+bool runtime_is_own(const struct runtime *runtime)
+{
+	for (size_t i = 0; i < runtime_builtin_count; i++)
+		if (runtime == &runtime_builtin[i])
+			return false;
+	return true;
+}
+
 const struct runtime *runtime_find(const char *name)
 {
+	const struct catalogue *catalogue = catalogue_get();
 	const struct runtime *runtime;
 
-	for (size_t i = 0; (runtime = runtime_at(i)); i++)
+	for (size_t i = 0; (runtime = catalogue_at(catalogue, i)); i++)
 		if (strcasecmp(runtime->name, name) == 0)
 			return runtime;
-	for (size_t i = 0; (runtime = runtime_at(i)); i++)
+	for (size_t i = 0; (runtime = catalogue_at(catalogue, i)); i++)
 		if (list_has(runtime->aliases, name, strlen(name)))
 			return runtime;
 	return NULL;
@@ -363,8 +399,7 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 	return true;
 }
 
-/* The language whose name or alias is nearest to it, by its own name. */
-static const char *nearest_name(const char *name)
+const char *runtime_nearest(const char *name)
 {
 	const char *words[1024] = { NULL };
 	const struct runtime *runtime;
@@ -391,7 +426,7 @@ static const char *nearest_name(const char *name)
 
 int runtime_unknown(const char *name, struct error *err)
 {
-	const char *nearest = nearest_name(name);
+	const char *nearest = runtime_nearest(name);
 	const struct runtime *runtime;
 	char known[512] = "";
 

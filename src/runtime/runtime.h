@@ -79,6 +79,15 @@ struct runtime_driver {
 	size_t size;      /* of it */
 };
 
+/* How its programs are forked from an interpreter that runs already (src/ember). */
+struct runtime_ember {
+	const char *point;              /* where that waits, see ember/hook.c; NULL: it cannot be forked */
+	const char *const *argv;        /* its command line, with placeholders; NULL: that of a run without arguments */
+	const char *const *environment; /* "K=V", beside the runtime's own, and gone when a program runs */
+	const char *const *not_with;    /* patterns of variables that only an interpreter's start reads */
+	bool any_entry;                 /* the program may have any name, not only `file` */
+};
+
 struct runtime {
 	const char *name;                 /* "python", as requests have it: the folder's name */
 	const char *display;              /* "Python", as sentences have it */
@@ -98,6 +107,7 @@ struct runtime {
 	struct runtime_compile compile;   /* before a run */
 	const char *const *run;           /* the program */
 	const char *const *repl;          /* a conversation; NULL: none */
+	struct runtime_ember ember;       /* its zygote */
 	bool outputs;                     /* it writes rich results to {outputs} */
 	const struct runtime_call *calls; /* additions to the system call filter */
 	size_t call_count;                /* how many */
@@ -110,8 +120,14 @@ struct runtime {
 	const char *broken; /* of the user's own: what is wrong with its definition; NULL: nothing */
 };
 
+/* Reads the user's own again. What was found before stays valid. From one thread at a time. */
+void runtime_reload(void);
 /* By name or alias; NULL when there is none. */
 const struct runtime *runtime_find(const char *name);
+/* The name of the language that was perhaps meant, by its name or an alias; or NULL. */
+const char *runtime_nearest(const char *name);
+/* Whether it is the user's own: not among those that every process of the program knows. */
+bool runtime_is_own(const struct runtime *runtime);
 /* By index, NULL past the end: the built-in ones and the user's, sorted by name. */
 const struct runtime *runtime_at(size_t index);
 /* Why the user's own are not among them, one sentence; NULL: they are, or there are none. */

@@ -75,3 +75,17 @@ int state_subdir(const char *name)
 
 	return dir < 0 ? -1 : own_dir(dir, name, true);
 }
+
+int state_path(const char *name, char *path, size_t size)
+{
+	const char *home = getenv("EMBERBOX_HOME"), *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+	int length = -1;
+
+	if (home && *home == '/')
+		length = snprintf(path, size, "%s/%s", home, name);
+	else if (cache && *cache == '/')
+		length = snprintf(path, size, "%s/emberbox/%s", cache, name);
+	else if (user && *user == '/')
+		length = snprintf(path, size, "%s/.cache/emberbox/%s", user, name);
+	return length >= 0 && (size_t)length < size ? 0 : -1;
+}

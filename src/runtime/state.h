@@ -6,8 +6,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* A descriptor of it (O_PATH), or -1: then nothing is remembered. Without `make` it has to be there. */
 int state_dir(bool make);
 /* A directory of its own below it, made if need be; or -1. */
 int state_subdir(const char *name);
+/* What something in it is called, whether or not it is there, and whoever may write to it. 0, or -1: no such place. */
+int state_path(const char *name, char *path, size_t size);

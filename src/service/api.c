@@ -4,8 +4,10 @@
 #include "box/spec.h"
 #include "service/prove.h"
 #include "service/public.h"
+#include "service/recorded.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 struct eb_request {
@@ -31,6 +33,11 @@ void eb_request_free(eb_request *request)
 		return;
 	spec_free(&request->spec);
 	free(request);
+}
+
+const struct spec *request_spec(const eb_request *request)
+{
+	return &request->spec;
 }
 
 int eb_request_set(eb_request *request, const char *key, const char *value, eb_error *err)
@@ -61,12 +68,13 @@ int eb_request_add_content(eb_request *request, const char *box_path, const void
 	return spec_add_content(&request->spec, box_path, data, size, &e) < 0 ? public_error(err, &e) : 0;
 }
 
-/* A caller built with a later header may know more than we do, as long as he does not ask for it. */
-static int options_read(const eb_options *options, struct supervise_io *io, struct error *err)
+/* A caller built with a later header may know more than we do, as long as he does not ask for it; one built with an
+ * earlier one knows nothing of `record`. */
+static int options_read(const eb_options *options, struct supervise_io *io, const char **record, struct error *err)
 {
 	const unsigned char *bytes = (const unsigned char *)options;
 
-	if (options->size < sizeof(*options))
+	if (options->size < offsetof(eb_options, record))
 		return error_usage(err, "options: their size is not set; begin with EB_OPTIONS_INIT");
 	for (size_t i = sizeof(*options); i < options->size; i++)
 		if (bytes[i] != 0)
@@ -76,6 +84,8 @@ static int options_read(const eb_options *options, struct supervise_io *io, stru
 	io->userdata = options->userdata;
 	io->cancel_fd = options->cancel_fd;
 	io->stdin_fd = options->stdin_fd;
+	if (options->size >= offsetof(eb_options, record) + sizeof(options->record))
+		*record = options->record;
 	return 0;
 }
 
@@ -90,14 +100,23 @@ static eb_result *result_wrap(struct result *inner)
 	return result;
 }
 
-int eb_execute(const eb_request *request, const eb_options *options, eb_result **result, eb_error *err)
+int request_execute(const eb_request *request, const eb_options *options, const struct recorded_by *by,
+		    eb_result **result, eb_error *err)
 {
 	struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct recorded_by environment;
 	struct result *inner = NULL;
+	const char *record = NULL;
 	struct error e = { 0 };
 
 	*result = NULL;
-	if ((options && options_read(options, &io, &e) < 0) || run_spec(&request->spec, &io, &inner, &e) < 0)
+	if (options && options_read(options, &io, &record, &e) < 0)
+		return public_error(err, &e);
+	if (record && !by) {
+		environment = recorded_by_environment(record);
+		by = &environment;
+	}
+	if ((by ? recorded_run(&request->spec, by, &io, &inner, &e) : run_spec(&request->spec, &io, &inner, &e)) < 0)
 		return public_error(err, &e);
 	*result = result_wrap(inner);
 	if (!*result) {
@@ -107,17 +126,32 @@ int eb_execute(const eb_request *request, const eb_options *options, eb_result *
 	return 0;
 }
 
+int eb_execute(const eb_request *request, const eb_options *options, eb_result **result, eb_error *err)
+{
+	return request_execute(request, options, NULL, result, err);
+}
+
 eb_result *eb_result_of_error(const eb_request *request, const eb_error *err)
 {
 	struct error inner = {
 		.kind = err->code == EB_BAD_REQUEST   ? ERROR_USAGE
 			: err->code == EB_NO_LANGUAGE ? ERROR_LANGUAGE
+			: err->code == EB_BLOCKED     ? ERROR_BLOCKED
 						      : ERROR_FAILED,
 		.errnum = err->errnum,
 	};
 
 	snprintf(inner.text, sizeof(inner.text), "%.*s", (int)sizeof(inner.text) - 1, err->message);
 	return result_wrap(result_refused(request ? &request->spec : NULL, &inner));
+}
+
+eb_result *request_blocked(const eb_request *request, const eb_error *err, const struct recorded_by *by)
+{
+	eb_result *result = eb_result_of_error(request, err);
+
+	if (result)
+		recorded_refusal(&request->spec, by, result->result);
+	return result;
 }
 
 int eb_explain(const eb_request *request, char **text, eb_error *err)
@@ -167,6 +201,16 @@ long eb_result_read(const eb_result *result, int stream, void *data, size_t size
 		return -1;
 	}
 	return output_read(&result->result->outputs[stream - 1], data, size, offset);
+}
+
+uint64_t result_kept(const eb_result *result)
+{
+	const struct file_list *files = &result->result->files;
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < files->count; i++)
+		size += files->entries[i].kept ? files->entries[i].size : 0;
+	return size;
 }
 
 int eb_prepare(const char *language, eb_error *err)

@@ -186,8 +186,9 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 	if (host->overlay) {
 		row_add(&rows, "overlay", DOCTOR_ENFORCED, "--project shows a directory without letting it be changed");
 	} else {
-		row = row_add(&rows, "overlay", DOCTOR_WEAKER,
-			      "none in user namespaces: --project is refused; programs can tell where prepared trees are");
+		row = row_add(
+			&rows, "overlay", DOCTOR_WEAKER,
+			"none in user namespaces: --project is refused; programs can tell where prepared trees are");
 		row_fix(row, "Linux 5.11 or later with CONFIG_OVERLAY_FS (modprobe overlay)");
 	}
 	judge_cgroup(host, &rows);

@@ -1,16 +1,21 @@
 #!/usr/bin/python3
-"""The manual pages say what the program says: every option, both ways."""
+"""The manual pages and docs/ say what the program says: every option, field and error, both ways."""
 # tests/run: args=--as root
 
+import glob
+import json
 import os
 import re
 import shutil
 import sys
 
+import yaml
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
+from service import Service
 
-PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1"}
+PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1", "serve": "emberbox-serve.1"}
 
 
 def page(name):
@@ -49,6 +54,56 @@ def doctor_options():
 
 
 @kit.test
+def serve_options():
+    compare("serve")
+
+
+@kit.test
+def history_options():
+    """One page for four commands: a subsection each."""
+    for command in ("history", "show", "stats", "audit"):
+        part = page("emberbox-history.1").split(f"\n.Ss emberbox {command}\n", 1)[1].split("\n.S", 1)[0]
+        kit.equal(sorted(options_of_page(part)), sorted(options_of_help(command)), command)
+
+
+@kit.test
+def config_and_token_options():
+    """One page for two commands: a subsection each."""
+    for command in ("config", "token"):
+        part = page("emberbox-config.1").split(f"\n.Ss emberbox {command}\n", 1)[1].split("\n.S", 1)[0]
+        kit.equal(sorted(options_of_page(part)), sorted(options_of_help(command)), command)
+
+
+@kit.test
+def settings_are_documented():
+    """Each with its default, and no other; the program shows the same."""
+    text = section(text_of("docs", "configuration.md"), "Settings")
+    rows = {cells[1].strip(" `"): cells[2].strip() for cells in (line.split("|") for line in text.splitlines()) if len(cells) > 4 and "`" in cells[1]}
+    table = text_of("src", "registry", "setting.c").split("settings[CONFIG_KEYS] = {", 1)[1].split("\n};", 1)[0]
+    known = dict(re.findall(r'\[CONFIG_\w+\]\s*=\s*\{\s*"(\w+)",\s*(?:NULL|"[^"]*"),\s*(NULL|"[^"]*")', table))
+    kit.true(len(known) > 15, f"{known}")
+    kit.equal(sorted(rows), sorted(known))
+    kit.equal({name: rows[name] for name in known if known[name] != "NULL"},
+              {name: f"`{value[1:-1]}`" for name, value in known.items() if value != "NULL"})
+    r = kit.emberbox("config", "--json", env={"EMBERBOX_HOME": kit.tmp()})
+    kit.equal(sorted(row["name"] for row in r.json["settings"]), sorted([*known, "auto_cleanup", "max_concurrent"]))
+
+
+@kit.test
+def registry_keys_are_documented():
+    text = section(text_of("docs", "configuration.md"), "The registry")
+    named = set(first_column(text))
+    source = text_of("src", "registry", "registry.c")
+    groups = [re.findall(r'\{ "([a-z_]+)", read_\w+ \}', part) for part in re.findall(r"readers\[\] = \{(.*?)\{ NULL \}", source, re.S)]
+    kit.equal(sorted(map(len, groups)), [3, 7, 8], f"{groups}")
+    known = {"auto_cleanup", "max_concurrent"}
+    for group in groups:
+        prefix = {3: "security.", 7: "resources.", 8: ""}[len(group)]
+        known |= {prefix + key for key in group}
+    kit.equal(sorted(named), sorted(known - {"security", "resources"}))
+
+
+@kit.test
 def languages_options():
     kit.equal(options_of_help("languages"), {("", "json"), ("h", "help")})
     kit.contains(page("emberbox.1"), ".It Ic languages Op Fl Fl json")
@@ -65,7 +120,7 @@ def every_command_is_in_the_manual():
 @kit.test
 def exit_codes_are_in_the_manual():
     text = page("emberbox-run.1").split(".Sh EXIT STATUS", 1)[1]
-    for code in ("2", "124", "125", "127", "137", "141", "128+N"):
+    for code in ("2", "124", "125", "126", "127", "137", "141", "128+N"):
         kit.matches(text, rf"(?m)^\.It {re.escape(code)}$")
 
 
@@ -77,6 +132,227 @@ def readme_names_every_option():
     kit.equal(missing, [], "options that README.md does not name")
 
 
+def text_of(*path):
+    with open(os.path.join(kit.REPO, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def section(text, title):
+    return text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def first_column(text):
+    """The words in backquotes of the first cells of a section's tables."""
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| ")]
+    return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+
+
+def fields_of_source(table):
+    """The names in a table of src/serve/request.c."""
+    body = text_of("src", "serve", "request.c").split(f"static const struct field {table}[] = {{", 1)[1].split("};", 1)[0]
+    found = re.findall(r'\{ "([a-z_]+)", ', body)
+    kit.true(len(found) > 5, f"{table} has no fields: {body!r}")
+    return found
+
+
+@kit.test
+def the_ways_in_are_named():
+    """Who looks for the API or for a manual finds it where he looks first."""
+    kit.matches(kit.emberbox("--help").text, r"\n +serve +serve runs over HTTP and a Unix socket, with boxes made ahead\n")
+    more = section(text_of("README.md"), "More")
+    for path in glob.glob(os.path.join(kit.REPO, "man", "emberbox-*.1")):
+        kit.contains(more, f"`man {os.path.basename(path)[:-2]}`")
+
+
+@kit.test
+def service_fields_are_documented():
+    named = first_column(section(text_of("docs", "service.md"), "The request"))
+    known = fields_of_source("request_fields") + [f"limits.{name}" for name in fields_of_source("limits")]
+    kit.equal(sorted(named), sorted(known))
+
+
+@kit.test
+def service_examples_are_taken():
+    """In two requests, because some say the same in other words; a profile is a shell's."""
+    apart = ("limits.timeout", "limits.memory", "limits.pids", "input", "entry", "profile")
+    rows = re.findall(r"^\| `([a-z_.]+)` \| .*?`(.+?)` \|", section(text_of("docs", "service.md"), "The request"), re.M)
+    kit.true(len(rows) > 20, f"only {len(rows)} examples: {rows}")
+    first, second = {}, {"language": "bash", "code": "true"}
+    for name, example in rows:
+        outer, _, inner = name.partition(".")
+        request = second if name in apart else first
+        if inner:
+            request.setdefault(outer, {})[inner] = json.loads(example)
+        elif name != "check":  # TypeScript's, which would have to be installed
+            request[name] = json.loads(example)
+    with Service("--embers", "0").connect() as client:
+        for request in (first, second):
+            client.ask(request)
+            client.send("I")
+            answer = client.answer()[1]
+            kit.equal((answer.get("status"), answer["error"]), ("ok", None), f"{request}")
+
+
+@kit.test
+def service_errors_are_documented():
+    named = first_column(section(text_of("docs", "service.md"), "Errors"))
+    front = "".join(text_of("src", "serve", name) for name in ("front.c", "front_peer.c", "front_run.c", "front_frames.c"))
+    used = set(re.findall(r'(?:peer_refuse|front_error_json)\([^";]*?"([a-z_]+)"', front))
+    used |= set(re.findall(r'[?:] "([a-z_]+)"', front.split("void peer_refuse_error", 1)[1].split("}", 1)[0]))
+    kit.equal(sorted(named), sorted(used))
+    kit.true(len(used) > 4, f"{used}")
+
+
+def routes():
+    """("GET", "/v1/executions/*") of the front's table."""
+    table = text_of("src", "serve", "front_routes.c").split("http_routes[] = {", 1)[1].split("};", 1)[0]
+    found = re.findall(r'\{ HTTP_([A-Z]+), "([^"]+)"', table)
+    kit.true(len(found) > 10, f"{table}")
+    return sorted(found)
+
+
+@kit.test
+def http_paths_are_documented():
+    words = first_column(section(text_of("docs", "http.md"), "Paths").split("\n### ", 1)[0])
+    words = [word.replace("/ID", "/*").replace("/PATH", "/**") for word in words]
+    kit.equal(sorted(tuple(word.split(" ", 1)) for word in words), routes())
+
+
+@kit.test
+def http_paths_are_in_the_description():
+    methods = ("get", "post", "put", "delete", "patch")
+    paths = yaml.safe_load(text_of("api", "openapi.yaml"))["paths"]
+    found = [(method.upper(), re.sub(r"\{\w+\}", "*", path.replace("{path}", "**")))
+             for path in paths for method in paths[path] if method in methods]
+    kit.equal(sorted(found), routes())
+
+
+def http_errors():
+    """The codes that the front, the keeper and the store answer with."""
+    found = set()
+    for name in sorted(os.listdir(os.path.join(kit.REPO, "src", "serve"))):
+        if not re.match(r"(front|keeper|store).*\.c$", name):
+            continue
+        source = text_of("src", "serve", name)
+        calls = r"\b(?:http_answer_error|refuse_early|deny|peer_refuse|tell_error|front_error_json)"
+        for call in re.findall(calls + r"\(((?:[^;\"]|\"(?:[^\"\\\\]|\\\\.)*\")*);", source):
+            # The code is the first word of each; a field's name may come behind it. Not of the functions themselves.
+            if "const char" not in call:
+                found |= set(re.findall(r'"([a-z_]+)"', call)[:1]) | set(re.findall(r'[?:] "([a-z_]+)"', call))
+        for function in ("void peer_refuse_error", "void answer_error"):
+            if function in source:
+                found |= set(re.findall(r'[?:] "([a-z_]+)"', source.split(function, 1)[1].split("}", 1)[0].split(";", 1)[0]))
+    return found
+
+
+@kit.test
+def http_errors_are_documented():
+    text = section(text_of("docs", "http.md"), "Errors")
+    rows = {code: int(row[1]) for row in (line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `"))
+            for code in re.findall(r"`([a-z_]+)`", row[0])}
+    kit.equal(sorted(rows), sorted(http_errors()))
+    error = yaml.safe_load(text_of("api", "openapi.yaml"))["components"]["schemas"]["Error"]["properties"]["error"]
+    kit.equal(sorted(error["properties"]["code"]["enum"]), sorted(rows))
+    table = text_of("src", "serve", "front_execute.c").split("} statuses[] = {", 1)[1].split("};", 1)[0]
+    statuses = {code: int(status) for code, status in re.findall(r'\{ "([a-z_]+)", (\d+) \}', table)}
+    kit.true(len(statuses) > 5, table)
+    kit.equal({code: rows[code] for code in statuses}, statuses)
+
+
+@kit.test
+def http_example_of_an_error_is_true():
+    example = json.loads(re.search(r"```json\n(.*?)\n```", text_of("docs", "http.md"), re.S).group(1))
+    with Service("--embers", "0").connect() as client:
+        frames, answer = client.request({"language": "python", "code": "1", "timout": 1})
+    kit.equal((frames[-1][0], answer), ("E", example))
+
+
+@kit.test
+def http_events_are_documented():
+    text = text_of("docs", "http.md").split("| event | |", 1)[1].split("\n\n", 1)[0]
+    source = text_of("src", "serve", "front_execute.c")
+    used = set(re.findall(r'event_send\(\w+, "([a-z]+)"', source)) | set(re.findall(r'[?:] "(std[a-z]+)"', source))
+    kit.equal(sorted(first_column(text)), sorted(used))
+
+
+@kit.test
+def metrics_are_documented():
+    text = section(text_of("docs", "http.md"), "Request ids, logs, metrics")
+    named = [word for word in first_column(text) if word.startswith("emberbox_")]
+    known = set(re.findall(r'add_(?:head|plain)\(out, "(emberbox_[a-z_]+)"', text_of("src", "serve", "metrics.c")))
+    kit.true(len(known) > 15, f"{known}")
+    kit.equal(sorted(named), sorted(known))
+
+
+@kit.test
+def bounds_are_documented():
+    """Those with a name in the sources, by their numbers."""
+    text = section(text_of("docs", "http.md"), "Bounds")
+    source = text_of("src", "serve", "front_http.c") + text_of("src", "http", "http.h")
+    sizes = {name: eval(value) for name, value in re.findall(r"\b([A-Z_]+) = ([0-9]+(?: << [0-9]+)?),", source)}
+    front = text_of("src", "serve", "front.c")
+    seconds = {name: int(value) // 1000 for name, value in re.findall(r"times->(\w+) = times->\w+ \?: (\d+);", front)}
+    for row, words in {
+        "head of a request": f"{sizes['HTTP_HEAD_MAX'] >> 10} KiB, {sizes['HTTP_HEADERS_MAX']} fields",
+        "first byte of a connection": f"{seconds['first']} s",
+        "a head, from its first byte": f"{seconds['head']} s",
+        "a body": f"{seconds['body']} s, and a second more for each {sizes['BODY_RATE'] >> 10} KiB",
+        "between two requests": f"{seconds['idle']} s",
+        "an answer that is not read": f"{seconds['idle']} s",
+        "connections": re.search(r"max_clients \?: (\d+)", front).group(1),
+    }.items():
+        kit.matches(text, rf"(?m)^\| {re.escape(row)} \| {re.escape(words)}")
+
+
+@kit.test
+def audit_events_are_documented():
+    named = first_column(section(text_of("docs", "history.md"), "The audit log"))
+    used = set()
+    for path in glob.glob(os.path.join(kit.REPO, "src", "s*", "*.c")):
+        source = text_of(path)
+        used |= set(re.findall(r'\b(?:front_audit|setup_record|keeper_note)\([^";]*?"([a-z_]+)"', source))
+        # Those that the front has, as the store takes them.
+        if path.endswith("store_role.c"):
+            used |= set(re.findall(r'"([a-z_]+)"', source.split("known[] = {", 1)[1].split("}", 1)[0]))
+        used |= set(re.findall(r'\b(?:audit_append|audit_run|store_audit)\([^";]*?(?:"", )?"([a-z_]+)"', source))
+    kit.true(len(used) > 8, f"{used}")
+    kit.equal(sorted(named), sorted(used))
+
+
+@kit.test
+def service_frames_are_documented():
+    named = first_column(section(text_of("docs", "service.md"), "Frames"))
+    kit.equal(sorted(named), sorted(re.findall(r"FRAME_\w+ = '(.)'", text_of("src", "serve", "frame.h"))))
+
+
+@kit.test
+def service_example_of_an_error_is_true():
+    example = re.search(r"```json\n(.*?)\n```", text_of("docs", "service.md"), re.S).group(1)
+    with Service("--embers", "0").connect() as client:
+        frames, answer = client.request({"language": "python", "code": "1", "timeout": "x"})
+    kit.equal((frames[-1][0], answer), ("E", json.loads(example)))
+
+
+@kit.test
+def ember_points_are_documented():
+    text = section(text_of("docs", "runtimes.md"), "Embers")
+    keys, points = text.split("| `point` | where |", 1)
+    fields = text_of("src", "runtime", "definition.c").split("struct field ember_fields[]", 1)[1].split("{ NULL }", 1)[0]
+    known = re.findall(r'(?:TEXT|COMMAND|LIST)\("([a-z_]+)"|\{ "([a-z_]+)"|(ENVIRONMENT)\(', fields)
+    kit.equal(sorted(set(first_column(keys)) - {"ember"}), sorted("environment" if e else a or b for a, b, e in known))
+    kit.equal(sorted(first_column(points)), sorted(re.search(r"one of ([a-z, ]+)", fields).group(1).split(", ")))
+    # Who uses which; the README names the same languages.
+    users = {}
+    for path in glob.glob(os.path.join(kit.REPO, "runtimes", "*", "runtime.yaml")):
+        definition = text_of(path)
+        if found := re.search(r"^ember:\s*\{?\s*point: ([a-z]+)", definition, re.M):
+            users.setdefault(found.group(1), []).append(re.search(r"^display: (.*)", definition, re.M).group(1))
+    rows = {point: listed.split(", ") for point, listed in re.findall(r"^\| `([a-z]+)` \|.*\| ([^|]+) \|$", points, re.M)}
+    kit.equal(rows, {point: sorted(names, key=str.lower) for point, names in users.items()})
+    forked = re.search(r"Programs in ([^.]*?) are\s+forked", text_of("README.md")).group(1)
+    kit.equal(sorted(re.split(r", | and ", forked.replace("\n", " "))), sorted(name for names in rows.values() for name in names))
+
+
 @kit.test
 def architecture_names_every_operation():
     with open(os.path.join(kit.REPO, "ARCHITECTURE.md"), encoding="utf-8") as file:
@@ -84,7 +360,7 @@ def architecture_names_every_operation():
     named = set(re.findall(r"`([a-z-]+)`", " ".join(line.split("|")[1] for line in table.splitlines() if "|" in line)))
     directory = kit.tmp()
     given = kit.write(f"{directory}/given", "x")
-    r = kit.emberbox("run", "-l", "python", "-c", "1", "--project", directory, "--file", given, "--cpu-time", "1", "--explain")
+    r = kit.emberbox("run", "-l", "python", "-c", "1", "--project", directory, "--file", given, "--cpu-time", "1", "--read-only", "--explain")
     kit.equal((r.code, r.errtext), (0, ""))
     used = {line.split()[0] for line in r.text.splitlines()}
     # A language that binds something of the host's.
@@ -95,7 +371,7 @@ def architecture_names_every_operation():
 
 @kit.test
 def pages_are_well_formed():
-    for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1"):
+    for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1", "emberbox-serve.1", "emberbox-history.1", "emberbox-config.1"):
         text = page(name)
         kit.matches(text, r"\A\.Dd [A-Z][a-z]+ \d+, \d{4}\n\.Dt [A-Z-]+ 1\n\.Os\n\.Sh NAME\n", name)
         for section in ("SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # tests/run: args=--as root | --as user
 # tests/run: builds=release asan
+# tests/run: asan=--as root
 # tests/run: timeout=90
 """What is wrong is said in one sentence that names the option and the fix, and nothing runs."""
 

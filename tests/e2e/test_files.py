@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # tests/run: args=--as root | --as user
 # tests/run: builds=release asan
+# tests/run: asan=--as root
 # tests/run: timeout=120
 """Files into the box and out of it: --file, --project, --output."""
 
@@ -257,16 +258,17 @@ open('/sandbox/output/sub/b', 'w').write('')
 open('/sandbox/data/not-output', 'w').write('x')
 """
     r = run(code, "--json")
-    kit.equal(sorted(r.json["files"], key=lambda f: f["path"]), [{"path": "a.txt", "size": 5}, {"path": "sub/b", "size": 0}])
+    kit.equal(sorted(r.json["files"], key=lambda f: f["path"]),
+              [{"path": "a.txt", "size": 5, "kept": True}, {"path": "sub/b", "size": 0, "kept": True}])
     kit.equal(run("1", "--json").json["files"], [])
 
 
 @kit.test
 def files_are_listed_of_a_failed_run_too():
     r = run("echo x > /sandbox/output/x; exit 3", "--json", language="bash")
-    kit.equal((r.code, r.json["files"]), (3, [{"path": "x", "size": 2}]))
+    kit.equal((r.code, r.json["files"]), (3, [{"path": "x", "size": 2, "kept": True}]))
     r = run("echo x > /sandbox/output/x; sleep 60", "--json", "--timeout", "0.5", language="bash")
-    kit.equal((r.code, r.json["files"]), (124, [{"path": "x", "size": 2}]))
+    kit.equal((r.code, r.json["files"]), (124, [{"path": "x", "size": 2, "kept": True}]))
 
 
 @kit.test

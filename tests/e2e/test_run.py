@@ -551,7 +551,7 @@ def environment_variables_of_the_command_line():
 def versions_are_kept_in_the_home():
     home = kit.tmp()
     kit.equal(python("1", "--json", env={"EMBERBOX_HOME": home}).code, 0)
-    kit.equal(os.listdir(home), ["version-python"])
+    kit.equal(sorted(os.listdir(home)), ["journal", "version-python", "writers"])
 
 
 @kit.test
@@ -584,7 +584,7 @@ def the_home_of_another_is_left_alone():
     # The control: one's own is used.
     own = kit.tmp()
     kit.equal(python("1", "--json", env={"HOME": own}).code, 0)
-    kit.equal(os.listdir(os.path.join(own, ".cache", "emberbox")), ["version-python"])
+    kit.equal(sorted(os.listdir(os.path.join(own, ".cache", "emberbox"))), ["journal", "version-python", "writers"])
 
 
 @kit.test
@@ -598,6 +598,23 @@ def help_and_version():
     kit.equal(kit.emberbox("help", "run").text, r.text)
     kit.equal(kit.emberbox("help", "rnu").code, 2)
     kit.matches(kit.emberbox("--version").text, r"^emberbox \d+\.\d+\.\d+")
+
+
+@kit.test
+def a_caller_with_many_descriptors():
+    """More than a box may have: its init has copies of all of them until it is confined."""
+    code = (
+        "import os, resource, sys\n"
+        "soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))\n"
+        "for _ in range(1100): os.set_inheritable(os.open('/dev/null', os.O_RDONLY), True)\n"
+        "os.execv(sys.argv[1], sys.argv[1:])\n"
+    )
+    command = [kit.built(), "run", "--cold", "-l", "bash", "-c", "ls /proc/self/fd; ulimit -n"]
+    r = kit.finish(kit.start([sys.executable, "-c", code, *command]))
+    kit.equal((r.code, r.errtext), (0, ""))
+    kit.equal(r.text.split()[:3], ["0", "1", "2"])
+    kit.true(int(r.text.split()[-1]) <= 1024, f"the limit of open files is in force: {r.text}")
 
 
 kit.main()

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # tests/run: args=--as root | --as user
 # tests/run: builds=release asan
+# tests/run: asan=--as root
 # tests/run: timeout=240
 """Languages as data: a user's own folder, prepared trees, the build cache, profiles, entries."""
 
@@ -353,8 +354,11 @@ def a_version_by_its_pattern():
 @kit.test
 def reading_makes_nothing():
     home = kit.tmp() + "/not/there"
-    kit.equal(run({"EMBERBOX_HOME": home}, "-l", "bash", "-c", "echo x").text, "x\n")
+    kit.equal(run({"EMBERBOX_HOME": home}, "-l", "bash", "-c", "echo x", "--explain").code, 0)
     kit.equal(os.path.exists(home), False)
+    # A run is remembered there.
+    kit.equal(run({"EMBERBOX_HOME": home}, "-l", "bash", "-c", "echo x").text, "x\n")
+    kit.equal(sorted(os.listdir(home)), ["journal", "version-bash", "writers"])
 
 
 def catches_interrupts(pid):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # tests/run: args=--as root | --as user
 # tests/run: builds=release asan
+# tests/run: asan=--as root
 # tests/run: timeout=120
 """Output as it comes, bytes as they are, and what happens when someone leaves in the middle."""
 

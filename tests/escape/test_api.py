@@ -1,6 +1,6 @@
 """A: what callers hand in, and what they get out.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 tests/run: timeout=90
 """
 

@@ -1,6 +1,6 @@
 """F: the file system.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 tests/run: timeout=90
 """
 

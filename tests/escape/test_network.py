@@ -1,6 +1,6 @@
 """N: the network.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 """
 
 import os

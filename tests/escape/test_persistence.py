@@ -1,6 +1,6 @@
 """L: what stays after a run.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 tests/run: timeout=120
 """
 

@@ -1,6 +1,6 @@
 """P: proc, sys, and what they tell.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm | --as userns --warm
 """
 
 import os

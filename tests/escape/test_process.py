@@ -1,6 +1,6 @@
 """X: processes.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 tests/run: timeout=90
 """
 
@@ -55,7 +55,10 @@ def X4_no_signal_reaches_init():
 import os, time
 time.sleep(0.1)
 for number in range(1, 65):
-    os.kill(1, number)
+    try:
+        os.kill(1, number)
+    except PermissionError:
+        pass  # who enters a box is in a Landlock domain that its init is not in
 time.sleep(0.1)
 print("alive")
 """

@@ -1,6 +1,6 @@
 """R: taking more than was given.
 
-tests/run: args=--as root | --as user | --as userns
+tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 tests/run: timeout=120
 tests/run: alone
 """

@@ -33,10 +33,10 @@ SLOTS = 65536  # host uids of boxes; the search for a free one starts at the pid
 # In the order of the plan. A new operation fails every_operation_is_tested until it is here.
 OPERATIONS = (
     "join netns mapped become leash cgroupns hostname loopback isolate tree root dir link text bind device proc mask "
-    "work place attach overlay copy pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
+    "work place attach overlay copy freeze pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
 ).split()
 # Others than the first: the second filter of an accounted box, a bind among mounts that are there, the code itself.
-LATER = ["bind:1", "text:6", "place:2", "dir:4", "rlimit:8", "prove:6"]
+LATER = ["bind:1", "text:6", "place:2", "dir:4", "rlimit:8", "prove:3", "prove:6"]
 
 # The supervisor's own steps, and what has to be said. Before the box has its program:
 BEFORE = {
@@ -108,7 +108,7 @@ def request(code="echo ran; echo made >/sandbox/output/made"):
     kit.write(f"{project}/kept.txt", "kept")
     kit._chown(project, kit.mode)
     data = kit.write(f"{place}/data.txt", "data")
-    args = ["run", "--cold", "-l", "bash", "--project", project, "--file", f"{data}:/sandbox/data/data.txt"]
+    args = ["run", "--cold", "--read-only", "-l", "bash", "--project", project, "--file", f"{data}:/sandbox/data/data.txt"]
     return [*args, "--output", f"{place}/output", "-c", code], place
 
 
@@ -162,7 +162,8 @@ def temporary():
     """Files of emberbox where programs put such; those of tests that run beside this one are theirs."""
     places = ("/tmp", "/dev/shm", "/var/tmp", "/run/emberbox")
     names = [os.path.join(p, n) for p in places if os.path.isdir(p) for n in os.listdir(p)]
-    return {n for n in names if re.search(r"/run/emberbox/|/(emberbox|box)-(?!test-)", n)} - {LOCKS}
+    tests = "(?!(test|uml|client|journal|order|role|store|netns|case)-)"
+    return {n for n in names if re.search(f"/run/emberbox/|/(emberbox|box)-{tests}", n)} - {LOCKS}
 
 
 def tree(path):

@@ -10,6 +10,11 @@ int replay_account(const uint8_t *data, size_t size);
 #include "fuzz_account.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_audit
+int replay_audit(const uint8_t *data, size_t size);
+#include "fuzz_audit.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_cgroup_parse
 int replay_cgroup_parse(const uint8_t *data, size_t size);
 #include "fuzz_cgroup_parse.c"
@@ -30,6 +35,21 @@ int replay_errors(const uint8_t *data, size_t size);
 #include "fuzz_errors.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_frame
+int replay_frame(const uint8_t *data, size_t size);
+#include "fuzz_frame.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_front_http
+int replay_front_http(const uint8_t *data, size_t size);
+#include "fuzz_front_http.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_http
+int replay_http(const uint8_t *data, size_t size);
+#include "fuzz_http.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_json_check
 int replay_json_check(const uint8_t *data, size_t size);
 #include "fuzz_json_check.c"
@@ -38,6 +58,16 @@ int replay_json_check(const uint8_t *data, size_t size);
 #define LLVMFuzzerTestOneInput replay_options
 int replay_options(const uint8_t *data, size_t size);
 #include "fuzz_options.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_registry
+int replay_registry(const uint8_t *data, size_t size);
+#include "fuzz_registry.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_request
+int replay_request(const uint8_t *data, size_t size);
+#include "fuzz_request.c"
 #undef LLVMFuzzerTestOneInput
 
 #define LLVMFuzzerTestOneInput replay_runtime
@@ -114,6 +144,11 @@ static void account(void)
 	replay("account", replay_account);
 }
 
+static void audit(void)
+{
+	replay("audit", replay_audit);
+}
+
 static void cgroup_parse(void)
 {
 	replay("cgroup_parse", replay_cgroup_parse);
@@ -134,6 +169,21 @@ static void errors(void)
 	replay("errors", replay_errors);
 }
 
+static void frame(void)
+{
+	replay("frame", replay_frame);
+}
+
+static void front_http(void)
+{
+	replay("front_http", replay_front_http);
+}
+
+static void http(void)
+{
+	replay("http", replay_http);
+}
+
 static void json_check(void)
 {
 	replay("json_check", replay_json_check);
@@ -142,6 +192,16 @@ static void json_check(void)
 static void options(void)
 {
 	replay("options", replay_options);
+}
+
+static void registry(void)
+{
+	replay("registry", replay_registry);
+}
+
+static void request(void)
+{
+	replay("request", replay_request);
 }
 
 static void runtime(void)
@@ -172,12 +232,18 @@ static void version(void)
 int main(void)
 {
 	RUN(account);
+	RUN(audit);
 	RUN(cgroup_parse);
 	RUN(definition);
 	RUN(elf);
 	RUN(errors);
+	RUN(frame);
+	RUN(front_http);
+	RUN(http);
 	RUN(json_check);
 	RUN(options);
+	RUN(registry);
+	RUN(request);
 	RUN(runtime);
 	RUN(spec);
 	RUN(text);

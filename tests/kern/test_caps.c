@@ -7,6 +7,7 @@
 
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -78,6 +79,42 @@ static void execve_gives_none_back(void)
 	in_child(child_executes);
 }
 
+/* Some stay, here and over execve; the others are gone for good. */
+static void child_limits(void)
+{
+	const uint64_t keep = UINT64_C(1) << CAP_CHOWN | UINT64_C(1) << CAP_SYS_ADMIN;
+
+	CHECK_ERRNO(caps_within(keep), EPERM);
+	CHECK_INT(caps_limit(keep), 0);
+	CHECK_INT(caps_within(keep), 0);
+	CHECK_ERRNO(caps_within(UINT64_C(1) << CAP_CHOWN), EPERM);
+	CHECK_INT(caps_has(CAP_SYS_ADMIN), 1);
+	CHECK_INT(caps_has(CAP_SYS_CHROOT), 0);
+	CHECK_INT(caps_has(CAP_SETPCAP), 0);
+	CHECK_INT(unshare(CLONE_NEWUTS), 0);
+	CHECK_ERRNO(chroot("/"), EPERM);
+	CHECK_INT(prctl(PR_CAPBSET_READ, CAP_CHOWN), 1);
+	CHECK_INT(prctl(PR_CAPBSET_READ, CAP_SYS_CHROOT), 0);
+	/* Less can be had later, more cannot. */
+	CHECK_INT(caps_limit(UINT64_MAX), 0);
+	CHECK_INT(caps_within(keep), 0);
+	CHECK_INT(caps_limit(0), 0);
+	CHECK_INT(caps_within(0), 0);
+	CHECK_ERRNO(unshare(CLONE_NEWUTS), EPERM);
+}
+
+static void some_can_be_kept(void)
+{
+	in_child(child_limits);
+}
+
+static void user_keeps_none(void)
+{
+	CHECK_INT(caps_within(0), 0);
+	CHECK_INT(caps_limit(0), 0);
+	CHECK_INT(caps_within(0), 0);
+}
+
 static void user_has_none(void)
 {
 	CHECK_INT(caps_has(CAP_SYS_ADMIN), 0);
@@ -96,11 +133,13 @@ int main(int argc, char **argv)
 	if (as_enter(argc, argv) == AS_USER) {
 		RUN(user_has_none);
 		RUN(user_cannot_drop);
+		RUN(user_keeps_none);
 	} else {
 		RUN(has_before);
 		RUN(drop_empties_all_sets);
 		RUN(a_bounding_set_is_seen);
 		RUN(execve_gives_none_back);
+		RUN(some_can_be_kept);
 	}
 	return check_failures ? 1 : 0;
 }

@@ -151,6 +151,33 @@ static void pidfd_kills(void)
 	close(pidfd);
 }
 
+/* Whether the end of such a child is told by SIGCHLD. */
+static bool tells_its_end(uint64_t flags)
+{
+	int pidfd, gate, status = -1;
+	sigset_t child, before, pending;
+	pid_t pid;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	pid = held_child(flags, &pidfd, &gate, 0);
+	close(gate);
+	CHECK_INT(waitpid(pid, &status, __WALL), pid);
+	close(pidfd);
+	sigpending(&pending);
+	if (sigismember(&pending, SIGCHLD))
+		sigwaitinfo(&child, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return sigismember(&pending, SIGCHLD);
+}
+
+static void sends_a_signal_if_asked(void)
+{
+	CHECK(!tells_its_end(CLONE_NEWUSER | CLONE_NEWPID));
+	CHECK(tells_its_end(CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD));
+}
+
 static void a_directory_is_no_group(void)
 {
 	int pidfd = -1, fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -219,6 +246,7 @@ int main(int argc, char **argv)
 	RUN(impossible_flags);
 	RUN(pidfd_is_the_childs);
 	RUN(pidfd_kills);
+	RUN(sends_a_signal_if_asked);
 	RUN(a_directory_is_no_group);
 	if (mode == AS_ROOT) {
 		snprintf(group, sizeof(group), "%s/kern-clone-%d", v2_mount() ?: "/nowhere", (int)getpid());

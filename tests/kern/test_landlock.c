@@ -11,6 +11,7 @@
 #include "base/own.h"
 
 #include <ftw.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -274,6 +275,33 @@ static void root_is_readable_and_executable(void)
 	in_child(child_root);
 }
 
+static int try_bind_tcp(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return bind(fd, (struct sockaddr *)&address, sizeof(address));
+}
+
+static void child_seals(void)
+{
+	_cleanup_close_ int before = open(at("ro/file"), O_RDONLY | O_CLOEXEC);
+	char text[4];
+
+	CHECK_INT(try_bind_tcp(), 0);
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(landlock_seal(abi), 0);
+	CHECK_ERRNO(try_open(at("ro/file"), O_RDONLY), EACCES);
+	CHECK_ERRNO(try_open("/", O_RDONLY | O_DIRECTORY), EACCES);
+	CHECK_ERRNO(make_file(at("rw/new")), EACCES);
+	/* What was open stays so. */
+	CHECK_INT(read(before, text, sizeof(text)), 4);
+	if (abi >= 4)
+		CHECK_ERRNO(try_bind_tcp(), EACCES);
+	else
+		CHECK_INT(try_bind_tcp(), 0);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
 {
 	(void)st, (void)type, (void)walk;
@@ -306,6 +334,7 @@ int main(int argc, char **argv)
 	run_each("controls_devices", child_controls_devices);
 	run_each("signals", child_signals);
 	run_each("connects", child_connects);
+	run_each("seals", child_seals);
 	if (geteuid() != 0)
 		RUN(needs_no_new_privs);
 	RUN(bad_rules_restrict_nothing);

@@ -396,7 +396,7 @@ static void child_proc(void)
 	/* A change of uid makes the files of /proc/self root's. */
 	CHECK_INT(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
 	CHECK_INT(mkdir("proc", 0555), 0);
-	CHECK_INT(mount_proc("proc"), 0);
+	CHECK_INT(mount_proc("proc", MOUNT_READONLY), 0);
 	CHECK_INT(flags_of("proc"), ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC);
 	CHECK_INT(readlink("proc/self", self, sizeof(self) - 1), 1);
 	CHECK_STR(self, "1");
@@ -419,7 +419,7 @@ static void child_proc_of_others(void)
 {
 	stage();
 	CHECK_INT(mkdir("proc", 0555), 0);
-	CHECK_ERRNO(mount_proc("proc"), EPERM);
+	CHECK_ERRNO(mount_proc("proc", MOUNT_READONLY), EPERM);
 }
 
 static void proc_of_the_hosts_pids_is_denied(void)
@@ -513,7 +513,7 @@ static void user_may_not_mount(void)
 	CHECK_ERRNO(mount_isolate(), EPERM);
 	CHECK_ERRNO(mount_tmpfs("/tmp", 65536, 0, 0755, 0), EPERM);
 	CHECK_ERRNO(mount_bind("/usr", "/tmp", MOUNT_READONLY), EPERM);
-	CHECK_ERRNO(mount_proc("/proc"), EPERM);
+	CHECK_ERRNO(mount_proc("/proc", MOUNT_READONLY), EPERM);
 	CHECK_ERRNO(mount_seal("/"), EPERM);
 }
 

@@ -185,7 +185,7 @@ static void child_pivots(void)
 	stage();
 	CHECK_INT(rootfs_file("etc/mine", 0644, "mine", 4), 0);
 	CHECK_INT(rootfs_dir("proc", 0555), 0);
-	CHECK_INT(mount_proc("proc"), 0);
+	CHECK_INT(mount_proc("proc", MOUNT_READONLY), 0);
 	CHECK_INT(stat(".", &before), 0);
 	CHECK_INT(access("/usr/bin", F_OK), 0);
 	CHECK_INT(rootfs_pivot(), 0);

@@ -551,6 +551,63 @@ static void additions(void)
 	in_child(child_additions);
 }
 
+/* The two calls reach the kernel, which knows no such descriptor, for the numbers of the gate and for no others. */
+static void child_gated(void)
+{
+	static const int others[] = { -1, 0, 3, SECCOMP_GATE - 1, SECCOMP_GATE + SECCOMP_GATE_FDS, 2 * SECCOMP_GATE };
+	int landlock_errno; /* what the kernel itself says; ENOSYS where it has no Landlock */
+
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(syscall(SYS_landlock_restrict_self, SECCOMP_GATE, ~0U), -1);
+	landlock_errno = errno;
+	CHECK_INT(seccomp_install_gated(NULL, 0), 0);
+	for (int fd = SECCOMP_GATE; fd < SECCOMP_GATE + SECCOMP_GATE_FDS; fd++) {
+		CHECK_ERRNO(syscall(SYS_setns, fd, 0), EBADF);
+		CHECK_ERRNO(syscall(SYS_setns, (unsigned)fd | HIGH, 0), EBADF);
+		CHECK(syscall(SYS_landlock_restrict_self, fd, ~0U) == -1 && errno == landlock_errno);
+		CHECK(syscall(SYS_landlock_restrict_self, (unsigned)fd | HIGH, ~0U) == -1 && errno == landlock_errno);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		CHECK_ERRNO(syscall(SYS_setns, others[i], 0), EPERM);
+		CHECK_ERRNO(syscall(SYS_setns, (unsigned)others[i] | HIGH, 0), EPERM);
+		CHECK_ERRNO(syscall(SYS_landlock_restrict_self, others[i], ~0U), ENOSYS);
+		CHECK_ERRNO(syscall(SYS_landlock_restrict_self, (unsigned)others[i] | HIGH, ~0U), ENOSYS);
+	}
+	/* The rest of the filter is that of a box. */
+	CHECK_ERRNO(syscall(SYS_landlock_create_ruleset, SECCOMP_GATE, 0, 0), ENOSYS);
+	CHECK_ERRNO(syscall(SYS_mount, BAD, BAD, BAD, 0, NULL), EPERM);
+	CHECK_ERRNO(syscall(SYS_unshare, CLONE_NEWUSER), EPERM);
+	CHECK_ERRNO(syscall(9999), ENOSYS);
+	CHECK_INT(syscall(SYS_getpid), getpid());
+#ifdef __x86_64__
+	CHECK_ERRNO(syscall(SYS_setns | 0x40000000, SECCOMP_GATE, 0), ENOSYS);
+	if (int80_works)
+		CHECK_INT(int80(I386_GETPID), -ENOSYS);
+#endif
+}
+
+/* With calls that a language adds behind it, as many as there may be. */
+static void child_gated_with_additions(void)
+{
+	int calls[SECCOMP_CALLS_MAX];
+
+	for (size_t i = 0; i < SECCOMP_CALLS_MAX; i++)
+		calls[i] = SYS_inotify_init1;
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_ERRNO(seccomp_install_gated(calls, SECCOMP_CALLS_MAX + 1), E2BIG);
+	CHECK_INT(seccomp_install_gated(calls, SECCOMP_CALLS_MAX), 0);
+	CHECK_ERRNO(syscall(SYS_inotify_init1, ~0), EINVAL);
+	CHECK_ERRNO(syscall(SYS_setns, SECCOMP_GATE, 0), EBADF);
+	CHECK_ERRNO(syscall(SYS_setns, 3, 0), EPERM);
+	CHECK_ERRNO(syscall(SYS_inotify_add_watch, -1, "/", 1), ENOSYS);
+}
+
+static void gate(void)
+{
+	in_child(child_gated);
+	in_child(child_gated_with_additions);
+}
+
 static void child_without_no_new_privs(void)
 {
 	CHECK_ERRNO(seccomp_install(SECCOMP_BOX, NULL, 0), EACCES);
@@ -591,6 +648,7 @@ int main(int argc, char **argv)
 	RUN(accounted);
 	RUN(restricted);
 	RUN(additions);
+	RUN(gate);
 	rmdir(place);
 	return check_failures ? 1 : 0;
 }

@@ -4,6 +4,7 @@
 #include "child.h"
 #include "space.h"
 
+#include "base/own.h"
 #include "kern/caps.h"
 #include "kern/mount.h"
 
@@ -313,6 +314,83 @@ static void maps_are_exact(void)
 	userns_release(&ids);
 }
 
+struct line {
+	unsigned inside, outside, length; /* as in a map */
+};
+
+/* The maps of a stem with these ids, read from outside. */
+static void check_stem(const struct userns_ids *ids, const struct line *lines, size_t count)
+{
+	static const char *const maps[] = { "uid_map", "gid_map" };
+	struct error err = { 0 };
+	int gate[2], pidfd = -1;
+	char path[64], byte;
+	pid_t pid;
+
+	CHECK_INT(pipe2(gate, O_CLOEXEC), 0);
+	pid = clone_into(CLONE_NEWUSER, -1, &pidfd);
+	if (pid == 0) {
+		close(gate[1]);
+		_exit((int)read(gate[0], &byte, 1));
+	}
+	close(gate[0]);
+	CHECK_INT(userns_map_stem(pid, ids, &err), 0);
+	CHECK_STR(err.text, "");
+	for (size_t i = 0; i < 2; i++) {
+		char want[256] = "", got[256] = "", *rest;
+		unsigned a, b, c;
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, maps[i]);
+		rest = (char *)slurp(path);
+		for (char *line; (line = strsep(&rest, "\n")) && sscanf(line, "%u %u %u", &a, &b, &c) == 3;)
+			snprintf(got + strlen(got), 64, "%u %u %u\n", a, b, c);
+		for (size_t j = 0; j < count; j++)
+			snprintf(want + strlen(want), 64, "%u %u %u\n", lines[j].inside, lines[j].outside,
+				 lines[j].length);
+		CHECK_STR(got, want);
+	}
+	close(gate[1]);
+	CHECK_INT(waitpid(pid, NULL, __WALL), pid);
+	close(pidfd);
+}
+
+/* The stem's own id is 0, and the others are those of its boxes. */
+static void stems_at_the_edges(void)
+{
+	enum {
+		LAST = USERNS_FIRST + USERNS_SLOTS - 1,
+		MIDDLE = USERNS_FIRST + 100
+	};
+	const struct line first[] = { { 0, USERNS_FIRST, 1 },
+				      { USERNS_FIRST + 1, USERNS_FIRST + 1, USERNS_SLOTS - 1 } };
+	const struct line last[] = { { 0, LAST, 1 }, { USERNS_FIRST, USERNS_FIRST, USERNS_SLOTS - 1 } };
+	const struct line middle[] = { { 0, MIDDLE, 1 },
+				       { USERNS_FIRST, USERNS_FIRST, 100 },
+				       { MIDDLE + 1, MIDDLE + 1, USERNS_SLOTS - 101 } };
+	struct userns_ids ids = { .own = true, .lock_fd = -1 };
+
+	ids.uid = ids.gid = USERNS_FIRST;
+	check_stem(&ids, first, ARRAY_SIZE(first));
+	ids.uid = ids.gid = LAST;
+	check_stem(&ids, last, ARRAY_SIZE(last));
+	ids.uid = ids.gid = MIDDLE;
+	check_stem(&ids, middle, ARRAY_SIZE(middle));
+	CHECK_INT(userns_in_stem(&ids).uid, MIDDLE);
+	CHECK_INT(userns_in_stem(&ids).gid, MIDDLE);
+}
+
+/* Without a range there is one id, and it is 0 for all. */
+static void stem_without_a_range(void)
+{
+	const struct userns_ids ids = { .uid = geteuid(), .gid = getegid(), .lock_fd = -1 };
+	const struct line one[] = { { 0, geteuid(), 1 } };
+
+	check_stem(&ids, one, 1);
+	CHECK_INT(userns_in_stem(&ids).uid, 0);
+	CHECK_INT(userns_in_stem(&ids).gid, 0);
+	CHECK(!userns_in_stem(&ids).own);
+}
+
 static void foreign_uids_cannot_be_mapped(void)
 {
 	struct userns_ids ids = { .uid = 1, .gid = 1, .lock_fd = -1 };
@@ -454,6 +532,9 @@ int main(int argc, char **argv)
 		RUN(a_wrong_lock_directory_is_refused);
 	}
 	RUN(maps_are_exact);
+	if (userns_can_range())
+		RUN(stems_at_the_edges);
+	RUN(stem_without_a_range);
 	if (mode != AS_ROOT)
 		RUN(foreign_uids_cannot_be_mapped);
 	RUN(becomes_the_sandbox_user);

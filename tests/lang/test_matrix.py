@@ -202,7 +202,7 @@ def files(language):
     result = language.run("files", "--file", f"{given}:data/in.txt", "--output", out)
     kit.equal(result["status"], "ok", f"{result['error_message']}; {result['stderr'][-300:]}")
     want = language.expect("files.expect", "rebme")
-    kit.equal(result["files"], [{"path": "out.txt", "size": len(want.encode())}])
+    kit.equal(result["files"], [{"path": "out.txt", "size": len(want.encode()), "kept": True}])
     with open(os.path.join(out, "out.txt"), encoding="utf-8") as file:
         kit.equal(file.read(), want)
 

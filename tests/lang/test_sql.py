@@ -214,7 +214,7 @@ def sqlite_changed_database_is_left():
     out = os.path.join(kit.tmp(), "out")
     result = sqlite("insert into pet values (?1);", "--file", path, "--output", out, words=("zoo.db", "owl"))
     printed(result, "")
-    kit.equal(result["files"], [{"path": "zoo.db", "size": os.path.getsize(os.path.join(out, "zoo.db"))}])
+    kit.equal(result["files"], [{"path": "zoo.db", "size": os.path.getsize(os.path.join(out, "zoo.db")), "kept": True}])
     with open(os.path.join(out, "zoo.db"), "rb") as file:
         after = file.read()
     copy = os.path.join(kit.tmp("root"), "copy")

@@ -19,7 +19,7 @@ import kit
 
 PLACE = "/sandbox/data/probe"
 
-_sections = {}  # letter -> (result, answers) of the one box of that section
+_sections = {}  # (letter, language) -> the Run of the one box of that section
 _expected = []  # (id, attempt, answer)
 
 
@@ -69,9 +69,16 @@ def run(*attempts, options=(), code=None, stdin=None, env=None, timeout=30, cwd=
     return Run(kit.emberbox(*args, stdin=stdin, env=env, timeout=timeout, cwd=cwd))
 
 
-def section(letter):
+def run_below_python(*attempts):
+    """Runs the probe as a child of the process that runs a Python program; a Run."""
+    code = f"import subprocess, sys; sys.exit(subprocess.run({[PLACE, *attempts]!r}).returncode)"
+    args = ["run", "--cold", "-l", "python", "--file", f"{probe()}:{PLACE}", "--json", "--max-output", "1m", "-c", code]
+    return Run(kit.emberbox(*args))
+
+
+def section(letter, language="bash"):
     """All attempts of expect.def with this letter, in one box, once for the whole test program."""
-    if letter not in _sections:
+    if (letter, language) not in _sections:
         if not _expected:
             text = subprocess.run([probe(), "--expect"], stdout=subprocess.PIPE, check=True, timeout=10).stdout.decode()
             _expected.extend(line.split("\t") for line in text.splitlines())
@@ -80,10 +87,10 @@ def section(letter):
             if name[0] == letter and attempt not in attempts:
                 attempts.append(attempt)
         # Each attempt is a process; none of them needs more than 20 s.
-        result = run(*attempts, "env")
+        result = run(*attempts, "env") if language == "bash" else run_below_python(*attempts, "env")
         kit.equal((result.json["status"], result.json["stderr"]), ("ok", ""), "the box of the section")
-        _sections[letter] = result
-    return _sections[letter]
+        _sections[letter, language] = result
+    return _sections[letter, language]
 
 
 def holds(name):
@@ -91,6 +98,18 @@ def holds(name):
     result = section(name[0])
     wanted = [(attempt, answer) for identity, attempt, answer in _expected if identity == name]
     kit.true(wanted, f"expect.def has no attempt for {name}")
+    _compare(result, wanted)
+
+
+def holds_in(letter, language):
+    """The same of a whole section, tried from a box of another language."""
+    result = section(letter, language)
+    wanted = [(attempt, answer) for identity, attempt, answer in _expected if identity[0] == letter]
+    kit.true(wanted, f"expect.def has no section {letter}")
+    _compare(result, wanted)
+
+
+def _compare(result, wanted):
     wrong = [f"{a}: {result[a]}, want {want}" for a, want in wanted if result[a] != want]
     kit.true(not wrong, "; ".join(wrong))
 
@@ -110,9 +129,9 @@ def accounted(result):
 class Held:
     """A box that goes on until it is let go: its program reads standard input to the end."""
 
-    def __init__(self, code, *options):
+    def __init__(self, code, *options, **process):
         args = arguments(code, *options)
-        self.process = kit.start([kit.built(), *args], stdin=subprocess.PIPE)
+        self.process = kit.start([kit.built(), *args], stdin=subprocess.PIPE, **process)
         self._rest = b""
 
     def line(self, timeout=15):
@@ -199,6 +218,7 @@ class Trace:
     def check(self):
         """Nothing is left: no process, control group, mount, temporary file."""
         groups = []
+        # A service's are named after it, and some wait: test_warm.py counts those.
         for root, names, _ in os.walk("/sys/fs/cgroup"):
             groups += [os.path.join(root, n) for n in names if re.match(rf"box-({'|'.join(map(str, self._pids))})-", n)]
         kit.equal(groups, [], "control groups")

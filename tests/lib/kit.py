@@ -22,6 +22,9 @@ lines.  The mode (`--as`) says who calls emberbox:
     user    uid 54321 without groups, an environment of HOME and PATH only
     userns  the same user, made root of a user namespace of its own by `unshare -r`
 
+With --warm every run goes to a service of the test program's own, into a box that was made
+ahead (warm.py), and the mode is called `root,warm`; `cold=True` makes one that does not.
+
 Nothing here waits for ever: each test has an alarm, each process its own process
 group which is killed when the test ends, and a process that SIGKILL cannot end
 (state D) is abandoned after a few seconds rather than waited for.
@@ -50,6 +53,7 @@ PATH = "/usr/bin:/bin"
 KEPT_ENVIRONMENT = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
 
 mode = "root" if os.geteuid() == 0 else "user"
+warm = None  # the module warm, with --warm
 
 _tests = []  # (name, function, seconds, modes)
 _started = []  # processes of the running test
@@ -113,6 +117,15 @@ def contains(text, part, message=""):
 def matches(text, pattern, message=""):
     if not re.search(pattern, text):
         fail(f"{message + ': ' if message else ''}{_short(text)} does not match {pattern!r}")
+
+
+def eventually(look, message, timeout=10):
+    """What look() says once it says something; what comes about soon is not always there at once."""
+    end = time.monotonic() + timeout
+    while not (found := look()):
+        true(time.monotonic() < end, message)
+        time.sleep(0.005)
+    return found
 
 
 def near(got, want, tolerance, message=""):
@@ -195,6 +208,9 @@ def as_mode(argv, for_mode=None):
     return become + argv
 
 
+uses_service = False  # set by test programs that want the CLI to find one
+
+
 def environment(extra=None, for_mode=None):
     for_mode = for_mode or mode
     if for_mode == "root":
@@ -203,6 +219,9 @@ def environment(extra=None, for_mode=None):
     else:
         base = {"HOME": home(for_mode), "PATH": PATH}
         base.update({k: os.environ[k] for k in KEPT_ENVIRONMENT if k in os.environ})
+    # Nor may a service that happens to run here.
+    if not uses_service:
+        base["EMBERBOX_SERVICE"] = "never"
     base.update(extra or {})
     return base
 
@@ -221,11 +240,13 @@ def kill(process):
         pass
 
 
-def start(argv, mode=None, env=None, cwd=None, **options):
+def start(argv, mode=None, env=None, cwd=None, cold=False, **options):
     """Popen as the mode's user in a session of its own; killed at the end of the test.
 
     Streams not named in the options are pipes, and stdin /dev/null.
     """
+    if warm and not cold:
+        argv, env = warm.redirect(argv, env)
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
@@ -255,9 +276,12 @@ class Result:
     @functools.cached_property
     def json(self):
         try:
-            return json.loads(self.out.decode("utf-8"))
+            found = json.loads(self.out.decode("utf-8"))
         except ValueError as error:
             fail(f"stdout is not JSON ({error}): {_short(self.out)}, code {self.code}, stderr {_short(self.err)}")
+        if warm:
+            warm.check(self.argv, found)
+        return found
 
     def __repr__(self):
         return f"code {self.code}, stdout {_short(self.out)}, stderr {_short(self.err)}"
@@ -393,9 +417,10 @@ def _run(name, function, seconds):
 
 
 def main():
-    global mode
+    global mode, warm
     parser = argparse.ArgumentParser()
     parser.add_argument("--as", dest="mode", choices=("root", "user", "userns"), default=mode)
+    parser.add_argument("--warm", action="store_true", help="runs are of a service, in boxes made ahead")
     parser.add_argument("-k", dest="pattern", default="", help="only tests whose name matches")
     parser.add_argument("--only", type=lambda text: text.split(","), help="of tests GROUP.NAME only these groups")
     options = parser.parse_args()
@@ -403,19 +428,23 @@ def main():
     signal.signal(signal.SIGALRM, _alarm)
     sys.stdout.reconfigure(errors="backslashreplace")
     failed = False
+    if options.warm and (mode != "root" or os.geteuid() == 0):
+        import warm
     try:
         for name, function, seconds, modes in _tests:
             if not re.search(options.pattern, name) or (modes and mode not in modes):
                 continue
             if options.only and name.split(".")[0] not in options.only:
                 continue
-            full = f"{name}[{mode}]"
+            full = f"{name}[{mode}{',warm' if options.warm else ''}]"
             if mode == "root" and os.geteuid() != 0:
                 print(f"skip {full}: needs root", flush=True)
             elif not _run(full, function, seconds):
                 failed = True
     finally:
         _clean()
+        if warm:
+            warm.end()
         if _shared:
             shutil.rmtree(_shared, ignore_errors=True)
     sys.exit(1 if failed else 0)

@@ -116,11 +116,17 @@ static void wait_input(const char *arg)
 	say("released");
 }
 
+/* A parent that is not in this pid namespace, as that of a box made ahead, is 0: to kill() that is one's own group. */
+static pid_t parent_of(void)
+{
+	return getppid() > 0 ? getppid() : 1;
+}
+
 static void kill_everything(const char *arg)
 {
 	(void)arg;
 	int all = kill(-1, SIGKILL), all_error = errno;
-	int parent = kill(getppid(), SIGKILL), parent_error = errno;
+	int parent = kill(parent_of(), SIGKILL), parent_error = errno;
 	int init = kill(1, SIGKILL), init_error = errno;
 
 	say("all %s, parent %s, init %s", all < 0 ? error_name(all_error) : "OK",
@@ -133,7 +139,7 @@ static void kill_everything(const char *arg)
 static void stop_parent(const char *arg)
 {
 	(void)arg;
-	kill(getppid(), SIGSTOP);
+	kill(parent_of(), SIGSTOP);
 	kill(1, SIGSTOP);
 	say("stopped");
 	for (;;)

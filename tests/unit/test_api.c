@@ -1,6 +1,7 @@
 /* The public library, by its header alone: requests, results, callbacks, cancelling, threads. */
 /* tests/run: timeout=90 */
 #include "../check.h"
+#include "tree.h"
 
 #include <dirent.h>
 #include <emberbox.h>
@@ -223,6 +224,54 @@ static void options_know_their_size(void)
 	eb_request_free(request);
 }
 
+/* A program that was built before there was `record`: what lies behind its options is not ours. */
+static void the_older_form_of_options(void)
+{
+	struct {
+		eb_options options;
+	} older = { .options = EB_OPTIONS_INIT };
+	eb_request *request = bash("true");
+	eb_result *result = NULL;
+
+	older.options.size = offsetof(eb_options, record);
+	older.options.record = (const char *)-1;
+	CHECK_INT(eb_execute(request, &older.options, &result, &err), 0);
+	CHECK_STR(result ? eb_result_status(result) : NULL, "ok");
+	eb_result_free(result);
+	eb_request_free(request);
+}
+
+/* Who embeds the library has no history unless it asks for it. */
+static void runs_are_recorded_if_asked_for(void)
+{
+	static const char *const callers[] = { NULL, "an embedder" };
+	char *home = tree_new();
+	int dir = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *before = getenv("EMBERBOX_HOME");
+	char *saved = before ? strdup(before) : NULL;
+
+	setenv("EMBERBOX_HOME", home, 1);
+	for (size_t i = 0; i < 2; i++) {
+		eb_options options = EB_OPTIONS_INIT;
+		eb_request *request = bash("exit 3");
+		eb_result *result = NULL;
+
+		options.record = callers[i];
+		CHECK_INT(eb_execute(request, &options, &result, &err), 0);
+		CHECK_INT(eb_result_exit_code(result), 3);
+		CHECK_INT(faccessat(dir, "journal", F_OK, 0), i == 0 ? -1 : 0);
+		eb_result_free(result);
+		eb_request_free(request);
+	}
+	if (saved)
+		setenv("EMBERBOX_HOME", saved, 1);
+	else
+		unsetenv("EMBERBOX_HOME");
+	free(saved);
+	close(dir);
+	tree_free(home);
+}
+
 static void results_of_errors(void)
 {
 	eb_request *request = eb_request_new();
@@ -339,6 +388,8 @@ int main(void)
 	RUN(input_from_a_descriptor);
 	RUN(input_from_descriptor_0);
 	RUN(options_know_their_size);
+	RUN(the_older_form_of_options);
+	RUN(runs_are_recorded_if_asked_for);
 	RUN(results_of_errors);
 	RUN(signals_are_told);
 	RUN(two_threads);

@@ -246,7 +246,7 @@ static void keys(void)
 		{ BASE START "zzzzzzzzzzzz: 1\n",
 		  "demo.yaml:8:1: unknown key \"zzzzzzzzzzzz\"; expected one of tools, display, aliases, extensions, "
 		  "interpreters, file, version, version_pattern, install, binds, environment, limits, prepare, "
-		  "compile, run, repl, outputs, seccomp, profiles, errors, notes" },
+		  "compile, run, repl, ember, outputs, seccomp, profiles, errors, notes" },
 		{ BASE START "limits: {memroy: 1g}\n",
 		  "demo.yaml:8:10: limits: unknown key \"memroy\"; did you mean \"memory\"?" },
 		{ BASE START "errors: {syntax: [{exit: 1, mach: x}]}\n",

@@ -36,6 +36,9 @@ static void fresh(void)
 	spec_set_code(&spec, "echo hello\n", 11, &err);
 }
 
+/* Which part of a box; the whole, unless a test says another. */
+static int (*part)(const struct job *, const struct probe *, struct plan *, struct error *) = plan_make;
+
 /* The job of the request, and its plan. */
 static int make(enum job_kind kind)
 {
@@ -45,7 +48,7 @@ static int make(enum job_kind kind)
 	job_free(&job);
 	if (job_make(kind, &spec, &given, &job, &err) < 0)
 		return -1;
-	return plan_make(&job, &probe, &plan, &err);
+	return part(&job, &probe, &plan, &err);
 }
 
 static void without_groups(void)
@@ -149,6 +152,15 @@ static void root_with_everything_asked(void)
 	compare("root-v2-everything");
 }
 
+static void read_only(void)
+{
+	fresh();
+	spec_set(&spec, "read-only", "yes", &err);
+	spec_set(&spec, "project", "/host/project", &err);
+	spec_set(&spec, "file", "/host/data.csv:/sandbox/data/data.csv", &err);
+	compare("read-only");
+}
+
 static void user_without_groups(void)
 {
 	fresh();
@@ -174,6 +186,48 @@ static void nothing_but_given_up(void)
 	spec_set(&spec, "allow-weaker", "seccomp", &err);
 	spec_set(&spec, "allow-weaker", "cgroup", &err);
 	compare("nothing");
+}
+
+/* Boxes made ahead: the root once, what a zygote is started under, and each box. */
+static void compare_parts(const char *stem, const char *zygote, const char *box)
+{
+	/* They are for any program: there is none yet. */
+	spec.code = NULL;
+	spec.code_size = 0;
+	part = plan_make_stem;
+	compare(stem);
+	CHECK(!plan.zygote && !plan.shared);
+	part = plan_make_zygote;
+	compare(zygote);
+	CHECK(plan.zygote && !plan.shared);
+	part = plan_make_box;
+	compare(box);
+	CHECK(!plan.zygote && plan.shared);
+	part = plan_make;
+}
+
+static void parts_of_root(void)
+{
+	fresh();
+	compare_parts("stem-root-v1", "zygote-root-v1", "box-root-v1");
+}
+
+static void parts_of_an_ordinary_user(void)
+{
+	fresh();
+	ordinary_user();
+	compare_parts("stem-user", "zygote-user", "box-user");
+}
+
+static void parts_without_layers(void)
+{
+	fresh();
+	without_groups();
+	probe.landlock = 0;
+	probe.seccomp = false;
+	for (int i = 0; i < LAYERS; i++)
+		spec.weaker[i] = true;
+	compare_parts("stem-nothing", "zygote-nothing", "box-nothing");
 }
 
 static void refused(const char *sentence)
@@ -319,6 +373,74 @@ static void order_that_matters(void)
 	CHECK_INT(index_of(OP_EXEC), plan.op_count - 1);
 }
 
+/* The program's box alone, and when everything is in it. */
+static void what_is_frozen(void)
+{
+	fresh();
+	spec_set(&spec, "read-only", "yes", &err);
+	spec_set(&spec, "project", "/host/project", &err);
+	CHECK_INT(make(JOB_RUN), 0);
+	CHECK(last_of(OP_TEXT) < index_of(OP_FREEZE));
+	CHECK(last_of(OP_OVERLAY) < index_of(OP_FREEZE));
+	CHECK(last_of(OP_FREEZE) < index_of(OP_PIVOT));
+	CHECK_INT(last_of(OP_FREEZE), index_of(OP_FREEZE) + 1);
+	for (size_t i = 0; i < plan.rule_count; i++)
+		if (plan.rules[i].access == LANDLOCK_WRITE)
+			CHECK(strcmp(plan.rules[i].path, "/sandbox/code") != 0 &&
+			      strcmp(plan.rules[i].path, "/sandbox/data") != 0);
+	spec_set(&spec, "read-only", "no", &err);
+	CHECK_INT(make(JOB_RUN), 0);
+	for (size_t i = 0; i < plan.op_count; i++)
+		CHECK(plan.ops[i].kind != OP_FREEZE);
+	fresh();
+	spec_set(&spec, "language", "c", &err);
+	spec_set(&spec, "read-only", "yes", &err);
+	if (runtime_program(spec.runtime)) {
+		CHECK_INT(make(JOB_COMPILE), 0);
+		for (size_t i = 0; i < plan.op_count; i++)
+			CHECK(plan.ops[i].kind != OP_FREEZE);
+	}
+}
+
+/* A layer that is missing is refused for each part as for the whole. */
+static void parts_are_refused_too(void)
+{
+	static int (*const all[])(const struct job *, const struct probe *, struct plan *,
+				  struct error *) = { plan_make_stem, plan_make_zygote, plan_make_box };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		fresh();
+		probe.seccomp = false;
+		part = all[i];
+		refused("this host cannot enforce seccomp: the kernel has no seccomp filters; accept that with "
+			"--allow-weaker seccomp");
+	}
+	part = plan_make;
+}
+
+/* What is proved and filtered in a whole box is so, in its parts, by who enters; what comes before it is here. */
+static void order_of_the_parts(void)
+{
+	fresh();
+	part = plan_make_zygote;
+	CHECK_INT(make(JOB_RUN), 0);
+	CHECK(index_of(OP_NO_NEW_PRIVS) < index_of(OP_SECCOMP));
+	CHECK_INT(last_of(OP_SECCOMP), plan.op_count - 1);
+	part = plan_make_stem;
+	CHECK_INT(make(JOB_RUN), 0);
+	CHECK(index_of(OP_ISOLATE) < index_of(OP_ROOT));
+	CHECK(last_of(OP_BIND) < index_of(OP_PIVOT));
+	CHECK_INT(index_of(OP_SEAL), plan.op_count - 1);
+	part = plan_make_box;
+	CHECK_INT(make(JOB_RUN), 0);
+	CHECK(index_of(OP_MAPPED) < index_of(OP_BECOME));
+	CHECK(index_of(OP_BECOME) < index_of(OP_PROC));
+	CHECK(last_of(OP_MASK) < index_of(OP_HANDLES));
+	CHECK(index_of(OP_HANDLES) < index_of(OP_CAPS)); /* it opens what only they let it */
+	CHECK(index_of(OP_NO_NEW_PRIVS) < index_of(OP_CAPS));
+	part = plan_make;
+}
+
 static void the_stricter_filter_comes_first(void)
 {
 	fresh();
@@ -384,6 +506,7 @@ int main(void)
 	spec_init(&spec);
 	RUN(root_with_groups);
 	RUN(root_with_everything_asked);
+	RUN(read_only);
 	RUN(user_without_groups);
 	RUN(user_with_a_delegated_group);
 	RUN(nothing_but_given_up);
@@ -394,6 +517,12 @@ int main(void)
 	RUN(nothing_at_all_is_refused);
 	RUN(giving_up_is_not_asking_for_less);
 	RUN(order_that_matters);
+	RUN(what_is_frozen);
+	RUN(parts_of_root);
+	RUN(parts_of_an_ordinary_user);
+	RUN(parts_without_layers);
+	RUN(parts_are_refused_too);
+	RUN(order_of_the_parts);
 	RUN(the_stricter_filter_comes_first);
 	RUN(the_largest_request_fits);
 	RUN(environment);

@@ -238,6 +238,35 @@ static void output_that_is_cut(void)
 	CHECK_INT(number_at("stderr_bytes"), 8);
 }
 
+/* A byte may be six in JSON: what is shown is bounded by those. */
+static void output_that_grows_when_it_is_written(void)
+{
+	enum {
+		MUCH = 16 << 20
+	};
+	char *block = malloc(MUCH);
+
+	memset(block, 1, MUCH);
+	fresh("python");
+	ended(0);
+	result->limits.max_output = MUCH;
+	output_add(&result->outputs[0], block, MUCH);
+	CHECK(strlen(result_json(result)) < (size_t)30 << 20);
+	parse();
+	CHECK(json_is_true(json_object_get(root, "truncated")));
+	CHECK_INT(json_integer_value(json_object_get(root, "stdout_bytes")), MUCH);
+	/* The same of plain text is whole. */
+	memset(block, 'x', MUCH);
+	fresh("python");
+	ended(0);
+	result->limits.max_output = MUCH;
+	output_add(&result->outputs[0], block, MUCH);
+	parse();
+	CHECK(json_is_false(json_object_get(root, "truncated")));
+	CHECK_INT(json_string_length(json_object_get(root, "stdout")), MUCH);
+	free(block);
+}
+
 /* T8: what the program prints is data, also when it looks like ours. */
 static void output_that_looks_like_a_result(void)
 {
@@ -281,19 +310,18 @@ static void exit_codes_of_the_program(void)
 
 static void exit_codes_of_ours(void)
 {
-	static const int codes[] = { [STATUS_TIMEOUT] = 124,
-				     [STATUS_OUT_OF_MEMORY] = 137,
-				     [STATUS_OUTPUT_LIMIT] = 137,
-				     [STATUS_KILLED] = 137,
-				     [STATUS_ERROR] = 125 };
+	static const int codes[] = { [STATUS_TIMEOUT] = 124, [STATUS_OUT_OF_MEMORY] = 137, [STATUS_OUTPUT_LIMIT] = 137,
+				     [STATUS_KILLED] = 137,  [STATUS_BLOCKED] = 126,       [STATUS_ERROR] = 125 };
 
 	for (int status = STATUS_TIMEOUT; status <= STATUS_ERROR; status++) {
 		fresh("python");
 		result->verdict.status = status;
 		CHECK_INT(result_exit_code(result), codes[status]);
 		parse();
-		/* Where we failed, that we killed the program is not what happened to it. */
-		CHECK_STR(text_at("signal"), status == STATUS_ERROR ? "(no string)" : "SIGKILL");
+		/* Where we failed, that we killed the program is not what happened to it; what was blocked never ran.
+		 */
+		CHECK_STR(text_at("signal"),
+			  status == STATUS_ERROR || status == STATUS_BLOCKED ? "(no string)" : "SIGKILL");
 	}
 	fresh("python");
 	result->verdict.status = STATUS_ERROR;
@@ -515,6 +543,7 @@ int main(void)
 	RUN(values);
 	RUN(output_that_is_no_text);
 	RUN(output_that_is_cut);
+	RUN(output_that_grows_when_it_is_written);
 	RUN(output_that_looks_like_a_result);
 	RUN(exit_codes_of_the_program);
 	RUN(exit_codes_of_ours);

@@ -243,6 +243,36 @@ static void versions_are_remembered_until_the_program_changes(void)
 	tree_free(home);
 }
 
+static void languages_can_be_read_again(void)
+{
+	static const char text[] = "display: Novel\nfile: x\ntools:\n  sh: [/bin/sh]\nversion: [\"{sh}\"]\n"
+				   "install: none\nrun: [\"{sh}\", \"{entry}\"]\n";
+	char *home = tree_new();
+	int dir = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct runtime *bash = runtime_find("bash"), *novel;
+
+	setenv("EMBERBOX_HOME", home, 1);
+	CHECK_STR(found("novel"), "none");
+	CHECK_INT(mkdirat(dir, "runtimes", 0755), 0);
+	CHECK_INT(mkdirat(dir, "runtimes/novel", 0755), 0);
+	tree_write(dir, "runtimes/novel/runtime.yaml", text, strlen(text));
+	CHECK_STR(found("novel"), "none");
+	runtime_reload();
+	CHECK_STR(found("novel"), "novel");
+	novel = runtime_find("novel");
+	CHECK(novel && !novel->broken);
+	CHECK(runtime_find("bash") == bash);
+	unlinkat(dir, "runtimes/novel/runtime.yaml", 0);
+	unlinkat(dir, "runtimes/novel", AT_REMOVEDIR);
+	runtime_reload();
+	CHECK_STR(found("novel"), "none");
+	/* A run that began before may still use it. */
+	CHECK_STR(novel->display, "Novel");
+	unsetenv("EMBERBOX_HOME");
+	close(dir);
+	tree_free(home);
+}
+
 int main(void)
 {
 	RUN(by_name);
@@ -252,5 +282,6 @@ int main(void)
 	RUN(the_list_is_whole);
 	RUN(versions);
 	RUN(versions_are_remembered_until_the_program_changes);
+	RUN(languages_can_be_read_again);
 	return check_failures != 0;
 }

@@ -3,9 +3,10 @@
 
 #include "kern/seccomp.h"
 
-static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED };
+static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_FRONT };
 
-#define EACH_PROFILE(p)    for (const enum seccomp_profile *p = profiles; p < profiles + 2; p++)
+#define EACH_PROFILE(p)                                                                                                \
+	for (const enum seccomp_profile *p = profiles; p < profiles + sizeof(profiles) / sizeof(profiles[0]); p++)
 #define EACH_RULE(rule, p) for (size_t rule##_i = 0; (rule = seccomp_rule_at(p, rule##_i)) != NULL; rule##_i++)
 
 static bool ends_with(const char *text, const char *end)
@@ -139,6 +140,20 @@ static void the_dangerous_are_denied(void)
 	CHECK(find(SECCOMP_ACCOUNTED, "read") == NULL);
 }
 
+/* Who hears strangers opens, reaches and starts nothing. */
+static void the_front_has_sockets_and_memory(void)
+{
+	static const char *const calls[] = { "open",   "openat", "openat2", "execve", "execveat", "clone",  "clone3",
+					     "fork",   "vfork",  "connect", "bind",   "socket",   "kill",   "tgkill",
+					     "ptrace", "ioctl",  "unlink",  "mount",  "setns",    "unshare" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		CHECK(find(SECCOMP_FRONT, calls[i]) == NULL);
+		CHECK(seccomp_denies(SECCOMP_FRONT, calls[i]));
+	}
+	CHECK(!seccomp_denies(SECCOMP_FRONT, "recvmsg"));
+}
+
 static void the_table_ends(void)
 {
 	CHECK(seccomp_rule_at(SECCOMP_BOX, 100000) == NULL);
@@ -152,6 +167,7 @@ int main(void)
 	RUN(every_call_is_decided_once);
 	RUN(no_condition_is_given_twice);
 	RUN(the_dangerous_are_denied);
+	RUN(the_front_has_sockets_and_memory);
 	RUN(the_table_ends);
 	return check_failures ? 1 : 0;
 }

@@ -411,7 +411,7 @@ static void checked_whole(void)
 	CHECK_STR(err.text, "language: it is not set; name one, such as python");
 	taken("language", "bash");
 	CHECK_INT(spec_check(&spec, &err), -1);
-	CHECK_STR(err.text, "code: there is none");
+	CHECK_STR(err.text, "code: it is not set; give the program's text");
 	CHECK_INT(spec_set_code(&spec, "", 0, &err), 0);
 	CHECK_INT(spec_check(&spec, &err), 0);
 	taken("file", "x:/sandbox/data/main.sh");
@@ -490,7 +490,7 @@ static void entries(void)
 	fresh();
 	taken("language", "python");
 	CHECK_INT(spec_check(&spec, &err), -1);
-	CHECK_STR(err.text, "code: there is none");
+	CHECK_STR(err.text, "code: it is not set; give the program's text");
 	taken("entry", "app.py");
 	CHECK_INT(spec_check(&spec, &err), -1);
 	CHECK_STR(err.text, "entry: \"app.py\" is none of the files given");
@@ -546,6 +546,18 @@ static void profiles_and_checks(void)
 	CHECK_INT(spec_check(&spec, &err), 0);
 }
 
+static void read_only(void)
+{
+	fresh();
+	CHECK(!spec.read_only);
+	taken("read-only", "yes");
+	CHECK(spec.read_only);
+	refused("read-only", "true", "read-only: \"true\" is neither yes nor no");
+	CHECK(spec.read_only);
+	taken("read-only", "no");
+	CHECK(!spec.read_only);
+}
+
 int main(void)
 {
 	spec_init(&spec);
@@ -572,6 +584,7 @@ int main(void)
 	RUN(entries);
 	RUN(names_of_files);
 	RUN(profiles_and_checks);
+	RUN(read_only);
 	spec_free(&spec);
 	return check_failures != 0;
 }

@@ -1,0 +1,276 @@
+#include "client/client.h"
+
+#include "base/own.h"
+#include "runtime/state.h"
+#include "serve/frame.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+	PATIENCE_MSEC = 3000,                  /* for the answer to a run that was cancelled */
+	ROOM = FRAME_HEADER + FRAME_BYTES_MAX, /* bytes read at once; a larger frame gets more */
+};
+
+enum {
+	WATCH_SOCKET,
+	WATCH_CANCEL,
+	WATCH_INPUT,
+	WATCHES
+};
+
+/* One run over one connection. The socket never blocks: who writes while he is written to would wait for ever. */
+struct link {
+	int socket;                         /* to the service */
+	const struct client_io *io;         /* the caller's side */
+	struct client_answer *answer;       /* being made */
+	unsigned char header[FRAME_HEADER]; /* of the frame on its way out */
+	struct iovec out[2];                /* what is left of that frame */
+	bool deaf;                          /* the service hears no more; it may have said why */
+	bool cancelled;                     /* CANCEL was asked for */
+	bool cancel_sent;                   /* and sent */
+	bool input_open;                    /* stdin has not ended */
+	char *block;                        /* stdin's bytes on their way; owned */
+	char *in;                           /* bytes that came and are not read yet; owned */
+	size_t have;                        /* how many */
+	size_t room;                        /* allocated */
+};
+
+int client_socket_path(char *path, size_t size)
+{
+	const char *socket = getenv("EMBERBOX_SOCKET");
+
+	if (!socket || !*socket)
+		return state_path("emberbox.sock", path, size);
+	return snprintf(path, size, "%s", socket) < (int)size ? 0 : -1;
+}
+
+int client_connect(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = -1;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (strlen(path) >= sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(address.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return -1;
+	/* Whoever listens there sees our code and says what it did. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return -1;
+	if (peer.uid != 0 && peer.uid != geteuid()) {
+		errno = EPERM;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+static bool sending(const struct link *link)
+{
+	return link->out[0].iov_len + link->out[1].iov_len > 0;
+}
+
+static void flush(struct link *link)
+{
+	struct msghdr message = { .msg_iov = link->out, .msg_iovlen = 2 };
+	ssize_t sent = sendmsg(link->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (sent < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (sent < 0) {
+		link->deaf = true;
+		link->out[0].iov_len = link->out[1].iov_len = 0;
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		size_t gone = (size_t)sent < link->out[i].iov_len ? (size_t)sent : link->out[i].iov_len;
+
+		link->out[i].iov_base = (char *)link->out[i].iov_base + gone;
+		link->out[i].iov_len -= gone;
+		sent -= (ssize_t)gone;
+	}
+}
+
+/* Only while nothing else is on its way. */
+static void send_frame(struct link *link, enum frame_kind kind, const void *data, size_t size)
+{
+	const struct frame frame = { .kind = kind, .size = (uint32_t)size };
+
+	frame_encode(&frame, link->header);
+	link->out[0] = (struct iovec){ link->header, FRAME_HEADER };
+	link->out[1] = (struct iovec){ (void *)data, size };
+	flush(link);
+}
+
+static void on_input(struct link *link)
+{
+	ssize_t n;
+
+	if (!link->block)
+		link->block = malloc(FRAME_BYTES_MAX);
+	n = link->block ? read(link->io->stdin_fd, link->block, FRAME_BYTES_MAX) : 0;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	link->input_open = n > 0;
+	send_frame(link, FRAME_INPUT, link->block, n > 0 ? (size_t)n : 0);
+}
+
+static int bad_answer(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, EPROTO, "the service answered what cannot be understood");
+}
+
+/* 1: that was the answer. */
+static int on_frame(struct link *link, const struct frame *frame, const char *payload, struct error *err)
+{
+	struct client_answer *answer = link->answer;
+
+	switch (frame->kind) {
+	case FRAME_STDOUT:
+	case FRAME_STDERR:
+		answer->began = true;
+		if (link->io->on_output)
+			link->io->on_output(frame->kind == FRAME_STDERR ? 2 : 1, payload, frame->size,
+					    link->io->userdata);
+		return 0;
+	case FRAME_STARTED:
+		answer->began = true;
+		return 0;
+	case FRAME_RESULT:
+	case FRAME_ERROR:
+		answer->text = malloc((size_t)frame->size + 1);
+		if (!answer->text)
+			return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer of the service");
+		memcpy(answer->text, payload, frame->size);
+		answer->text[frame->size] = '\0';
+		answer->size = frame->size;
+		answer->refused = frame->kind == FRAME_ERROR;
+		return 1;
+	default:
+		return bad_answer(err);
+	}
+}
+
+/* All frames that are whole. 1: the last was the answer. */
+static int take_frames(struct link *link, struct error *err)
+{
+	size_t at = 0;
+	int done = 0;
+
+	while (done == 0 && link->have - at >= FRAME_HEADER) {
+		struct frame frame;
+		size_t whole;
+
+		if (frame_decode((unsigned char *)link->in + at, &frame) < 0)
+			return bad_answer(err);
+		whole = FRAME_HEADER + (size_t)frame.size;
+		if (link->have - at < whole) {
+			char *grown = whole > link->room ? realloc(link->in, whole) : link->in;
+
+			if (!grown)
+				return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer of the service");
+			link->in = grown;
+			link->room = whole > link->room ? whole : link->room;
+			break;
+		}
+		done = on_frame(link, &frame, link->in + at + FRAME_HEADER, err);
+		at += whole;
+	}
+	if (at > 0)
+		memmove(link->in, link->in + at, link->have - at);
+	link->have -= at;
+	return done;
+}
+
+static int on_answer(struct link *link, struct error *err)
+{
+	ssize_t n = recv(link->socket, link->in + link->have, link->room - link->have, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return error_set(err, ERROR_FAILED, n < 0 ? errno : 0, "the service broke the connection off");
+	link->have += (size_t)n;
+	return take_frames(link, err);
+}
+
+static void fill(const struct link *link, struct pollfd *fds)
+{
+	/* Input is the run's: while there is none, it stays where it is. */
+	bool reading = link->input_open && link->answer->began && !link->cancelled && !link->deaf && !sending(link);
+
+	fds[WATCH_SOCKET] = (struct pollfd){ .fd = link->socket, .events = POLLIN | (sending(link) ? POLLOUT : 0) };
+	fds[WATCH_CANCEL] = (struct pollfd){ .fd = link->cancelled ? -1 : link->io->cancel_fd, .events = POLLIN };
+	fds[WATCH_INPUT] = (struct pollfd){ .fd = reading ? link->io->stdin_fd : -1, .events = POLLIN };
+}
+
+static int converse(struct link *link, struct error *err)
+{
+	struct pollfd fds[WATCHES];
+	int done = 0;
+
+	while (done == 0) {
+		fill(link, fds);
+		int ready = poll(fds, WATCHES, link->cancelled ? PATIENCE_MSEC : -1);
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready < 0)
+			return error_errno(err, "cannot wait for the service");
+		if (ready == 0) {
+			/* Whoever wanted it to end does not want it done again. */
+			link->answer->began = true;
+			return error_set(err, ERROR_FAILED, 0, "the service does not answer");
+		}
+		if (fds[WATCH_CANCEL].revents)
+			link->cancelled = true;
+		if (sending(link) && fds[WATCH_SOCKET].revents)
+			flush(link);
+		if (link->cancelled && !link->cancel_sent && !sending(link) && !link->deaf) {
+			link->cancel_sent = true;
+			send_frame(link, FRAME_CANCEL, NULL, 0);
+		}
+		if (fds[WATCH_INPUT].revents && !sending(link))
+			on_input(link);
+		if (fds[WATCH_SOCKET].revents & (POLLIN | POLLHUP | POLLERR))
+			done = on_answer(link, err);
+	}
+	return done < 0 ? -1 : 0;
+}
+
+int client_run(int socket, const char *json, size_t size, const struct client_io *io, struct client_answer *answer,
+	       struct error *err)
+{
+	struct link link = {
+		.socket = socket,
+		.io = io,
+		.answer = answer,
+		.input_open = io->stdin_fd >= 0,
+		.in = malloc(ROOM),
+		.room = ROOM,
+	};
+	int done = -1;
+
+	*answer = (struct client_answer){ 0 };
+	if (!link.in || size > FRAME_REQUEST_MAX) {
+		error_set(err, ERROR_FAILED, link.in ? EMSGSIZE : ENOMEM, "cannot send the request to the service");
+	} else {
+		send_frame(&link, FRAME_REQUEST, json, size);
+		done = converse(&link, err);
+	}
+	free(link.block);
+	free(link.in);
+	return done;
+}

@@ -1,0 +1,34 @@
+/* The client of the service: one connection, one run after the other. Knows nothing of boxes. */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the service listens: EMBERBOX_SOCKET, else emberbox.sock in the state directory. 0, or -1 when there is no
+ * such place. */
+int client_socket_path(char *path, size_t size);
+/* A connected socket, or -1 with errno: ENOENT and ECONNREFUSED mean that no service is there. The peer has to be us or
+ * root. */
+int client_connect(const char *path);
+
+struct client_io {
+	void (*on_output)(int stream, const void *data, size_t size, void *userdata); /* or NULL */
+	void *userdata;                                                               /* for it */
+	int cancel_fd;                                                                /* readable: cancel; -1: never */
+	int stdin_fd;                                                                 /* streamed; -1: none */
+};
+
+struct client_answer {
+	bool refused; /* there was no run: text is the ERROR's JSON, else the RESULT's */
+	char *text;   /* owned */
+	size_t size;  /* of it */
+	bool began;   /* something of the run was seen, or of its input sent */
+};
+
+/* Sends a request and hears its answer. -1: the connection broke, or said what it may not; *answer tells whether the
+ * run had begun. */
+int client_run(int socket, const char *json, size_t size, const struct client_io *io, struct client_answer *answer,
+	       struct error *err);

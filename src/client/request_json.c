@@ -1,0 +1,225 @@
+#include "client/request_json.h"
+
+#include "base/base64.h"
+#include "base/fd.h"
+#include "base/json_check.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "box/job.h"
+
+#include <string.h>
+
+/* Between quotes; the text is plain. */
+static void put_escaped(struct buf *out, const char *text, size_t size)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c >= ' ' && c != '"' && c != '\\')
+			continue;
+		buf_add(out, text + from, i - from);
+		from = i + 1;
+		if (c == '\n')
+			buf_add(out, "\\n", 2);
+		else if (c == '"' || c == '\\')
+			buf_printf(out, "\\%c", c);
+		else
+			buf_printf(out, "\\u%04x", c);
+	}
+	buf_add(out, text + from, size - from);
+}
+
+/* False: it is not text. */
+static bool put_string(struct buf *out, const char *text, size_t size)
+{
+	if (!json_is_plain_text(text, size))
+		return false;
+	buf_add(out, "\"", 1);
+	put_escaped(out, text, size);
+	buf_add(out, "\"", 1);
+	return true;
+}
+
+/* A member whose value is a word that the user gave; NULL: none. False: it is not text. */
+static bool put_member(struct buf *out, const char *key, const char *value)
+{
+	if (!value)
+		return true;
+	buf_printf(out, ",\"%s\":", key);
+	return put_string(out, value, strlen(value));
+}
+
+static void put_code(struct buf *out, const struct spec *spec)
+{
+	if (!spec->code)
+		return;
+	buf_text(out, ",\"code\":");
+	if (put_string(out, spec->code, spec->code_size))
+		return;
+	buf_text(out, "{\"base64\":\"");
+	base64_add(out, spec->code, spec->code_size);
+	buf_text(out, "\"}");
+}
+
+static bool put_args(struct buf *out, const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->arg_count; i++) {
+		buf_text(out, i == 0 ? ",\"args\":[" : ",");
+		if (!put_string(out, spec->args[i], strlen(spec->args[i])))
+			return false;
+	}
+	buf_text(out, spec->arg_count > 0 ? "]" : "");
+	return true;
+}
+
+/* Of those with one name the last counts: it would be a key of the object twice. */
+static bool set_again(const struct spec *spec, size_t at, size_t name)
+{
+	for (size_t i = at + 1; i < spec->env_count; i++)
+		if (strncmp(spec->env[i], spec->env[at], name + 1) == 0)
+			return true;
+	return false;
+}
+
+static bool put_env(struct buf *out, const struct spec *spec)
+{
+	const char *before = ",\"env\":{";
+
+	for (size_t i = 0; i < spec->env_count; i++) {
+		const char *entry = spec->env[i], *equals = strchr(entry, '=');
+		size_t name = (size_t)(equals - entry);
+
+		if (set_again(spec, i, name))
+			continue;
+		buf_text(out, before);
+		before = ",";
+		if (!put_string(out, entry, name))
+			return false;
+		buf_text(out, ":");
+		if (!put_string(out, equals + 1, strlen(equals + 1)))
+			return false;
+	}
+	buf_text(out, spec->env_count > 0 ? "}" : "");
+	return true;
+}
+
+/* Sizes as text: a number might be taken for megabytes. */
+static void put_size(struct buf *out, const char **before, const char *key, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	buf_printf(out, "%s\"%s\":\"%llu\"", *before, key, (unsigned long long)bytes);
+	*before = ",";
+}
+
+static void put_number(struct buf *out, const char **before, const char *key, double number)
+{
+	char text[TEXT_NUMBER_MAX];
+
+	if (number <= 0)
+		return;
+	buf_printf(out, "%s\"%s\":%s", *before, key, text_number_format(number, text));
+	*before = ",";
+}
+
+static void put_limits(struct buf *out, const struct limits *limits)
+{
+	const char *before = ",\"limits\":{";
+
+	put_number(out, &before, "timeout", limits->timeout);
+	put_number(out, &before, "cpu_time", limits->cpu_time);
+	put_size(out, &before, "memory", limits->memory);
+	put_number(out, &before, "cpus", limits->cpus);
+	put_number(out, &before, "pids", (double)limits->pids);
+	put_size(out, &before, "disk", limits->disk);
+	put_size(out, &before, "max_output", limits->max_output);
+	buf_text(out, before[1] == '\0' ? "}" : "");
+}
+
+static void put_weaker(struct buf *out, const struct spec *spec)
+{
+	const char *before = ",\"allow_weaker\":[";
+
+	for (int i = 0; i < LAYERS; i++) {
+		if (!spec->weaker[i])
+			continue;
+		buf_printf(out, "%s\"%s\"", before, layer_name(i));
+		before = ",";
+	}
+	buf_text(out, before[1] == '\0' ? "]" : "");
+}
+
+/* One byte more than was promised is asked for, so that a file that grows meanwhile is seen. */
+static bool put_host_file(struct buf *out, const char *host, uint64_t *left)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	ssize_t n;
+
+	fd = job_open_host(host, &st, NULL);
+	if (fd < 0 || (uint64_t)st.st_size > *left)
+		return false;
+	data = malloc((size_t)st.st_size + 1);
+	n = data ? fd_read(fd, data, (size_t)st.st_size + 1) : -1;
+	if (n < 0 || n > st.st_size)
+		return false;
+	*left -= (uint64_t)n;
+	base64_add(out, data, (size_t)n);
+	buf_printf(out, "\",\"mode\":\"%s\"", st.st_mode & 0111 ? "755" : "644");
+	return true;
+}
+
+/* A box that is smaller than its files is told of by the run itself. */
+static bool put_files(struct buf *out, const struct spec *spec)
+{
+	uint64_t left = REQUEST_FILES_MAX;
+
+	if (spec->limits.disk > 0 && spec->limits.disk < left)
+		left = spec->limits.disk;
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const struct spec_file *file = &spec->files[i];
+
+		buf_text(out, i == 0 ? ",\"files\":{\"/" : ",\"/");
+		if (!json_is_plain_text(file->box, strlen(file->box)))
+			return false;
+		put_escaped(out, file->box, strlen(file->box));
+		buf_text(out, "\":{\"base64\":\"");
+		/* Contents of a request of the command line all come from the host. */
+		if (!file->host || !put_host_file(out, file->host, &left))
+			return false;
+		buf_text(out, "}");
+	}
+	buf_text(out, spec->file_count > 0 ? "}" : "");
+	return true;
+}
+
+bool request_json(const struct spec *spec, const struct request_extra *extra, struct buf *out)
+{
+	const char *language = extra->language ? extra->language : spec->runtime ? spec->runtime->name : NULL;
+
+	if (spec->project || spec->output || spec->input || !language)
+		return false;
+	buf_text(out, "{\"language\":");
+	if (!put_string(out, language, strlen(language)))
+		return false;
+	put_code(out, spec);
+	if (!put_member(out, "entry", spec->name) || !put_member(out, "filename", spec->filename) ||
+	    !put_member(out, "profile", spec->profile) || !put_member(out, "applied_profile", extra->profile) ||
+	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec))
+		return false;
+	put_limits(out, &spec->limits);
+	put_weaker(out, spec);
+	if (spec->unchecked)
+		buf_text(out, ",\"check\":false");
+	if (spec->read_only)
+		buf_text(out, ",\"read_only\":true");
+	if (extra->stream)
+		buf_text(out, ",\"stream\":true");
+	if (extra->input)
+		buf_text(out, ",\"input\":\"stream\"");
+	buf_text(out, "}");
+	return !out->failed;
+}

@@ -1,0 +1,275 @@
+#include "cmd/table.h"
+
+#include "base/own.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* One character of valid or invalid UTF-8; its bytes. What is not valid is one byte, U+FFFD. */
+static size_t decode(const unsigned char *at, uint32_t *rune)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t size = *at < 0x80                  ? 1
+		      : *at >= 0xf0 && *at < 0xf5 ? 4
+		      : *at >= 0xe0 && *at < 0xf0 ? 3
+		      : *at >= 0xc2 && *at < 0xe0 ? 2
+						  : 0;
+
+	*rune = 0xfffd;
+	if (size == 0)
+		return 1;
+	*rune = size == 1 ? *at : *at & (0x7fu >> size);
+	for (size_t i = 1; i < size; i++) {
+		if ((at[i] & 0xc0) != 0x80) {
+			*rune = 0xfffd;
+			return 1;
+		}
+		*rune = *rune << 6 | (at[i] & 0x3f);
+	}
+	if (*rune < least[size] || *rune > 0x10ffff || (*rune >= 0xd800 && *rune < 0xe000))
+		*rune = 0xfffd;
+	return size;
+}
+
+struct range {
+	uint32_t first, last;
+};
+
+static bool within(uint32_t rune, const struct range *ranges, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rune >= ranges[i].first && rune <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* The C library's wcwidth() knows only the locale's characters, and a static program has only the locale C. */
+static size_t rune_cells(uint32_t rune)
+{
+	static const struct range none[] = { { 0x300, 0x36f },   { 0x483, 0x489 },   { 0x591, 0x5bd },
+					     { 0x610, 0x61a },   { 0x64b, 0x65f },   { 0x200b, 0x200f },
+					     { 0x202a, 0x202e }, { 0x2060, 0x206f }, { 0x20d0, 0x20f0 },
+					     { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xfeff, 0xfeff } };
+	static const struct range wide[] = { { 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },
+					     { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },   { 0xfe30, 0xfe6f },
+					     { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f },
+					     { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
+
+	if (within(rune, none, ARRAY_SIZE(none)))
+		return 0;
+	return within(rune, wide, ARRAY_SIZE(wide)) ? 2 : 1;
+}
+
+/* Also those of the second set, and those that turn the direction of writing around. */
+static bool is_control(uint32_t rune)
+{
+	return rune < 0x20 || (rune >= 0x7f && rune < 0xa0) || (rune >= 0x202a && rune <= 0x202e) ||
+	       (rune >= 0x2066 && rune <= 0x2069);
+}
+
+size_t text_cells(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t cells = 0;
+	uint32_t rune;
+
+	while (*at) {
+		at += decode(at, &rune);
+		cells += rune_cells(rune);
+	}
+	return cells;
+}
+
+void text_line(const char *text, size_t cells, struct buf *out)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t used = 0, mark = out->size;
+	uint32_t rune;
+
+	while (*at && *at != '\n') {
+		size_t size = decode(at, &rune);
+		bool bad = is_control(rune) || rune == 0xfffd;
+		size_t wide = bad ? 1 : rune_cells(rune);
+
+		if (cells > 0 && used + wide > cells) {
+			/* The last cell is the mark's: what stood there, goes. */
+			out->size = mark;
+			buf_text(out, "…");
+			return;
+		}
+		if (rune == '\t')
+			buf_text(out, " ");
+		else if (bad)
+			buf_text(out, "\xef\xbf\xbd");
+		else
+			buf_add(out, at, size);
+		at += size;
+		used += wide;
+		if (used < cells)
+			mark = out->size;
+	}
+}
+
+const char *paint_begin(enum paint paint, bool colour)
+{
+	static const char *const escapes[] = {
+		[PAINT_NONE] = "",          [PAINT_GOOD] = "\033[32m", [PAINT_BAD] = "\033[31m",
+		[PAINT_LIMIT] = "\033[33m", [PAINT_DIM] = "\033[2m",   [PAINT_BOLD] = "\033[1m",
+		[PAINT_CYAN] = "\033[36m"
+	};
+
+	return colour ? escapes[paint] : "";
+}
+
+const char *paint_end(enum paint paint, bool colour)
+{
+	return colour && paint != PAINT_NONE ? "\033[0m" : "";
+}
+
+unsigned terminal_width(void)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool terminal_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static void add(struct table *table, enum paint paint, char *text)
+{
+	size_t column = table->count % table->columns, cells;
+	struct table_cell *grown;
+
+	if (!text || !(grown = realloc(table->cells, (table->count + 1) * sizeof(*grown)))) {
+		free(text);
+		table->failed = true;
+		return;
+	}
+	table->cells = grown;
+	grown[table->count++] = (struct table_cell){ .text = text, .paint = paint };
+	cells = text_cells(text);
+	if (cells > table->widths[column])
+		table->widths[column] = cells;
+}
+
+void table_add(struct table *table, enum paint paint, const char *text)
+{
+	struct buf line = { 0 };
+
+	text_line(text ? text : "", 0, &line);
+	add(table, paint, buf_take(&line));
+}
+
+void table_addf(struct table *table, enum paint paint, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	table_add(table, paint, text);
+}
+
+void table_begin(struct table *table, const char *titles)
+{
+	*table = (struct table){ .columns = 1 };
+	for (const char *at = titles; *at; at++)
+		table->columns += *at == '|';
+	for (size_t i = 0; i < table->columns; i++) {
+		size_t size = strcspn(titles, "|");
+
+		table->right[i] = *titles == '>';
+		table_addf(table, PAINT_DIM, "%.*s", (int)(size - table->right[i]), titles + table->right[i]);
+		titles += size + (titles[size] == '|');
+	}
+}
+
+static void pad(struct buf *out, size_t cells)
+{
+	while (cells-- > 0)
+		buf_text(out, " ");
+}
+
+/* Nothing goes beyond the width: what would is cut, and what would begin there is left out. */
+static void print_row(const struct table *table, const struct table_cell *row, unsigned width, bool colour,
+		      struct buf *out)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < table->columns && (width == 0 || used < width); i++) {
+		size_t cells = text_cells(row[i].text), wide = table->widths[i];
+		size_t room = width == 0 ? 0 : width - used;
+		bool cut = width > 0 && wide > room;
+
+		if (table->right[i] && !cut)
+			pad(out, wide - cells);
+		buf_text(out, paint_begin(row[i].paint, colour && *row[i].text));
+		text_line(row[i].text, room, out);
+		buf_text(out, paint_end(row[i].paint, colour && *row[i].text));
+		if (cut)
+			break;
+		pad(out, (table->right[i] ? 0 : wide - cells) + 2);
+		used += wide + 2;
+	}
+	/* No blanks at a line's end. */
+	while (out->size > 0 && out->data[out->size - 1] == ' ')
+		out->data[--out->size] = '\0';
+	buf_text(out, "\n");
+}
+
+void table_print(const struct table *table, unsigned width, bool colour, struct buf *out)
+{
+	for (size_t at = 0; at + table->columns <= table->count; at += table->columns)
+		print_row(table, table->cells + at, width, colour, out);
+	out->failed |= table->failed;
+}
+
+void table_free(struct table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i].text);
+	free(table->cells);
+	*table = (struct table){ 0 };
+}
+
+const char *duration_text(double seconds, char out[TABLE_WORD])
+{
+	if (seconds < 0.0009995)
+		snprintf(out, TABLE_WORD, "%.0f µs", seconds * 1e6);
+	else if (seconds < 0.09995)
+		snprintf(out, TABLE_WORD, "%.1f ms", seconds * 1e3);
+	else if (seconds < 0.9995)
+		snprintf(out, TABLE_WORD, "%.0f ms", seconds * 1e3);
+	else if (seconds < 59.995)
+		snprintf(out, TABLE_WORD, "%.2f s", seconds);
+	else
+		snprintf(out, TABLE_WORD, "%llu min %02llu s", (unsigned long long)seconds / 60,
+			 (unsigned long long)seconds % 60);
+	return out;
+}
+
+const char *bytes_text(double bytes, char out[TABLE_WORD])
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	size_t unit = 0;
+
+	while (bytes >= 1023.95 && unit + 1 < ARRAY_SIZE(units)) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(out, TABLE_WORD, unit == 0 || bytes >= 99.95 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
+	return out;
+}

@@ -1,0 +1,217 @@
+/*
+ * Numbers of Node.js's own that nothing gives access to, and that a fork has to
+ * know: when the program started, and whether it ends. They are looked for by
+ * what they must be.
+ *
+ * Where: in memory that malloc() has. Usually that grows from the program's end
+ * ([heap]), but V8 reserves half a gigabyte for code, sometimes right behind it,
+ * and then malloc() goes elsewhere. So all plain memory is searched. What is
+ * not found, or twice, stays as it is: a fork's clock is then the zygote's, and
+ * its end takes longer.
+ */
+#include "ember/node.h"
+
+#include "base/own.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Times that are told to programs, as V8's embedder keeps them. */
+struct milestones {
+	double timestamp;   /* of the start: microseconds since 1970 */
+	double origin;      /* the same on the monotonic clock: nanoseconds */
+	double environment; /* when things were ready, on that clock */
+	double node_start;  /* … */
+	double v8_start;    /* … */
+};
+
+/* The same in the environment's own object. */
+struct origin {
+	uint64_t origin;  /* nanoseconds */
+	double timestamp; /* microseconds since 1970 */
+};
+
+/* How a program says that it ends. */
+struct exit_info {
+	int32_t exiting;  /* 1 when 'exit' is told */
+	int32_t code;     /* process.exitCode */
+	int32_t has_code; /* whether that was set */
+};
+
+enum {
+	AREAS_MAX = 1024, /* mappings that are searched */
+	FOUND_MAX = 16,   /* places that could be one; more are too many to choose from */
+};
+
+static struct {
+	struct milestones *milestones; /* or NULL */
+	struct origin *origin;         /* or NULL */
+	struct exit_info *exit;        /* or NULL */
+	uint64_t *start_time;          /* of process.uptime(), as the next two on the monotonic clock; or NULL */
+	uint64_t *process_start;       /* of performance.now(); or NULL */
+	double *process_stamp;         /* the same since 1970; or NULL */
+} known;
+
+/* Memory from malloc(), or V8's, or a stack. */
+struct area {
+	uintptr_t from; /* its first byte */
+	uintptr_t to;   /* behind its last */
+};
+
+/* What is looked for. */
+struct pattern {
+	bool (*is)(const void *at, const void *wanted); /* whether it is there */
+	const void *wanted;                             /* what that compares with */
+	size_t size;                                    /* bytes */
+	size_t step;                                    /* its alignment */
+};
+
+static bool area_read(const char *line, struct area *area)
+{
+	char flags[5];
+	unsigned long inode;
+	int length = 0;
+
+	if (sscanf(line, "%lx-%lx %4s %*x %*s %lu%n", &area->from, &area->to, flags, &inode, &length) != 4)
+		return false;
+	line += length + strspn(line + length, " ");
+	return strcmp(flags, "rw-p") == 0 && inode == 0 && (*line == '\n' || strcmp(line, "[heap]\n") == 0);
+}
+
+static size_t areas_find(struct area areas[AREAS_MAX])
+{
+	char line[PATH_MAX + 128];
+	size_t count = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	while (maps && count < AREAS_MAX && fgets(line, sizeof(line), maps))
+		count += area_read(line, &areas[count]);
+	if (maps)
+		fclose(maps);
+	return count;
+}
+
+/* Returns how many there are; at most FOUND_MAX are told. Other threads are idle meanwhile, or one could take away the
+ * memory that is looked at. */
+static size_t memory_search(const struct pattern *pattern, void *found[FOUND_MAX])
+{
+	static struct area areas[AREAS_MAX];
+	size_t area_count, count = 0;
+
+	if (!node_threads_hold())
+		return 0;
+	area_count = areas_find(areas);
+	for (size_t i = 0; i < area_count; i++)
+		for (uintptr_t at = areas[i].from; at + pattern->size <= areas[i].to; at += pattern->step)
+			if (pattern->is((void *)at, pattern->wanted) && count++ < FOUND_MAX)
+				found[count - 1] = (void *)at;
+	node_threads_release();
+	return count;
+}
+
+static uint64_t clock_now(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool is_milestones(const void *place, const void *wanted)
+{
+	const struct milestones *at = place;
+	const double *time_origin = wanted;
+	double now;
+
+	if (at->timestamp / 1e3 != *time_origin)
+		return false;
+	now = (double)clock_now(CLOCK_MONOTONIC);
+	return at->origin > 0 && at->origin < now && at->environment >= at->origin && at->environment < now &&
+	       at->node_start >= at->origin && at->node_start < now && at->v8_start >= at->origin && at->v8_start < now;
+}
+
+static bool is_origin(const void *place, const void *wanted)
+{
+	const struct origin *at = place;
+	const struct milestones *milestones = wanted;
+
+	return at->origin == (uint64_t)milestones->origin && at->timestamp == milestones->timestamp;
+}
+
+void node_times_find(double time_origin)
+{
+	const struct pattern five = { is_milestones, &time_origin, sizeof(struct milestones), sizeof(double) };
+	void *found[FOUND_MAX];
+
+	known.start_time = dlsym(RTLD_DEFAULT, "_ZN4node11per_process15node_start_timeE");
+	known.process_start = dlsym(RTLD_DEFAULT, "_ZN4node11performance25performance_process_startE");
+	known.process_stamp = dlsym(RTLD_DEFAULT, "_ZN4node11performance35performance_process_start_timestampE");
+	if (memory_search(&five, found) == 1) {
+		const struct pattern two = { is_origin, found[0], sizeof(struct origin), sizeof(double) };
+
+		known.milestones = found[0];
+		if (memory_search(&two, found) == 1)
+			known.origin = found[0];
+	}
+}
+
+void node_times_set(void)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+	if (known.start_time)
+		*known.start_time = now;
+	if (known.process_start && known.process_stamp) {
+		*known.process_start = now;
+		*known.process_stamp = (double)(clock_now(CLOCK_REALTIME) / 1000);
+	}
+	if (!known.milestones || !known.origin)
+		return;
+	known.milestones->origin = (double)now;
+	known.milestones->environment = (double)now;
+	known.milestones->node_start = (double)now;
+	known.milestones->v8_start = (double)now;
+	known.milestones->timestamp = (double)(clock_now(CLOCK_REALTIME) / 1000);
+	known.origin->origin = now;
+	known.origin->timestamp = known.milestones->timestamp;
+}
+
+static bool is_exit(const void *place, const void *wanted)
+{
+	const struct exit_info *at = place;
+	const int32_t *code = wanted;
+
+	return at->code == *code && at->exiting == 0 && at->has_code == 1;
+}
+
+bool node_exit_find(int32_t code)
+{
+	static void *found[FOUND_MAX];
+	static size_t count;
+	const struct pattern three = { is_exit, &code, sizeof(struct exit_info), sizeof(int32_t) };
+	size_t matches = 0;
+
+	if (count == 0) {
+		count = memory_search(&three, found);
+		return false;
+	}
+	for (size_t i = 0; i < count && i < FOUND_MAX; i++)
+		if (is_exit(found[i], &code) && matches++ == 0)
+			known.exit = found[i];
+	if (matches != 1 || count > FOUND_MAX)
+		known.exit = NULL;
+	return known.exit != NULL;
+}
+
+bool node_is_exiting(int *code)
+{
+	if (!known.exit || !known.exit->exiting)
+		return false;
+	*code = known.exit->has_code ? known.exit->code : 0;
+	return true;
+}

@@ -1,0 +1,271 @@
+#include "registry/config.h"
+
+#include "base/own.h"
+#include "registry/dotenv.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Variables of the environment that config_export() made. As global as the environment itself. */
+static bool exported[CONFIG_KEYS];
+
+const char *config_source_name(enum config_source source)
+{
+	static const char *const names[] = { "default", "registry", ".env", "environment", "option" };
+
+	return names[source];
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the settings");
+}
+
+/* A stronger source keeps what it said. */
+static void config_put(struct config *config, enum config_key key, const struct config_value *value)
+{
+	if (value->source > config->values[key].source)
+		config->values[key] = *value;
+}
+
+static bool is_path(enum config_key key)
+{
+	return key == CONFIG_REGISTRY_FILE || key == CONFIG_SOCKET || key == CONFIG_TLS_CERT || key == CONFIG_TLS_KEY;
+}
+
+/* Of the command line: named as it was typed. */
+static int take_option(struct config *config, const struct config_option *option, struct error *err)
+{
+	const char *name = config_option_name(option->key), *text = option->value;
+	char here[PATH_MAX];
+
+	/* Only options may be relative, as shells complete them. */
+	if (is_path(option->key) && *text && *text != '/') {
+		if (!getcwd(here, sizeof(here)))
+			return error_errno(err, "%s: \"%.80s\" is relative, but to what is not known", name, text);
+		text = arena_printf(&config->arena, "%s/%s", here, text);
+		if (!text)
+			return no_memory(err);
+	}
+	if (setting_check(option->key, name ? name : config_name(option->key), text, err) < 0)
+		return -1;
+	config_put(config, option->key, &(struct config_value){ .text = text, .source = CONFIG_OPTION });
+	return 0;
+}
+
+static int take_environment(struct config *config, struct error *err)
+{
+	for (int i = 0; i < CONFIG_KEYS; i++) {
+		enum config_key key = (enum config_key)i;
+		const char *text = exported[i] ? NULL : getenv(config_name(key));
+
+		if (!text)
+			continue;
+		if (setting_check(key, config_name(key), text, err) < 0)
+			return -1;
+		text = arena_string(&config->arena, text);
+		if (!text)
+			return no_memory(err);
+		config_put(config, key, &(struct config_value){ .text = text, .source = CONFIG_ENVIRONMENT });
+	}
+	return 0;
+}
+
+/* Where .env's lines go. */
+struct dotenv {
+	struct config *config;       /* the whole */
+	const char *path;            /* the file's name */
+	const char *kept;            /* the same in the arena, once it is needed */
+	unsigned lines[CONFIG_KEYS]; /* on which it was said; 0: not yet */
+};
+
+static int take_line(void *to, const char *name, const char *text, unsigned line, struct error *err)
+{
+	struct dotenv *file = to;
+	struct config_value value = { .source = CONFIG_FILE, .line = line };
+	enum config_key key = CONFIG_TYPE;
+
+	setting_find(name, &key);
+	if (file->lines[key])
+		return error_usage(err, "\"%s\", line %u: \"%s\": it is on line %u already", file->path, line, name,
+				   file->lines[key]);
+	file->lines[key] = line;
+	if (setting_check(key, name, text, err) < 0)
+		return error_prefix(err, "\"%s\", line %u", file->path, line);
+	if (!file->kept)
+		file->kept = arena_string(&file->config->arena, file->path);
+	value.where = file->kept;
+	value.text = arena_string(&file->config->arena, text);
+	if (!value.text || !value.where)
+		return no_memory(err);
+	config_put(file->config, key, &value);
+	return 0;
+}
+
+static int take_file(struct config *config, struct error *err)
+{
+	char path[PATH_MAX];
+	struct dotenv file = { .config = config, .path = path };
+
+	return dotenv_read(path, sizeof(path), take_line, &file, err);
+}
+
+/* As if there were none. */
+static void drop_registry(struct config *config)
+{
+	config->registry = (struct registry){ .auto_cleanup = true, .max_concurrent = 3 };
+	config->registry_text = "";
+	config->registry_size = 0;
+}
+
+static int take_registry(struct config *config, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *where;
+	size_t size;
+
+	if (registry_read(config->values[CONFIG_REGISTRY_FILE].text, &text, &size, config->registry_where,
+			  sizeof(config->registry_where), err) < 0)
+		return -1;
+	drop_registry(config);
+	if (size == 0)
+		return 0;
+	config->registry_text = arena_copy(&config->arena, text, size);
+	config->registry_size = size;
+	where = arena_string(&config->arena, config->registry_where);
+	if (!config->registry_text || !where)
+		return no_memory(err);
+	if (registry_parse(where, config->registry_text, size, &config->arena, &config->registry, err) < 0 ||
+	    registry_check(where, &config->registry, err) < 0)
+		return -1;
+	for (size_t i = 0; i < config->registry.setting_count; i++) {
+		const struct registry_setting *setting = &config->registry.settings[i];
+		enum config_key key = CONFIG_TYPE;
+
+		setting_find(setting->name, &key);
+		config_put(config, key,
+			   &(struct config_value){ .text = setting->value,
+						   .source = CONFIG_REGISTRY,
+						   .where = where,
+						   .line = setting->line });
+	}
+	return 0;
+}
+
+/* One of the two alone would be a service that was meant to be safe and is not. */
+static int check_tls(const struct config *config, struct error *err)
+{
+	const char *cert = config->values[CONFIG_TLS_CERT].text, *key = config->values[CONFIG_TLS_KEY].text;
+
+	if (!cert == !key)
+		return 0;
+	return error_usage(err, "%s: it needs %s beside it", config_name(cert ? CONFIG_TLS_CERT : CONFIG_TLS_KEY),
+			   config_name(cert ? CONFIG_TLS_KEY : CONFIG_TLS_CERT));
+}
+
+static const char *limit_text(const struct config *config, enum config_key key, bool registry)
+{
+	const struct config_value *value = &config->values[key];
+
+	return value->source == CONFIG_DEFAULT || (value->source == CONFIG_REGISTRY) != registry ? NULL : value->text;
+}
+
+static int fill_limits(struct config *config, bool registry, struct config_limits *out, struct error *err)
+{
+	const char *output = limit_text(config, CONFIG_MAX_OUTPUT, registry);
+
+	*out = (struct config_limits){
+		.timeout = limit_text(config, CONFIG_TIMEOUT, registry),
+		.memory = limit_text(config, CONFIG_MEMORY, registry),
+		.cpus = limit_text(config, CONFIG_CPUS, registry),
+		.max_output = output ? arena_printf(&config->arena, "%sk", output) : NULL,
+	};
+	return output && !out->max_output ? no_memory(err) : 0;
+}
+
+/* `registry`, unless NULL, gets what is wrong with it, and the rest is used. */
+static int load(const struct config_option *options, size_t count, struct config *out, struct error *registry,
+		struct error *err)
+{
+	for (int i = 0; i < CONFIG_KEYS; i++)
+		out->values[i].text = setting_default((enum config_key)i);
+	for (size_t i = 0; i < count; i++)
+		if (take_option(out, &options[i], err) < 0)
+			return -1;
+	if (take_environment(out, err) < 0 || take_file(out, err) < 0)
+		return -1;
+	if (take_registry(out, registry ? registry : err) < 0) {
+		if (!registry)
+			return -1;
+		drop_registry(out);
+	}
+	if (check_tls(out, err) < 0)
+		return -1;
+	return fill_limits(out, false, &out->said, err) < 0 ? -1 : fill_limits(out, true, &out->settings, err);
+}
+
+int config_load(const struct config_option *options, size_t count, struct config *out, struct error *err)
+{
+	*out = (struct config){ 0 };
+	if (load(options, count, out, NULL, err) == 0)
+		return 0;
+	config_free(out);
+	return -1;
+}
+
+int config_load_without(struct config *out, struct error *registry, struct error *err)
+{
+	*out = (struct config){ 0 };
+	*registry = (struct error){ 0 };
+	if (load(NULL, 0, out, registry, err) == 0)
+		return 0;
+	config_free(out);
+	return -1;
+}
+
+void config_free(struct config *config)
+{
+	arena_free(&config->arena);
+	*config = (struct config){ 0 };
+}
+
+int config_export(const struct config *config)
+{
+	static const enum config_key keys[] = { CONFIG_SOCKET, CONFIG_CACHE_SIZE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const struct config_value *value = &config->values[keys[i]];
+		bool ours = value->source != CONFIG_DEFAULT && value->source != CONFIG_ENVIRONMENT;
+
+		/* An option hides the variable; what that was is not needed again. */
+		if (ours && setenv(config_name(keys[i]), value->text, 1) < 0)
+			return -1;
+		if (!ours && exported[keys[i]])
+			unsetenv(config_name(keys[i]));
+		exported[keys[i]] = ours;
+	}
+	return 0;
+}
+
+void config_unexport(void)
+{
+	for (int i = 0; i < CONFIG_KEYS; i++) {
+		if (exported[i])
+			unsetenv(config_name((enum config_key)i));
+		exported[i] = false;
+	}
+}
+
+int config_first_token(const struct config *config, char *out, struct error *err)
+{
+	const char *given = config->values[CONFIG_TOKEN].text;
+
+	if (!given)
+		return token_stored(true, out, err);
+	snprintf(out, TOKEN_MAX, "%s", given);
+	return 0;
+}

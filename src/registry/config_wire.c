@@ -1,0 +1,179 @@
+/*
+ * A configuration on its way to the front.
+ *
+ * A list of records, "NAME SIZE\n" and so many bytes and a line end. The
+ * registry goes as it was written and is parsed again: its reader is the one
+ * that is tested, and a second form of it would be one to keep in step.
+ */
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "registry/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	NAME_ROOM = 24 /* of a record's name */
+};
+
+static void put(struct buf *out, const char *name, const void *data, size_t size)
+{
+	buf_printf(out, "%s %zu\n", name, size);
+	buf_add(out, data, size);
+	buf_add(out, "\n", 1);
+}
+
+static void put_text(struct buf *out, const char *name, const char *text)
+{
+	if (text)
+		put(out, name, text, strlen(text));
+}
+
+int config_encode(const struct config *config, const char *first_token, const char *tokens_json, size_t tokens_size,
+		  char **text, size_t *size, struct error *err)
+{
+	_cleanup_buf_ struct buf out = { 0 };
+	unsigned char hash[TOKEN_HASH];
+	char hex[2 * TOKEN_HASH + 1];
+
+	put_text(&out, "where", config->registry_where);
+	put(&out, "registry", config->registry_text ? config->registry_text : "", config->registry_size);
+	put_text(&out, "timeout", config->said.timeout);
+	put_text(&out, "memory", config->said.memory);
+	put_text(&out, "cpus", config->said.cpus);
+	put_text(&out, "max_output", config->said.max_output);
+	put_text(&out, "settings.timeout", config->settings.timeout);
+	put_text(&out, "settings.memory", config->settings.memory);
+	put_text(&out, "settings.cpus", config->settings.cpus);
+	put_text(&out, "settings.max_output", config->settings.max_output);
+	put_text(&out, "hosts", config->values[CONFIG_HOSTS].text);
+	put_text(&out, "store_code", config->values[CONFIG_STORE_CODE].text);
+	put_text(&out, "audit", config->values[CONFIG_AUDIT].text);
+	if (first_token) {
+		token_hash(first_token, strlen(first_token), hash);
+		token_hex(hash, sizeof(hash), hex);
+		put_text(&out, "first", hex);
+	}
+	put(&out, "tokens", tokens_json ? tokens_json : "", tokens_json ? tokens_size : 0);
+	*size = out.size;
+	*text = out.failed ? NULL : buf_take(&out);
+	return *text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the configuration");
+}
+
+struct span {
+	const char *data; /* terminated, in the arena; NULL: it was not there */
+	size_t size;      /* of it */
+};
+
+/* What the records are read into, by their names. */
+struct wire {
+	struct span where, registry, first, tokens, hosts; /* texts of their own */
+	struct span store_code, audit;                     /* settings */
+	struct span limits[8];                             /* of the environment, then of the registry */
+};
+
+static struct span *record_of(struct wire *wire, const char *name)
+{
+	static const char *const limits[] = {
+		"timeout",          "memory",          "cpus",          "max_output",
+		"settings.timeout", "settings.memory", "settings.cpus", "settings.max_output"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		if (strcmp(name, limits[i]) == 0)
+			return &wire->limits[i];
+	return strcmp(name, "where") == 0        ? &wire->where
+	       : strcmp(name, "registry") == 0   ? &wire->registry
+	       : strcmp(name, "first") == 0      ? &wire->first
+	       : strcmp(name, "tokens") == 0     ? &wire->tokens
+	       : strcmp(name, "audit") == 0      ? &wire->audit
+	       : strcmp(name, "hosts") == 0      ? &wire->hosts
+	       : strcmp(name, "store_code") == 0 ? &wire->store_code
+						 : NULL;
+}
+
+/* Bytes that one record takes, 0: it is none. */
+static size_t read_record(const char *text, size_t left, struct arena *arena, struct wire *wire)
+{
+	const char *line = memchr(text, '\n', left), *space = line ? memchr(text, ' ', (size_t)(line - text)) : NULL;
+	char name[NAME_ROOM], number[NAME_ROOM];
+	struct span *to;
+	uint64_t size;
+	size_t head;
+
+	if (!space || space - text >= NAME_ROOM || line - space > NAME_ROOM)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(space - text), text);
+	snprintf(number, sizeof(number), "%.*s", (int)(line - space - 1), space + 1);
+	head = (size_t)(line - text) + 1;
+	to = record_of(wire, name);
+	if (!to || to->data || !text_count(number, &size) || size >= left - head || text[head + size] != '\n')
+		return 0;
+	to->size = (size_t)size;
+	to->data = arena_copy(arena, text + head, to->size);
+	return to->data ? head + to->size + 1 : 0;
+}
+
+static const char *const *split_hosts(const struct span *hosts, struct arena *arena)
+{
+	const char *at = hosts->data ? hosts->data : "";
+	const char **list = arena_alloc(arena, (strlen(at) / 2 + 2) * sizeof(*list));
+
+	for (size_t i = 0; list && *at; i++) {
+		size_t length = strcspn(at, ",");
+
+		list[i] = arena_copy(arena, at, length);
+		if (!list[i])
+			return NULL;
+		at += length + (at[length] == ',');
+	}
+	return list;
+}
+
+static int decode(const char *text, size_t size, struct front_config *out, struct error *err)
+{
+	unsigned char first[TOKEN_HASH];
+	struct wire wire = { 0 };
+	struct span *l = wire.limits;
+
+	for (size_t used = 0, step; used < size; used += step) {
+		step = read_record(text + used, size - used, &out->arena, &wire);
+		if (step == 0)
+			return error_set(err, ERROR_FAILED, 0, "the configuration cannot be read at byte %zu", used);
+	}
+	if (!wire.where.data || !wire.registry.data || !wire.tokens.data ||
+	    (wire.first.data && !token_unhex(wire.first.data, wire.first.size, first, sizeof(first))))
+		return error_set(err, ERROR_FAILED, 0, "the configuration is not whole");
+	out->timeout = l[0].data;
+	out->memory = l[1].data;
+	out->cpus = l[2].data;
+	out->max_output = l[3].data;
+	out->settings = (struct config_limits){ l[4].data, l[5].data, l[6].data, l[7].data };
+	out->hosts = split_hosts(&wire.hosts, &out->arena);
+	out->store_code = wire.store_code.data;
+	out->audit = wire.audit.data;
+	if (!out->hosts)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the configuration");
+	if (registry_parse(wire.where.data, wire.registry.data, wire.registry.size, &out->arena, &out->registry, err) <
+	    0)
+		return -1;
+	return tokens_parse_hashed("tokens.json", wire.tokens.data, wire.tokens.size, wire.first.data ? first : NULL,
+				   &out->arena, &out->tokens, err);
+}
+
+int config_decode(const char *text, size_t size, struct front_config *out, struct error *err)
+{
+	*out = (struct front_config){ 0 };
+	if (decode(text, size, out, err) == 0)
+		return 0;
+	front_config_free(out);
+	return -1;
+}
+
+void front_config_free(struct front_config *config)
+{
+	arena_free(&config->arena);
+	*config = (struct front_config){ 0 };
+}

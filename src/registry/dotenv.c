@@ -1,0 +1,124 @@
+#include "registry/dotenv.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "registry/setting.h"
+#include "runtime/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	DOTENV_MAX = 64 << 10, /* bytes of the file */
+	FAULT_MAX = 160        /* bytes of what is wrong with a line */
+};
+
+/* A name that is misspelt would be a limit that is not set. False, with the reason: it cannot be set here. */
+static bool check_name(const char *name, char fault[FAULT_MAX])
+{
+	const char *names[CONFIG_KEYS + 1] = { NULL }, *nearest;
+	enum config_key key;
+	size_t count = 0;
+
+	if (setting_find(name, &key)) {
+		snprintf(fault, FAULT_MAX, "it is only for the environment: it says where this file is");
+		return setting_in_file(key);
+	}
+	for (int i = 0; i < CONFIG_KEYS; i++)
+		if (setting_in_file((enum config_key)i))
+			names[count++] = config_name((enum config_key)i);
+	nearest = text_nearest(name, names);
+	snprintf(fault, FAULT_MAX, "there is no such setting%s%s%s", nearest ? "; did you mean " : "",
+		 nearest ? nearest : "", nearest ? "?" : "");
+	return false;
+}
+
+/* NAME=VALUE, a comment, or nothing: then *name is NULL. What is wrong with it, or NULL. */
+static const char *split_line(char *line, const char **name, const char **value, char fault[FAULT_MAX])
+{
+	char *start = line + strspn(line, " \t"), *equals = strchr(start, '=');
+	size_t length = strlen(start);
+
+	*name = NULL;
+	while (length > 0 && strchr(" \t\r", start[length - 1]))
+		start[--length] = '\0';
+	if (*start == '\0' || *start == '#')
+		return NULL;
+	if (!equals || equals == start)
+		return "it is not NAME=VALUE";
+	*equals = '\0';
+	if (!check_name(start, fault))
+		return fault;
+	*name = start;
+	*value = equals + 1;
+	/* "VALUE", as shells take it. */
+	length = strlen(*value);
+	if (length >= 2 && strchr("\"'", **value) && equals[length] == **value) {
+		equals[length] = '\0';
+		*value += 1;
+	}
+	return NULL;
+}
+
+/* The file's text, terminated, into `text`. Its size, 0 also when there is none, or -1 with errno. */
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
+	/* Root may have the HOME of another, whose limits are not root's. */
+	if (fstat(fd, &st) < 0 || (st.st_uid != geteuid() && st.st_uid != 0))
+		return 0;
+	/* It can switch the audit log off: as registry.yaml, it is its owner's alone. */
+	errno = EPERM;
+	if (st.st_mode & 022)
+		return -1;
+	errno = EINVAL;
+	n = S_ISREG(st.st_mode) && st.st_size < (off_t)size ? fd_read(fd, text, size - 1) : -1;
+	if (n >= 0)
+		text[n] = '\0';
+	return n;
+}
+
+int dotenv_read(char *path, size_t path_size,
+		int (*take)(void *to, const char *name, const char *value, unsigned line, struct error *err), void *to,
+		struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	char *line, *next;
+	ssize_t size;
+
+	/* Without the file, which is usual, no memory is touched for it. */
+	if (state_path(".env", path, path_size) < 0 || access(path, F_OK) < 0)
+		return 0;
+	text = malloc(DOTENV_MAX);
+	size = text ? read_file(path, text, DOTENV_MAX) : -1;
+	if (size < 0 && errno == EPERM)
+		return error_usage(err, "%s: others may write to it; use: chmod go-w %s", path, path);
+	if (size < 0)
+		return error_usage(err, "cannot read the settings in \"%s\": %s", path, strerror(errno));
+	line = size > 0 ? text : NULL;
+	for (unsigned number = 1; line; number++, line = next) {
+		const char *name, *value, *fault;
+		char room[FAULT_MAX];
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		fault = split_line(line, &name, &value, room);
+		if (fault)
+			return error_usage(err, "\"%s\", line %u: \"%.80s\": %s", path, number, line, fault);
+		if (name && take(to, name, value, number, err) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,164 @@
+#include "registry/profile.h"
+
+#include "base/own.h"
+#include "base/text.h"
+#include "box/spec.h"
+#include "runtime/runtime.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* A limit in the five places that know it. */
+struct limit {
+	const char *key; /* of spec_set() */
+	enum {
+		SECONDS,
+		SIZE,
+		CORES,
+		COUNT
+	} kind;            /* how it is written */
+	size_t in_profile; /* offset of its text */
+	size_t in_token;   /* the same */
+	int in_config;     /* the same, or -1: there is no such setting */
+};
+
+static const struct limit limits[] = {
+	{ "timeout", SECONDS, offsetof(struct profile, timeout), offsetof(struct token, timeout),
+	  offsetof(struct config_limits, timeout) },
+	{ "cpu-time", SECONDS, offsetof(struct profile, cpu_time), offsetof(struct token, cpu_time), -1 },
+	{ "memory", SIZE, offsetof(struct profile, memory), offsetof(struct token, memory),
+	  offsetof(struct config_limits, memory) },
+	{ "cpus", CORES, offsetof(struct profile, cpus), offsetof(struct token, cpus),
+	  offsetof(struct config_limits, cpus) },
+	{ "pids", COUNT, offsetof(struct profile, pids), offsetof(struct token, pids), -1 },
+	{ "disk", SIZE, offsetof(struct profile, disk), offsetof(struct token, disk), -1 },
+	{ "max-output", SIZE, offsetof(struct profile, max_output), offsetof(struct token, max_output),
+	  offsetof(struct config_limits, max_output) },
+};
+
+static const char *text_at(const void *place, size_t offset)
+{
+	return place ? *(const char *const *)((const char *)place + offset) : NULL;
+}
+
+/* Of a text that spec_set() took; exact for every size that there is. */
+static double amount(const struct limit *limit, const char *text)
+{
+	uint64_t bytes = 0;
+	double number = 0;
+
+	if (limit->kind == SIZE)
+		return text_size(text, &bytes) ? (double)bytes : 0;
+	return text_number(text, &number) ? number : 0;
+}
+
+/* What a request without the limit gets; 0: there is none, which is only so for the CPU time. */
+static double default_amount(const struct limit *limit, const struct profile_target *target)
+{
+	const char *language = target->get(target->request, "language");
+	const struct runtime *runtime = language ? runtime_find(language) : NULL;
+	const struct limits all = limits_settle(&(struct limits){ 0 }, runtime ? &runtime->limits : NULL);
+	const double amounts[] = { all.timeout,      all.cpu_time,     (double)all.memory,    all.cpus,
+				   (double)all.pids, (double)all.disk, (double)all.max_output };
+
+	return amounts[limit - limits];
+}
+
+static int settle_limit(const struct limit *limit, const struct profile *profile, const struct token *token,
+			const struct config_limits *const config[2], const struct profile_target *target,
+			struct error *err)
+{
+	const char *asked = target->get(target->request, limit->key), *most = text_at(token, limit->in_token);
+	const char *value = NULL;
+
+	if (asked) {
+		if (most && amount(limit, asked) > amount(limit, most))
+			return error_usage(err, "%s: \"%.64s\" is more than the token \"%s\" allows: at most %s",
+					   limit->key, asked, token->name, most);
+		return 0;
+	}
+	if (limit->in_config >= 0)
+		value = text_at(config[0], (size_t)limit->in_config);
+	if (!value)
+		value = text_at(profile, limit->in_profile);
+	if (!value && limit->in_config >= 0)
+		value = text_at(config[1], (size_t)limit->in_config);
+	if (most) {
+		double much = value ? amount(limit, value) : default_amount(limit, target);
+
+		if (much <= 0 || much > amount(limit, most))
+			value = most;
+	}
+	return value ? target->set(target->request, limit->key, value, err) : 0;
+}
+
+static int settle_language(const struct profile *profile, const struct profile_target *target, struct error *err)
+{
+	const char *asked = target->get(target->request, "language");
+	const struct runtime *wanted, *meant;
+
+	if (profile->image)
+		return error_usage(
+			err, "profile: \"%s\" is made from \"%s\", which is not available yet; use one with a language",
+			profile->name, profile->image_key);
+	if (!asked)
+		return target->set(target->request, "language", profile->language, err);
+	if (strcasecmp(asked, profile->language) == 0)
+		return 0;
+	wanted = runtime_find(asked);
+	meant = runtime_find(profile->language);
+	if (wanted && wanted == meant)
+		return 0;
+	return error_usage(err, "profile: \"%s\" is for %s, not for \"%.64s\"", profile->name, profile->language,
+			   asked);
+}
+
+const char *profile_network(const struct profile *profile, char *out, size_t size)
+{
+	size_t used = 0;
+
+	snprintf(out, size, "%s", profile->bridge ? "bridge" : "none");
+	for (const char *const *host = profile->allow; host && *host && used < size; host++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "", *host);
+	return out;
+}
+
+static int settle_security(const struct profile *profile, const struct profile_target *target, struct error *err)
+{
+	const char *said;
+	char net[256];
+
+	if ((profile->bridge || profile->allow) && !target->get(target->request, "net") &&
+	    target->set(target->request, "net", profile_network(profile, net, sizeof(net)), err) < 0)
+		return -1;
+	said = target->get(target->request, "read-only");
+	/* What a profile closes, a request does not open: limits are convenience, this is not. */
+	if (profile->read_only && said && strcmp(said, "no") == 0)
+		return error_usage(err, "read-only: profile \"%s\" is read-only; leave it out", profile->name);
+	if (profile->read_only && !said)
+		return target->set(target->request, "read-only", "yes", err);
+	return 0;
+}
+
+int profile_settle(const struct profile *profile, const struct token *token, const struct config_limits *said,
+		   const struct config_limits *settings, const struct profile_target *target, struct error *err)
+{
+	const struct config_limits *const config[] = { said, settings };
+
+	if (profile && (settle_language(profile, target, err) < 0 || settle_security(profile, target, err) < 0))
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		if (settle_limit(&limits[i], profile, token, config, target, err) < 0)
+			return -1;
+	return 0;
+}
+
+int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
+		     const struct profile_target *target, struct error *err)
+{
+	const struct config_limits said = { config->timeout, config->memory, config->cpus, config->max_output };
+
+	return profile_settle(profile, token, &said, &config->settings, target, err);
+}

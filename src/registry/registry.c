@@ -1,0 +1,371 @@
+#include "registry/registry.h"
+
+#include "base/own.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "box/spec.h"
+#include "registry/setting.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+static int no_memory(const char *where, struct error *err)
+{
+	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", where);
+}
+
+/* A key of a mapping, and what reads its value into a profile. */
+struct reader {
+	const char *key; /* in the file */
+	int (*read)(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+		    struct error *err); /* of its value */
+};
+
+/* Each key by its reader; others are refused with the nearest. */
+static int read_keys(const struct yaml_doc *doc, const struct yaml_node *map, const struct reader *readers,
+		     const char *what, struct profile *out, struct error *err)
+{
+	const char *known[16] = { NULL };
+
+	if (yaml_expect(doc, map, YAML_MAP, what, err) < 0)
+		return -1;
+	for (size_t i = 0; readers[i].key && i + 1 < ARRAY_SIZE(known); i++)
+		known[i] = readers[i].key;
+	if (yaml_unknown_keys(doc, map, known, err) < 0)
+		return -1;
+	for (; readers->key; readers++) {
+		const struct yaml_node *value = yaml_map_get(map, readers->key);
+
+		if (value && readers->read(doc, value, readers->key, out, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_description(const struct yaml_doc *doc, const struct yaml_node *node, const char *key,
+			    struct profile *out, struct error *err)
+{
+	(void)key;
+	return yaml_text(doc, node, "a text", &out->description, err);
+}
+
+/* language, or one of those that need an engine: exactly one of the four. */
+static int read_base(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+		     struct error *err)
+{
+	const char *text, *before = out->language ? "language" : out->image_key;
+	bool language = strcmp(key, "language") == 0;
+
+	if (before)
+		return yaml_fault(
+			doc, node->key, err,
+			"expected only one of language, dockerfile, image, rootfs; \"%s\" is on line %u already",
+			before, out->line);
+	if (yaml_text(doc, node, language ? "a language such as python" : "a text", &text, err) < 0)
+		return -1;
+	if (*text == '\0')
+		return yaml_expected(doc, node, err, "%s", language ? "a language such as python" : "a text");
+	out->line = node->line;
+	out->column = node->column;
+	*(language ? &out->language : &out->image) = text;
+	out->image_key = language ? NULL : key;
+	return 0;
+}
+
+static int read_triggers(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+			 struct error *err)
+{
+	(void)key;
+	if (yaml_list(doc, node, "a list of phrases", &out->triggers, err) < 0)
+		return -1;
+	yaml_each(item, node) if (item->text[0] == '\0') return yaml_fault(doc, item, err,
+									   "expected a phrase, not an empty text");
+	return 0;
+}
+
+/* NAME, NAME:PORT, [V6] or [V6]:PORT. */
+static bool is_host(const char *text)
+{
+	bool six = *text == '[';
+	size_t length = six ? 1 + strspn(text + 1, "0123456789abcdefABCDEF:.") : strspn(text, NAME_CHARACTERS);
+	uint64_t port;
+
+	if (length < (six ? 3 : 1) || length > 253 || (!six && strchr(".-", *text)) || (six && text[length++] != ']'))
+		return false;
+	if (text[length] == '\0')
+		return true;
+	return text[length] == ':' && text_count(text + length + 1, &port) && port >= 1 && port <= 65535;
+}
+
+static int read_allow(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+		      struct error *err)
+{
+	(void)key;
+	if (yaml_list(doc, node, "a list of hosts such as api.example.com or api.example.com:443", &out->allow, err) <
+	    0)
+		return -1;
+	if (node->count == 0)
+		return yaml_fault(doc, node, err, "expected at least one host; without the network it is none");
+	yaml_each(item, node) if (!is_host(item->text)) return yaml_expected(
+		doc, item, err, "a host such as api.example.com or api.example.com:443");
+	return 0;
+}
+
+static int read_network(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+			struct error *err)
+{
+	static const struct reader allow[] = { { "allow", read_allow }, { NULL } };
+	static const char what[] = "none, bridge or {allow: [HOST, ...]}";
+
+	(void)key;
+	if (node->kind == YAML_MAP && node->count > 0)
+		return read_keys(doc, node, allow, what, out, err);
+	out->bridge = node->kind == YAML_TEXT && strcmp(node->text, "bridge") == 0;
+	if (!out->bridge && (node->kind != YAML_TEXT || strcmp(node->text, "none") != 0))
+		return yaml_expected(doc, node, err, "%s", what);
+	return 0;
+}
+
+static int read_read_only(const struct yaml_doc *doc, const struct yaml_node *node, const char *key,
+			  struct profile *out, struct error *err)
+{
+	(void)key;
+	return yaml_bool(doc, node, &out->read_only, err);
+}
+
+static int read_confirm(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+			struct error *err)
+{
+	(void)key;
+	return yaml_bool(doc, node, &out->needs_confirm, err);
+}
+
+static int read_security(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+			 struct error *err)
+{
+	static const struct reader readers[] = {
+		{ "network_mode", read_network },
+		{ "read_only", read_read_only },
+		{ "needs_confirm", read_confirm },
+		{ NULL },
+	};
+
+	(void)key;
+	return read_keys(doc, node, readers, "a mapping with network_mode, read_only and needs_confirm", out, err);
+}
+
+/* By spec_set() itself, so that the bounds and the sentences are those of a request. */
+static int read_limit(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+		      struct error *err)
+{
+	const struct {
+		const char *key, *spec, *what;
+		const char **field;
+	} limits[] = {
+		{ "timeout", "timeout", "a number of seconds", &out->timeout },
+		{ "cpu_time", "cpu-time", "a number of seconds", &out->cpu_time },
+		{ "memory", "memory", "a size such as 256m", &out->memory },
+		{ "cpus", "cpus", "a number of cores such as 0.5", &out->cpus },
+		{ "pids", "pids", "a number of processes", &out->pids },
+		{ "disk", "disk", "a size such as 256m", &out->disk },
+		{ "max_output", "max-output", "a size such as 20k", &out->max_output },
+	};
+	struct spec spec;
+	struct error why = { 0 };
+	size_t i = 0, skip;
+	int done;
+
+	while (strcmp(limits[i].key, key) != 0)
+		i++;
+	if (yaml_text(doc, node, limits[i].what, limits[i].field, err) < 0)
+		return -1;
+	spec_init(&spec);
+	done = spec_set(&spec, limits[i].spec, node->text, &why);
+	spec_free(&spec);
+	if (done == 0)
+		return 0;
+	/* The sentence begins with the key, which the place has already. */
+	skip = strlen(limits[i].spec);
+	skip = strncmp(why.text, limits[i].spec, skip) == 0 && why.text[skip] == ':' ? skip + 2 : 0;
+	return yaml_fault(doc, node, err, "%s", why.text + skip);
+}
+
+static int read_resources(const struct yaml_doc *doc, const struct yaml_node *node, const char *key,
+			  struct profile *out, struct error *err)
+{
+	static const struct reader readers[] = {
+		{ "memory", read_limit },   { "cpus", read_limit },
+		{ "timeout", read_limit },  { "pids", read_limit },
+		{ "disk", read_limit },     { "max_output", read_limit },
+		{ "cpu_time", read_limit }, { NULL },
+	};
+
+	(void)key;
+	return read_keys(doc, node, readers, "a mapping with memory, cpus, timeout, ...", out, err);
+}
+
+static int read_profile(const struct yaml_doc *doc, const struct yaml_node *node, struct profile *out,
+			struct error *err)
+{
+	static const struct reader readers[] = {
+		{ "description", read_description },
+		{ "language", read_base },
+		{ "dockerfile", read_base },
+		{ "image", read_base },
+		{ "rootfs", read_base },
+		{ "triggers", read_triggers },
+		{ "security", read_security },
+		{ "resources", read_resources },
+		{ NULL },
+	};
+	static const char *const none[] = { NULL };
+	const char *name = node->key->text;
+
+	*out = (struct profile){ .name = name, .description = "", .triggers = none };
+	if (strspn(name, NAME_CHARACTERS) != strlen(name) || strlen(name) > REGISTRY_NAME_MAX || !*name ||
+	    strchr("_.-", *name))
+		return yaml_fault(
+			doc, node->key, err,
+			"expected a name of at most %d letters, digits, \"_\", \".\" and \"-\" that begins with a "
+			"letter or digit",
+			REGISTRY_NAME_MAX);
+	if (read_keys(doc, node, readers, "a mapping with language, security and resources", out, err) < 0)
+		return -1;
+	if (!out->language && !out->image)
+		return yaml_fault(doc, node, err, "expected one of language, dockerfile, image, rootfs");
+	return 0;
+}
+
+static int read_profiles(const struct yaml_doc *doc, const struct yaml_node *node, struct registry *out,
+			 struct error *err)
+{
+	struct profile *profiles;
+
+	if (node->kind == YAML_NOTHING)
+		return 0;
+	if (yaml_expect(doc, node, YAML_MAP, "a mapping of names to profiles", err) < 0)
+		return -1;
+	profiles = arena_alloc(doc->arena, (node->count + 1) * sizeof(*profiles));
+	if (!profiles)
+		return no_memory(doc->where, err);
+	out->profiles = profiles;
+	yaml_each(item, node) if (read_profile(doc, item, &profiles[out->count++], err) < 0) return -1;
+	return 0;
+}
+
+static int read_setting(const struct yaml_doc *doc, const struct yaml_node *node, enum config_key key,
+			struct registry *out, struct error *err)
+{
+	const char *name = config_name(key);
+	struct error why = { 0 };
+
+	if (!setting_in_registry(key))
+		return yaml_fault(doc, node->key, err, "%s", setting_elsewhere(key));
+	if (yaml_expect(doc, node, YAML_TEXT, "a value", err) < 0)
+		return -1;
+	if (setting_check(key, name, node->text, &why) < 0)
+		return yaml_fault(doc, node, err, "%s", why.text + strlen(name) + 2);
+	if (out->setting_count < ARRAY_SIZE(out->settings))
+		out->settings[out->setting_count++] = (struct registry_setting){
+			.name = name, .value = node->text, .line = node->line, .column = node->column
+		};
+	return 0;
+}
+
+static int read_settings(const struct yaml_doc *doc, const struct yaml_node *node, struct registry *out,
+			 struct error *err)
+{
+	const char *known[CONFIG_KEYS + 3] = { "auto_cleanup", "max_concurrent" };
+	uint64_t count;
+
+	if (node->kind == YAML_NOTHING)
+		return 0;
+	if (yaml_expect(doc, node, YAML_MAP, "a mapping of settings", err) < 0)
+		return -1;
+	for (int i = 0; i < CONFIG_KEYS; i++)
+		known[2 + i] = config_name((enum config_key)i);
+	if (yaml_unknown_keys(doc, node, known, err) < 0)
+		return -1;
+	yaml_each(item, node)
+	{
+		enum config_key key;
+
+		if (setting_find(item->key->text, &key)) {
+			if (read_setting(doc, item, key, out, err) < 0)
+				return -1;
+		} else if (strcmp(item->key->text, "auto_cleanup") == 0) {
+			if (yaml_bool(doc, item, &out->auto_cleanup, err) < 0)
+				return -1;
+			out->auto_cleanup_line = item->line;
+		} else if (item->kind == YAML_TEXT && text_count(item->text, &count) && count >= 1 && count <= 1000) {
+			out->max_concurrent = (unsigned)count;
+			out->max_concurrent_line = item->line;
+		} else {
+			return yaml_expected(doc, item, err, "a number from 1 to 1000");
+		}
+	}
+	return 0;
+}
+
+int registry_parse(const char *where, const char *text, size_t size, struct arena *arena, struct registry *out,
+		   struct error *err)
+{
+	static const char *const known[] = { "containers", "settings", NULL };
+	const struct yaml_node *part;
+	struct yaml_doc doc;
+
+	*out = (struct registry){ .auto_cleanup = true, .max_concurrent = 3 };
+	if (yaml_load(where, text, size, arena, &doc, err) < 0)
+		return -1;
+	if (doc.root->kind == YAML_NOTHING)
+		return 0;
+	if (yaml_expect(&doc, doc.root, YAML_MAP, "a mapping with containers and settings", err) < 0 ||
+	    yaml_unknown_keys(&doc, doc.root, known, err) < 0)
+		return -1;
+	part = yaml_map_get(doc.root, "containers");
+	if (part && read_profiles(&doc, part, out, err) < 0)
+		return -1;
+	part = yaml_map_get(doc.root, "settings");
+	return part ? read_settings(&doc, part, out, err) : 0;
+}
+
+int registry_check(const char *where, const struct registry *registry, struct error *err)
+{
+	for (size_t i = 0; i < registry->count; i++) {
+		const struct profile *profile = &registry->profiles[i];
+
+		if (!profile->language || runtime_find(profile->language))
+			continue;
+		runtime_unknown(profile->language, err);
+		error_prefix(err, "%s:%u:%u: containers.%s.language", where, profile->line, profile->column,
+			     profile->name);
+		if (err)
+			err->kind = ERROR_USAGE;
+		return -1;
+	}
+	return 0;
+}
+
+const struct profile *registry_find(const struct registry *registry, const char *name, const char **nearest)
+{
+	_cleanup_free_ const char **names = NULL;
+
+	for (size_t i = 0; i < registry->count; i++)
+		if (strcmp(registry->profiles[i].name, name) == 0)
+			return &registry->profiles[i];
+	if (!nearest)
+		return NULL;
+	*nearest = NULL;
+	names = calloc(registry->count + 1, sizeof(*names));
+	for (size_t i = 0; names && i < registry->count; i++)
+		names[i] = registry->profiles[i].name;
+	if (names)
+		*nearest = text_nearest(name, names);
+	return NULL;
+}

@@ -1,0 +1,75 @@
+/* The registry's file: where it is, and whether it may be believed. */
+#include "base/fd.h"
+#include "base/own.h"
+#include "base/yaml.h"
+#include "registry/registry.h"
+#include "runtime/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Whoever may write to it decides about limits and networks. */
+static int check_owner(const char *where, const struct stat *st, struct error *err)
+{
+	if (!S_ISREG(st->st_mode))
+		return error_usage(err, "%s: it is not a file", where);
+	if (st->st_uid != geteuid() && st->st_uid != 0)
+		return error_usage(err, "%s: it belongs to another user (uid %u); use one of your own", where,
+				   (unsigned)st->st_uid);
+	if (st->st_mode & 022)
+		return error_usage(err, "%s: others may write to it; use: chmod go-w %s", where, where);
+	if (st->st_size > YAML_SIZE_MAX)
+		return error_usage(err, "%s:1:1: expected at most 256 KiB", where);
+	return 0;
+}
+
+static int read_text(int fd, size_t size, const char *where, char **text, size_t *used, struct error *err)
+{
+	_cleanup_free_ char *data = malloc(size + 2);
+	ssize_t n;
+
+	if (!data)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", where);
+	/* A byte more, so that a file that grows meanwhile is refused by its size. */
+	n = fd_read(fd, data, size + 1);
+	if (n < 0)
+		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
+	data[n] = '\0';
+	*text = take_ptr(data);
+	*used = (size_t)n;
+	return 0;
+}
+
+/* That there is none in the usual place is usual: one access() then, and nothing else. */
+static int find_usual(char *where, size_t size)
+{
+	return state_path("registry.yaml", where, size) < 0 || access(where, F_OK) < 0 ? -1 : 0;
+}
+
+int registry_read(const char *path, char **text, size_t *size, char *where, size_t where_size, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	*text = NULL;
+	*size = 0;
+	*where = '\0';
+	if (path && snprintf(where, where_size, "%s", path) >= (int)where_size)
+		return error_usage(err, "the registry's path is longer than %zu bytes", where_size - 1);
+	if (!path && find_usual(where, where_size) < 0)
+		return (*text = calloc(1, 1)) ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the registry");
+	fd = open(where, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
+	/* Root may have the HOME of another, whose limits are not root's. */
+	if (!path && st.st_uid != geteuid() && st.st_uid != 0)
+		return (*text = calloc(1, 1)) ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the registry");
+	if (check_owner(where, &st, err) < 0)
+		return -1;
+	return read_text(fd, (size_t)st.st_size, where, text, size, err);
+}

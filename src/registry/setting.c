@@ -1,0 +1,274 @@
+#include "registry/setting.h"
+
+#include "base/own.h"
+#include "base/text.h"
+#include "box/spec.h"
+#include "registry/tokens.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum place {
+	NOT_IN_FILE = 1,     /* it says where .env is */
+	NOT_IN_REGISTRY = 2, /* it says where the registry is, or is a secret */
+};
+
+struct setting {
+	const char *name;     /* in the environment, .env and the registry */
+	const char *option;   /* of the command line, or NULL */
+	const char *fallback; /* the default; NULL: computed, or none */
+	/* 0, or -1 with a sentence that begins with the name. */
+	int (*check)(const char *name, const char *value, const char *detail, struct error *err);
+	const char *detail;  /* for the check: a key of spec_set(), or words */
+	unsigned places;     /* enum place */
+	const char *meaning; /* one line */
+};
+
+/* As spec_set() has it. The sentence begins with the key, which nobody typed. */
+static int check_limit(const char *name, const char *value, const char *key, struct error *err)
+{
+	size_t skip = strlen(key);
+	struct error why = { 0 };
+	struct spec spec;
+	int done;
+
+	spec_init(&spec);
+	done = spec_set(&spec, key, value, &why);
+	spec_free(&spec);
+	if (done == 0)
+		return 0;
+	if (strncmp(why.text, key, skip) != 0 || why.text[skip] != ':')
+		return error_usage(err, "%s: %s", name, why.text);
+	return error_usage(err, "%s: %s", name, why.text + skip + 2);
+}
+
+/* The unit is ours to add: a value that brings its own must not be taken for another. */
+static int check_output(const char *name, const char *value, const char *key, struct error *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.16sk", value);
+	if (!*value || strlen(value) > 16 || strspn(value, "0123456789") != strlen(value) ||
+	    check_limit(name, text, key, NULL) < 0)
+		return error_usage(err, "%s: \"%.80s\" is not a number of KiB between 1 and 16384", name, value);
+	return 0;
+}
+
+/* Whether it is one of the words in a list like "auto, never, start". */
+static bool is_word(const char *value, const char *words)
+{
+	size_t length = strlen(value);
+
+	for (; *words; words += strspn(words, ", ")) {
+		size_t size = strcspn(words, ",");
+
+		if (size == length && memcmp(words, value, size) == 0)
+			return true;
+		words += size;
+	}
+	return false;
+}
+
+static int check_word(const char *name, const char *value, const char *words, struct error *err)
+{
+	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is not one of %s", name, value, words);
+}
+
+static int check_type(const char *name, const char *value, const char *words, struct error *err)
+{
+	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is none of %s", name, value, words);
+}
+
+/* Who asks for a check must not get a run without it. */
+static int check_imports(const char *name, const char *value, const char *words, struct error *err)
+{
+	if (!is_word(value, words))
+		return error_usage(err, "%s: \"%.80s\" is not true or false", name, value);
+	return *value == 'f' ? 0 : error_usage(err, "%s: true is not available yet; use false", name);
+}
+
+static int check_path(const char *name, const char *value, const char *detail, struct error *err)
+{
+	(void)detail;
+	return *value == '/' ? 0 : error_usage(err, "%s: \"%.80s\" is not an absolute path", name, value);
+}
+
+static int check_size(const char *name, const char *value, const char *detail, struct error *err)
+{
+	uint64_t bytes;
+
+	(void)detail;
+	if (text_size(value, &bytes))
+		return 0;
+	return error_usage(err, "%s: \"%.80s\" is not a size such as 256m or 1g", name, value);
+}
+
+static int check_history_size(const char *name, const char *value, const char *detail, struct error *err)
+{
+	uint64_t bytes;
+
+	(void)detail;
+	if (text_size(value, &bytes) && bytes >= 1 << 20)
+		return 0;
+	return error_usage(err, "%s: \"%.80s\" is not a size of at least 1m such as 256m or 1g", name, value);
+}
+
+static int check_days(const char *name, const char *value, const char *detail, struct error *err)
+{
+	uint64_t days;
+
+	(void)detail;
+	if (text_count(value, &days) && days <= 36500)
+		return 0;
+	return error_usage(err, "%s: \"%.80s\" is not a number of days between 0 (for ever) and 36500", name, value);
+}
+
+#define HOST_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
+/* How long the host at the beginning is: a name, an address, or [V6]; 0: there is none. */
+static size_t host_length(const char *text)
+{
+	size_t length;
+
+	if (*text != '[') {
+		length = strspn(text, HOST_CHARACTERS);
+		return length <= 253 ? length : 0;
+	}
+	length = 1 + strspn(text + 1, "0123456789abcdefABCDEF:.%");
+	return length >= 3 && length < 64 && text[length] == ']' ? length + 1 : 0;
+}
+
+static int check_listen(const char *name, const char *value, const char *detail, struct error *err)
+{
+	size_t length = host_length(value);
+	uint64_t port;
+
+	(void)detail;
+	if (strcmp(value, "none") == 0)
+		return 0;
+	if (length > 0 && value[length] == ':' && text_count(value + length + 1, &port) && port <= 65535)
+		return 0;
+	return error_usage(err, "%s: \"%.80s\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none",
+			   name, value);
+}
+
+static int check_hosts(const char *name, const char *value, const char *detail, struct error *err)
+{
+	const char *at = value;
+
+	(void)detail;
+	for (;;) {
+		size_t length = host_length(at);
+
+		if (length == 0 || (at[length] != ',' && at[length] != '\0'))
+			return error_usage(err,
+					   "%s: \"%.80s\" is not a list of host names such as box.example.com,10.0.0.7",
+					   name, value);
+		if (at[length] == '\0')
+			return 0;
+		at += length + 1;
+	}
+}
+
+static int check_token(const char *name, const char *value, const char *detail, struct error *err)
+{
+	(void)detail;
+	if (token_is_usable(value))
+		return 0;
+	return error_usage(err, "%s: it has to be %d to %d visible ASCII characters without blanks", name, TOKEN_MIN,
+			   TOKEN_MAX - 1);
+}
+
+static const struct setting settings[CONFIG_KEYS] = {
+	[CONFIG_TYPE] = { "SANDBOX_TYPE", NULL, "auto", check_type, "local, docker, auto", 0,
+			  "what runs programs: local, docker or auto" },
+	[CONFIG_TIMEOUT] = { "SANDBOX_TIMEOUT_SEC", NULL, "30", check_limit, "timeout", 0,
+			     "wall time of a run, in seconds" },
+	[CONFIG_MAX_OUTPUT] = { "SANDBOX_MAX_OUTPUT_KB", NULL, "20", check_output, "max-output", 0,
+				"how much of each stream a result shows, in KiB" },
+	[CONFIG_BLOCK_IMPORTS] = { "SANDBOX_BLOCK_DANGEROUS_IMPORTS", NULL, "false", check_imports, "true, false", 0,
+				   "refuse programs with dangerous imports" },
+	[CONFIG_STORE_CODE] = { "SANDBOX_STORE_CODE", NULL, "on_error", check_word, "always, on_error, never", 0,
+				"when the code of a run is kept: always, on_error or never" },
+	[CONFIG_MEMORY] = { "DOCKER_MEMORY_LIMIT", NULL, "512m", check_limit, "memory", 0, "memory of a run" },
+	[CONFIG_CPUS] = { "DOCKER_CPU_LIMIT", NULL, "1", check_limit, "cpus", 0, "cores of a run" },
+	[CONFIG_HOME] = { "EMBERBOX_HOME", NULL, NULL, check_path, NULL, NOT_IN_FILE | NOT_IN_REGISTRY,
+			  "the state directory: history, artifacts, sockets, .env and the registry" },
+	[CONFIG_LISTEN] = { "EMBERBOX_LISTEN", "--listen", "127.0.0.1:7320", check_listen, NULL, 0,
+			    "where the service listens for HTTP: HOST:PORT or none" },
+	[CONFIG_TOKEN] = { "EMBERBOX_TOKEN", NULL, NULL, check_token, NULL, NOT_IN_REGISTRY,
+			   "the first bearer token; never shown" },
+	[CONFIG_SOCKET] = { "EMBERBOX_SOCKET", "--socket", NULL, check_path, NULL, 0, "the service's Unix socket" },
+	[CONFIG_SERVICE] = { "EMBERBOX_SERVICE", NULL, "auto", check_word, "auto, never, start", 0,
+			     "whether run uses the service: auto, never or start" },
+	[CONFIG_CACHE_SIZE] = { "EMBERBOX_CACHE_SIZE", NULL, "1g", check_size, NULL, 0,
+				"how large compiled programs that are kept may be in all" },
+	[CONFIG_REGISTRY_FILE] = { "EMBERBOX_REGISTRY", "--registry", NULL, check_path, NULL, NOT_IN_REGISTRY,
+				   "the registry's file" },
+	[CONFIG_HISTORY_DAYS] = { "EMBERBOX_HISTORY_DAYS", NULL, "30", check_days, NULL, 0,
+				  "how long the history is kept, in days; 0: for ever" },
+	[CONFIG_HISTORY_SIZE] = { "EMBERBOX_HISTORY_SIZE", NULL, "1g", check_history_size, NULL, 0,
+				  "how large the history may become" },
+	[CONFIG_AUDIT] = { "EMBERBOX_AUDIT", NULL, "required", check_word, "required, best_effort, off", 0,
+			   "the audit log: required, best_effort or off" },
+	[CONFIG_LOG] = { "EMBERBOX_LOG", "--log", "events", check_word, "events, text, json", 0,
+			 "the service's log: events, text or json" },
+	[CONFIG_TLS_CERT] = { "EMBERBOX_TLS_CERT", "--tls-cert", NULL, check_path, NULL, 0,
+			      "a PEM file with the certificate for HTTPS" },
+	[CONFIG_TLS_KEY] = { "EMBERBOX_TLS_KEY", "--tls-key", NULL, check_path, NULL, 0, "a PEM file with its key" },
+	[CONFIG_HOSTS] = { "EMBERBOX_HOSTS", NULL, NULL, check_hosts, NULL, 0,
+			   "names that clients may call the service by, separated by commas" },
+};
+
+const char *config_name(enum config_key key)
+{
+	return settings[key].name;
+}
+
+const char *config_meaning(enum config_key key)
+{
+	return settings[key].meaning;
+}
+
+const char *config_option_name(enum config_key key)
+{
+	return settings[key].option;
+}
+
+const char *setting_default(enum config_key key)
+{
+	return settings[key].fallback;
+}
+
+bool setting_find(const char *name, enum config_key *key)
+{
+	for (int i = 0; i < CONFIG_KEYS; i++) {
+		if (strcmp(settings[i].name, name) == 0) {
+			*key = (enum config_key)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int setting_check(enum config_key key, const char *name, const char *value, struct error *err)
+{
+	return settings[key].check(name, value, settings[key].detail, err);
+}
+
+bool setting_in_file(enum config_key key)
+{
+	return !(settings[key].places & NOT_IN_FILE);
+}
+
+bool setting_in_registry(enum config_key key)
+{
+	return !(settings[key].places & NOT_IN_REGISTRY);
+}
+
+const char *setting_elsewhere(enum config_key key)
+{
+	if (key == CONFIG_TOKEN)
+		return "a secret is not for the registry; set EMBERBOX_TOKEN in the environment or in .env";
+	return "this says where the registry is; set it in the environment";
+}

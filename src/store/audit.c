@@ -1,0 +1,360 @@
+/*
+ * The writer of the audit log.
+ *
+ * A flush is: the head with what comes (`next`), the batch in one write, the
+ * head without it. A process that dies in between leaves a head with `next`,
+ * and a log that ends somewhere from the head's end to that of `next`; nothing
+ * else can be our doing, so audit_open() takes anything else for tampering.
+ * After the machine went down (the head has another boot_id) less is sure: the
+ * disk may have the log and the head of different moments of the last seconds.
+ */
+#include "store/audit.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json_check.h"
+#include "base/own.h"
+#include "store/audit_file.h"
+#include "store/audit_known.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SYNC_USEC = 1000000, /* at least so long between two fdatasync() */
+};
+
+struct audit {
+	int dir;                  /* the state directory */
+	int log;                  /* audit.log, for appending */
+	struct audit_mark mark;   /* what audit.head says, or is to say */
+	uint64_t file_max;        /* AUDIT_FILE_MAX, or a test's */
+	struct buf batch;         /* lines that are not written yet */
+	struct audit_end end;     /* of the batch */
+	struct audit_known known; /* what not to log again */
+	bool remembers;           /* `known` has been filled from the log */
+	bool dirty;               /* something is not surely on the disk */
+	uint64_t synced_usec;     /* when fdatasync() was called last */
+};
+
+/* What the disk is known to have goes into the head with the next write of it. */
+static void sync_log(struct audit *audit)
+{
+	if (!audit->dirty || fdatasync(audit->log) < 0)
+		return;
+	audit->dirty = false;
+	audit->synced_usec = clock_usec();
+	audit->mark.synced = audit->mark.end.seq;
+}
+
+/* It is where it was, and of the size that we left it with. */
+static int check_place(const struct audit *audit, struct error *err)
+{
+	struct stat ours, there;
+	char what[120];
+
+	if (fstat(audit->log, &ours) < 0)
+		return error_errno(err, "cannot look at " AUDIT_LOG);
+	if (fstatat(audit->dir, AUDIT_LOG, &there, AT_SYMLINK_NOFOLLOW) < 0 || there.st_ino != ours.st_ino ||
+	    there.st_dev != ours.st_dev)
+		return audit_tampered(err, AUDIT_LOG " was removed or replaced");
+	if ((uint64_t)ours.st_size == audit->mark.size)
+		return 0;
+	snprintf(what, sizeof(what), AUDIT_LOG " has %lld bytes, not %" PRIu64, (long long)ours.st_size,
+		 audit->mark.size);
+	return audit_tampered(err, "%s", what);
+}
+
+static uint64_t first_entry(int log)
+{
+	char head[64];
+	ssize_t n = pread(log, head, sizeof(head) - 1, 0);
+	uint64_t seq = 0;
+
+	head[n > 0 ? n : 0] = '\0';
+	return sscanf(head, "{\"seq\":%" SCNu64 ",", &seq) == 1 ? seq : 0;
+}
+
+/* Puts a file that is full aside. Dying in here is seen to by finish_rotation(). */
+static int rotate(struct audit *audit, struct error *err)
+{
+	uint64_t first = first_entry(audit->log);
+	char name[40];
+	int log;
+
+	audit->dirty = true;
+	sync_log(audit);
+	snprintf(name, sizeof(name), "audit-%" PRIu64 ".log", first);
+	if (first == 0 || renameat2(audit->dir, AUDIT_LOG, audit->dir, name, RENAME_NOREPLACE) < 0)
+		return error_errno(err, "cannot rename " AUDIT_LOG " to %s", name);
+	log = audit_log_open(audit->dir, O_CREAT | O_EXCL);
+	if (log < 0) {
+		error_errno(err, "cannot make a new " AUDIT_LOG);
+		renameat2(audit->dir, name, audit->dir, AUDIT_LOG, RENAME_NOREPLACE);
+		return -1;
+	}
+	close_fd(&audit->log);
+	audit->log = log;
+	audit->mark.size = 0;
+	return audit_mark_write(audit->dir, &audit->mark, err);
+}
+
+/* The batch is not in the log, so nothing of it is remembered. */
+static void drop_batch(struct audit *audit)
+{
+	buf_free(&audit->batch);
+	audit->end = audit->mark.end;
+	audit_known_free(&audit->known);
+	audit->remembers = false;
+}
+
+static int write_batch(struct audit *audit, struct error *err)
+{
+	struct audit_mark mark = audit->mark;
+
+	mark.next = audit->end;
+	if (audit_mark_write(audit->dir, &mark, err) < 0)
+		return -1;
+	if (fd_write(audit->log, audit->batch.data, audit->batch.size) < 0) {
+		error_errno(err, "cannot write " AUDIT_LOG);
+		/* If this fails as well, the head has `next`, and the next one to open it finds its way. */
+		if (ftruncate(audit->log, (off_t)audit->mark.size) == 0)
+			audit_mark_write(audit->dir, &audit->mark, NULL);
+		return -1;
+	}
+	audit->mark.end = audit->end;
+	audit->mark.size += audit->batch.size;
+	audit->dirty = true;
+	buf_free(&audit->batch);
+	if (clock_usec() - audit->synced_usec >= SYNC_USEC)
+		sync_log(audit);
+	return audit_mark_write(audit->dir, &audit->mark, err);
+}
+
+int audit_flush(struct audit *audit, struct error *err)
+{
+	if (audit->batch.size == 0) {
+		if (audit->dirty && clock_usec() - audit->synced_usec >= SYNC_USEC)
+			sync_log(audit);
+		return 0;
+	}
+	if (check_place(audit, err) == 0 && (audit->mark.size < audit->file_max || rotate(audit, err) == 0) &&
+	    write_batch(audit, err) == 0)
+		return 0;
+	drop_batch(audit);
+	return -1;
+}
+
+/* The keys of what the newest entries have. */
+static int remember(struct audit *audit, struct error *err)
+{
+	_cleanup_buf_ struct buf tail = { 0 };
+	char *line, *next;
+
+	if (audit_tail(audit->dir, AUDIT_REMEMBERED, &tail, err) < 0)
+		return -1;
+	for (line = tail.data; line && *line; line = next) {
+		char record[256], event[64];
+		const char *value;
+		size_t size;
+
+		next = strchr(line, '\n');
+		if (!next)
+			break;
+		*next++ = '\0';
+		if (!json_member(line, strlen(line), "record", &value, &size) ||
+		    !json_string_copy(value, size, record, sizeof(record)) || !*record ||
+		    !json_member(line, strlen(line), "event", &value, &size) ||
+		    !json_string_copy(value, size, event, sizeof(event)))
+			continue;
+		if (!audit_known_add(&audit->known, audit_key(record, event)))
+			return error_set(err, ERROR_FAILED, ENOMEM, "cannot read the audit log");
+	}
+	audit->remembers = true;
+	return 0;
+}
+
+static void add_now(struct buf *line)
+{
+	struct timeval now;
+	struct tm utc;
+	char text[32];
+
+	gettimeofday(&now, NULL);
+	gmtime_r(&now.tv_sec, &utc);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	buf_printf(line, "\"%s.%03dZ\"", text, (int)(now.tv_usec / 1000));
+}
+
+/* `"name":` (or nothing) and the value. */
+static bool add_json(struct buf *line, const char *before, json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	if (text)
+		buf_printf(line, "%s%s", before, text);
+	free(text);
+	return text != NULL;
+}
+
+static int add_fields(struct buf *line, json_t *fields, struct error *err)
+{
+	static const char *const ours[] = { "seq", "event", "record", "previous", "hash" };
+	const char *name;
+	json_t *value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+		if (json_object_get(fields, ours[i]))
+			return error_usage(err, "audit: a field cannot be called \"%s\"", ours[i]);
+	json_object_foreach(fields, name, value)
+	{
+		json_t *key;
+		bool added;
+
+		if (strcmp(name, "time") == 0)
+			continue;
+		key = json_string(name);
+		added = key && add_json(line, ",", key) && add_json(line, ":", value);
+		json_decref(key);
+		if (!added)
+			return error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot make the entry");
+	}
+	return 0;
+}
+
+/* The entry's line, without its end, which audit_line_close() adds. */
+static int add_entry(struct buf *line, uint64_t seq, const char *record_id, const char *event, json_t *fields,
+		     struct error *err)
+{
+	json_t *time = json_object_get(fields, "time");
+	json_t *words[] = { json_string(event), json_string(record_id) };
+	bool added;
+
+	buf_printf(line, "{\"seq\":%" PRIu64 ",\"time\":", seq);
+	if (json_is_string(time))
+		added = add_json(line, "", time);
+	else
+		add_now(line), added = true;
+	added = added && words[0] && words[1] && add_json(line, ",\"event\":", words[0]) &&
+		add_json(line, ",\"record\":", words[1]);
+	json_decref(words[0]);
+	json_decref(words[1]);
+	if (!added)
+		return error_usage(err, "audit: the event and the record must be UTF-8");
+	return add_fields(line, fields, err);
+}
+
+static int append(struct audit *audit, const char *record_id, const char *event, json_t *fields, struct error *err)
+{
+	struct audit_end end = { .seq = audit->end.seq + 1 };
+	size_t start = audit->batch.size;
+	int added = add_entry(&audit->batch, end.seq, record_id, event, fields, err);
+
+	if (added == 0)
+		audit_line_close(&audit->batch, start, audit->end.hash, end.hash);
+	if (added == 0 && audit->batch.failed)
+		added = error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot make the entry");
+	if (added < 0) {
+		/* What was there before is whole. */
+		audit->batch.size = start;
+		if (audit->batch.data)
+			audit->batch.data[start] = '\0';
+		audit->batch.failed = false;
+		return -1;
+	}
+	audit->end = end;
+	return 0;
+}
+
+int audit_append(struct audit *audit, const char *record_id, const char *event, const char *fields_json,
+		 struct error *err)
+{
+	uint64_t key = audit_key(record_id ? record_id : "", event);
+	json_t *fields = NULL;
+	int added;
+
+	if (!audit->remembers && remember(audit, err) < 0)
+		return -1;
+	if (record_id && *record_id && audit_known_has(&audit->known, key))
+		return 0;
+	if (fields_json && strlen(fields_json) > AUDIT_FIELDS_MAX)
+		return error_usage(err, "audit: the fields of an entry have more than %d bytes", AUDIT_FIELDS_MAX);
+	fields = json_loads(fields_json ? fields_json : "{}", JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(fields)) {
+		json_decref(fields);
+		return error_usage(err, "audit: the fields of an entry must be a JSON object");
+	}
+	added = append(audit, record_id ? record_id : "", event, fields, err);
+	json_decref(fields);
+	if (added == 0 && record_id && *record_id && !audit_known_add(&audit->known, key))
+		return error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot remember the entry");
+	return added;
+}
+
+/* A crash left something: this is told in the log itself. */
+static int tell_recovered(struct audit *audit, const struct audit_recovered *found, struct error *err)
+{
+	char fields[96];
+
+	if (found->torn == 0 && found->lost == 0)
+		return 0;
+	snprintf(fields, sizeof(fields), "{\"bytes\":%" PRIu64 ",\"lost\":%" PRIu64 "}", found->torn, found->lost);
+	return audit_append(audit, "", "torn_tail", fields, err) < 0 ? -1 : audit_flush(audit, err);
+}
+
+int audit_open(int dir, struct audit **out, struct error *err)
+{
+	struct audit *audit = calloc(1, sizeof(*audit));
+	struct audit_recovered found = { 0 };
+
+	*out = NULL;
+	if (!audit)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot open the audit log");
+	audit->log = -1;
+	audit->file_max = AUDIT_FILE_MAX;
+	audit->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	if (audit->dir < 0)
+		error_errno(err, "cannot open the audit log");
+	if (audit->dir < 0 || audit_recover(audit->dir, &audit->log, &audit->mark, &found, err) < 0)
+		goto failed;
+	audit->end = audit->mark.end;
+	if (tell_recovered(audit, &found, err) < 0)
+		goto failed;
+	*out = audit;
+	return 0;
+failed:
+	audit_close(audit);
+	return -1;
+}
+
+void audit_close(struct audit *audit)
+{
+	if (!audit)
+		return;
+	if (audit->dirty) {
+		sync_log(audit);
+		audit_mark_write(audit->dir, &audit->mark, NULL);
+	}
+	close_fd(&audit->log);
+	close_fd(&audit->dir);
+	buf_free(&audit->batch);
+	audit_known_free(&audit->known);
+	free(audit);
+}
+
+void audit_head(const struct audit *audit, char out[AUDIT_HEAD_MAX])
+{
+	snprintf(out, AUDIT_HEAD_MAX, "%" PRIu64 ":%s", audit->mark.end.seq, audit->mark.end.hash);
+}
+
+void audit_rotate_at(struct audit *audit, uint64_t bytes)
+{
+	audit->file_max = bytes;
+}

@@ -1,0 +1,280 @@
+#include "store/audit_file.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "store/audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <sha2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEQ_HEAD      "{\"seq\":"
+#define PREVIOUS_HEAD ",\"previous\":\""
+#define HASH_HEAD     ",\"hash\":\""
+
+enum {
+	DIGITS = AUDIT_HASH - 1,
+	HASH_MEMBER = sizeof(HASH_HEAD) - 1 + DIGITS + 1,         /* bytes of ,"hash":"…" */
+	PREVIOUS_MEMBER = sizeof(PREVIOUS_HEAD) - 1 + DIGITS + 1, /* bytes of ,"previous":"…" */
+	MARK_SIZE = 512,                                          /* bytes that are written of it */
+	MARK_MAX = 4096,                                          /* bytes of audit.head */
+};
+
+const char audit_zeros[AUDIT_HASH] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+static void hash_line(const char *body, size_t size, char hash[AUDIT_HASH])
+{
+	unsigned char bytes[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+
+	SHA256Init(&sha);
+	SHA256Update(&sha, (const uint8_t *)body, size);
+	SHA256Update(&sha, (const uint8_t *)"}", 1);
+	SHA256Final(bytes, &sha);
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		hash[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		hash[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+	}
+	hash[DIGITS] = '\0';
+}
+
+void audit_line_close(struct buf *batch, size_t start, const char *previous, char hash[AUDIT_HASH])
+{
+	buf_printf(batch, PREVIOUS_HEAD "%s\"", previous);
+	if (batch->failed)
+		return;
+	hash_line(batch->data + start, batch->size - start, hash);
+	buf_printf(batch, HASH_HEAD "%s\"}\n", hash);
+}
+
+static bool is_hash(const char *text)
+{
+	return strspn(text, "0123456789abcdef") >= DIGITS && text[DIGITS] == '"';
+}
+
+/* Only the one form that we write is an entry, so nothing of a line escapes its hash. */
+bool audit_line_read(const char *line, size_t size, struct audit_line *out)
+{
+	const size_t head = sizeof(SEQ_HEAD) - 1, least = head + 2 + PREVIOUS_MEMBER + HASH_MEMBER + 1;
+	const char *hash_member, *previous;
+	char hash[AUDIT_HASH], *end;
+
+	/* It ends with a brace and has no NUL, so no look for the end of digits goes beyond it. */
+	if (size < least || memchr(line, '\0', size) || line[size - 1] != '}')
+		return false;
+	hash_member = line + size - 1 - HASH_MEMBER;
+	previous = hash_member - PREVIOUS_MEMBER;
+	if (strncmp(line, SEQ_HEAD, head) != 0 || line[head] < '1' || line[head] > '9' ||
+	    strncmp(hash_member, HASH_HEAD, sizeof(HASH_HEAD) - 1) != 0 ||
+	    strncmp(previous, PREVIOUS_HEAD, sizeof(PREVIOUS_HEAD) - 1) != 0)
+		return false;
+	errno = 0;
+	out->seq = strtoull(line + head, &end, 10);
+	out->previous = previous + sizeof(PREVIOUS_HEAD) - 1;
+	out->hash = hash_member + sizeof(HASH_HEAD) - 1;
+	if (errno || *end != ',' || !is_hash(out->previous) || !is_hash(out->hash))
+		return false;
+	hash_line(line, (size_t)(hash_member - line), hash);
+	out->sound = memcmp(hash, out->hash, DIGITS) == 0;
+	return true;
+}
+
+bool audit_end_same(const struct audit_end *a, const struct audit_end *b)
+{
+	return a->seq == b->seq && strcmp(a->hash, b->hash) == 0;
+}
+
+void audit_boot(char boot[40])
+{
+	ssize_t n = fd_slurp(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, 37);
+
+	boot[n > 0 ? n : 0] = '\0';
+}
+
+bool audit_rebooted(const struct audit_mark *mark)
+{
+	char boot[40];
+
+	audit_boot(boot);
+	return *boot && *mark->boot && strcmp(boot, mark->boot) != 0;
+}
+
+static bool end_from_json(json_t *from, struct audit_end *end)
+{
+	json_t *seq = json_object_get(from, "seq");
+	const char *hash = json_string_value(json_object_get(from, "hash"));
+
+	if (!json_is_integer(seq) || json_integer_value(seq) < 0 || !hash || strlen(hash) != DIGITS)
+		return false;
+	end->seq = (uint64_t)json_integer_value(seq);
+	memcpy(end->hash, hash, AUDIT_HASH);
+	return true;
+}
+
+static bool mark_from_json(json_t *from, struct audit_mark *mark)
+{
+	json_t *size = json_object_get(from, "size"), *synced = json_object_get(from, "synced");
+	json_t *next = json_object_get(from, "next");
+	const char *boot = json_string_value(json_object_get(from, "boot"));
+
+	if (!end_from_json(from, &mark->end) || !json_is_integer(size) || json_integer_value(size) < 0 ||
+	    !json_is_integer(synced) || json_integer_value(synced) < 0 || !boot || strlen(boot) >= sizeof(mark->boot))
+		return false;
+	mark->size = (uint64_t)json_integer_value(size);
+	mark->synced = (uint64_t)json_integer_value(synced);
+	snprintf(mark->boot, sizeof(mark->boot), "%s", boot);
+	return json_is_null(next) || end_from_json(next, &mark->next);
+}
+
+/* As it was between two writes: who reads beside a writer could have half of each. */
+static ssize_t mark_slurp(int dir, char text[MARK_MAX])
+{
+	char again[MARK_MAX];
+	ssize_t size = fd_slurp(dir, AUDIT_HEAD, text, MARK_MAX);
+
+	while (size >= 0) {
+		ssize_t second = fd_slurp(dir, AUDIT_HEAD, again, MARK_MAX);
+
+		if (second == size && memcmp(text, again, (size_t)size) == 0)
+			break;
+		size = second;
+		memcpy(text, again, MARK_MAX);
+	}
+	return size;
+}
+
+int audit_mark_read(int dir, struct audit_mark *mark, struct error *err)
+{
+	char text[MARK_MAX];
+	ssize_t size = mark_slurp(dir, text);
+	json_t *root;
+	bool good;
+
+	*mark = (struct audit_mark){ 0 };
+	memcpy(mark->end.hash, audit_zeros, AUDIT_HASH);
+	if (size < 0)
+		return errno == ENOENT ? 1 : error_errno(err, "cannot read " AUDIT_HEAD);
+	root = json_loadb(text, (size_t)size, 0, NULL);
+	good = root && mark_from_json(root, mark);
+	json_decref(root);
+	return good ? 0 : error_set(err, ERROR_FAILED, 0, AUDIT_HEAD " was changed: it is not as emberbox writes it");
+}
+
+/*
+ * In place, by one write of one block: that is whole or not at all to everybody
+ * but a machine that loses its power, for which there is the chain itself. A
+ * file that is replaced would wake whoever watches the directory each time.
+ */
+int audit_mark_write(int dir, const struct audit_mark *mark, struct error *err)
+{
+	_cleanup_close_ int fd = openat(dir, AUDIT_HEAD, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* The first one comes by its name: an empty file is none of ours. */
+	const bool first = fd < 0 && errno == ENOENT;
+	char text[MARK_SIZE + 1], next[128] = "null";
+	int size;
+
+	if (mark->next.seq)
+		snprintf(next, sizeof(next), "{\"seq\":%" PRIu64 ",\"hash\":\"%s\"}", mark->next.seq, mark->next.hash);
+	size = snprintf(text, sizeof(text),
+			"{\"seq\":%" PRIu64 ",\"hash\":\"%s\",\"size\":%" PRIu64 ",\"next\":%s,\"synced\":%" PRIu64
+			",\"boot\":\"%s\"}\n",
+			mark->end.seq, mark->end.hash, mark->size, next, mark->synced, mark->boot);
+	memset(text + size - 1, ' ', (size_t)(MARK_SIZE - size));
+	text[MARK_SIZE - 1] = '\n';
+	if (first)
+		fd = openat(dir, AUDIT_HEAD ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || pwrite(fd, text, MARK_SIZE, 0) != MARK_SIZE ||
+	    (first && renameat(dir, AUDIT_HEAD ".new", dir, AUDIT_HEAD) < 0))
+		return error_errno(err, "cannot write " AUDIT_HEAD);
+	return 0;
+}
+
+/* audit.log, whose first entry its name does not tell, is the last. */
+static int by_first(const void *a, const void *b)
+{
+	uint64_t left = ((const struct audit_file *)a)->first - 1, right = ((const struct audit_file *)b)->first - 1;
+
+	return left < right ? -1 : left > right;
+}
+
+static int files_add(struct audit_files *files, int dir, const char *name, uint64_t first, struct error *err)
+{
+	struct audit_file *grown = realloc(files->list, (files->count + 1) * sizeof(*grown));
+	struct audit_file *added;
+
+	if (!grown)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot read the audit log");
+	files->list = grown;
+	added = &grown[files->count];
+	*added = (struct audit_file){ .first = first, .fd = fd_open_beneath(dir, name, O_RDONLY) };
+	snprintf(added->name, sizeof(added->name), "%s", name);
+	if (added->fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, "cannot read %s", name);
+	files->count++;
+	return 0;
+}
+
+/* "audit-17.log" → 17; 0: it is none of ours. */
+static uint64_t first_of_name(const char *name)
+{
+	char again[40];
+	uint64_t first = 0;
+
+	if (sscanf(name, "audit-%" SCNu64 ".log", &first) != 1)
+		return 0;
+	snprintf(again, sizeof(again), "audit-%" PRIu64 ".log", first);
+	return strcmp(again, name) == 0 ? first : 0;
+}
+
+/* Between the two looks audit.log may have been put aside: then it is there twice. */
+static void drop_twin(struct audit_files *files)
+{
+	struct audit_file *last = files->list + files->count - 1;
+	struct stat a, b;
+
+	if (files->count > 1 && fstat(last[0].fd, &a) == 0 && fstat(last[-1].fd, &b) == 0 && a.st_ino == b.st_ino &&
+	    a.st_dev == b.st_dev)
+		close_fd(&files->list[--files->count].fd);
+}
+
+/* audit.log is opened before the others are looked for: put aside meanwhile, it is not missed. */
+int audit_files_open(int dir, struct audit_files *files, struct error *err)
+{
+	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+
+	*files = (struct audit_files){ 0 };
+	if (!entries) {
+		close_fd(&listing);
+		return error_errno(err, "cannot read the state directory");
+	}
+	if (files_add(files, dir, AUDIT_LOG, 0, err) < 0)
+		goto failed;
+	for (struct dirent *entry; (entry = readdir(entries));) {
+		uint64_t first = first_of_name(entry->d_name);
+
+		if (first && files_add(files, dir, entry->d_name, first, err) < 0)
+			goto failed;
+	}
+	if (files->count > 0)
+		qsort(files->list, files->count, sizeof(*files->list), by_first);
+	drop_twin(files);
+	return 0;
+failed:
+	audit_files_close(files);
+	return -1;
+}
+
+void audit_files_close(struct audit_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		close_fd(&files->list[i].fd);
+	free(files->list);
+	*files = (struct audit_files){ 0 };
+}

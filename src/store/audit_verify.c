@@ -1,0 +1,244 @@
+/* Walks the whole audit log and says what is wrong with it first. */
+#include "base/own.h"
+#include "runtime/state.h"
+#include "store/audit.h"
+#include "store/audit_file.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Entries that somebody else knows: the walk must come by them. */
+struct witness {
+	const char *who;      /* for the sentence */
+	struct audit_end end; /* the entry; seq 0: none */
+};
+
+struct walk {
+	struct audit_end last;         /* the entry before */
+	struct witness witness[2];     /* of audit.head and of history.db */
+	const struct audit_file *file; /* where we are */
+	uint64_t line;                 /* of it */
+	bool torn;                     /* audit.log ends in the middle of a line */
+};
+
+static int wrong(const struct walk *walk, struct error *err, const char *what)
+{
+	return error_set(err, ERROR_FAILED, 0, "%s, line %" PRIu64 ": %s", walk->file->name, walk->line, what);
+}
+
+/* Whether an entry of this number stands further down in the same file. */
+static bool comes_later(FILE *in, uint64_t seq)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0;
+	char head[48];
+	ssize_t size;
+
+	snprintf(head, sizeof(head), "{\"seq\":%" PRIu64 ",", seq);
+	while ((size = getline(&line, &room, in)) > 0)
+		if (strncmp(line, head, strlen(head)) == 0)
+			return true;
+	return false;
+}
+
+static int wrong_seq(const struct walk *walk, FILE *in, uint64_t seq, struct error *err)
+{
+	uint64_t expected = walk->last.seq + 1;
+	char what[200];
+
+	if (seq < expected)
+		snprintf(what, sizeof(what),
+			 "entry %" PRIu64 " stands after entry %" PRIu64 ": it was inserted or moved", seq,
+			 walk->last.seq);
+	else if (comes_later(in, expected))
+		snprintf(what, sizeof(what), "entry %" PRIu64 " stands before entry %" PRIu64 ": the order was changed",
+			 seq, expected);
+	else if (seq == expected + 1)
+		snprintf(what, sizeof(what), "entry %" PRIu64 " is missing before it", expected);
+	else
+		snprintf(what, sizeof(what), "entries %" PRIu64 " to %" PRIu64 " are missing before it", expected,
+			 seq - 1);
+	return wrong(walk, err, what);
+}
+
+static int check_line(struct walk *walk, FILE *in, const char *text, size_t size, struct error *err)
+{
+	struct audit_line entry;
+	char what[160];
+
+	if (!audit_line_read(text, size, &entry))
+		return wrong(walk, err, "this is not an entry of the audit log");
+	if (!entry.sound) {
+		snprintf(what, sizeof(what), "entry %" PRIu64 " was changed: its hash is not that of its text",
+			 entry.seq);
+		return wrong(walk, err, what);
+	}
+	if (entry.seq != walk->last.seq + 1)
+		return wrong_seq(walk, in, entry.seq, err);
+	if (memcmp(entry.previous, walk->last.hash, AUDIT_HASH - 1) != 0) {
+		snprintf(what, sizeof(what),
+			 "entry %" PRIu64 " does not follow from the one before it: one of the two was replaced",
+			 entry.seq);
+		return wrong(walk, err, what);
+	}
+	walk->last.seq = entry.seq;
+	memcpy(walk->last.hash, entry.hash, AUDIT_HASH - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(walk->witness); i++) {
+		if (walk->witness[i].end.seq != entry.seq || audit_end_same(&walk->witness[i].end, &walk->last))
+			continue;
+		snprintf(what, sizeof(what), "entry %" PRIu64 " was replaced: %s knows another", entry.seq,
+			 walk->witness[i].who);
+		return wrong(walk, err, what);
+	}
+	return 0;
+}
+
+static int walk_file(struct walk *walk, const struct audit_file *file, struct error *err)
+{
+	_cleanup_close_ int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
+	_cleanup_fclose_ FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
+	_cleanup_free_ char *text = NULL;
+	size_t room = 0;
+	ssize_t size;
+
+	if (!in)
+		return error_errno(err, "cannot read %s", file->name);
+	take_fd(&fd);
+	walk->file = file;
+	for (walk->line = 1; (size = getline(&text, &room, in)) > 0; walk->line++) {
+		if (text[size - 1] != '\n') {
+			walk->torn = true;
+			return file->first == 0 ? 0 : wrong(walk, err, "the file ends in the middle of it");
+		}
+		if (check_line(walk, in, text, (size_t)size - 1, err) < 0)
+			return -1;
+		if (walk->line == 1 && file->first > 0 && walk->last.seq != file->first)
+			return wrong(walk, err, "the file's name tells another first entry");
+	}
+	return ferror(in) ? error_errno(err, "cannot read %s", file->name) : 0;
+}
+
+static int check_missing(const struct walk *walk, bool rebooted, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(walk->witness); i++) {
+		uint64_t known = walk->witness[i].end.seq;
+		char count[64] = "entry is";
+
+		if (known <= walk->last.seq)
+			continue;
+		if (known - walk->last.seq > 1)
+			snprintf(count, sizeof(count), "%" PRIu64 " entries are", known - walk->last.seq);
+		return error_set(
+			err, ERROR_FAILED, 0,
+			"the last %s missing: the log ends with entry %" PRIu64 ", but %s knows entry %" PRIu64 "%s",
+			count, walk->last.seq, walk->witness[i].who, known,
+			rebooted ? " (the machine was started anew since, and may have lost its last second)" : "");
+	}
+	return 0;
+}
+
+/* What the log may end with by the heads from before and after the walk: somebody may have been writing meanwhile. */
+static int check_end(const struct walk *walk, const struct audit_mark *before, const struct audit_mark *after,
+		     struct error *err)
+{
+	const struct audit_end *limit = after->next.seq ? &after->next : &after->end;
+	bool quiet = before->next.seq == 0 && audit_end_same(&before->end, &after->end) && after->next.seq == 0;
+	bool rebooted = audit_rebooted(after);
+
+	if (check_missing(walk, rebooted, err) < 0)
+		return -1;
+	if (rebooted)
+		return 0;
+	if (walk->last.seq > limit->seq)
+		return error_set(err, ERROR_FAILED, 0,
+				 "the log goes on to entry %" PRIu64 ", but " AUDIT_HEAD " ends with entry %" PRIu64
+				 ": what follows was added by somebody else",
+				 walk->last.seq, limit->seq);
+	if (walk->last.seq == limit->seq && !audit_end_same(&walk->last, limit))
+		return error_set(err, ERROR_FAILED, 0, "entry %" PRIu64 " was replaced: " AUDIT_HEAD " knows another",
+				 limit->seq);
+	return walk->torn && quiet ? wrong(walk, err, "the log ends in the middle of it, and not by a crash") : 0;
+}
+
+static bool read_witness(const char *text, struct audit_end *end)
+{
+	uint64_t seq;
+	int used = 0;
+
+	if (!text || sscanf(text, "%" SCNu64 ":%n", &seq, &used) != 1 || strlen(text + used) != AUDIT_HASH - 1)
+		return false;
+	end->seq = seq;
+	memcpy(end->hash, text + used, AUDIT_HASH);
+	return true;
+}
+
+int audit_verify_at(int dir, const char *witness, uint64_t *entries, char head[AUDIT_HEAD_MAX], struct error *err)
+{
+	struct walk walk = { .witness = { { .who = AUDIT_HEAD }, { .who = "history.db" } } };
+	struct audit_mark before, after;
+	struct audit_files files = { 0 };
+	int none = audit_mark_read(dir, &before, err), good = -1;
+
+	*entries = 0;
+	walk.last.seq = 0;
+	memcpy(walk.last.hash, audit_zeros, AUDIT_HASH);
+	walk.witness[0].end = before.end;
+	if (none < 0 || audit_files_open(dir, &files, err) < 0)
+		return -1;
+	if (witness && !read_witness(witness, &walk.witness[1].end))
+		error_set(err, ERROR_FAILED, 0, "history.db was changed: \"%.40s\" is not the end of an audit log",
+			  witness);
+	else
+		good = 0;
+	for (size_t i = 0; i < files.count && good == 0; i++)
+		good = walk_file(&walk, &files.list[i], err);
+	if (good == 0 && none && walk.last.seq > 0)
+		good = error_set(err, ERROR_FAILED, 0, AUDIT_HEAD " is missing, so nothing tells where the log ended");
+	if (good == 0 && (audit_mark_read(dir, &after, err) < 0 || check_end(&walk, &before, &after, err) < 0))
+		good = -1;
+	audit_files_close(&files);
+	*entries = walk.last.seq;
+	if (head)
+		snprintf(head, AUDIT_HEAD_MAX, "%" PRIu64 ":%s", walk.last.seq, walk.last.hash);
+	return good;
+}
+
+/* What the store wrote down of the end in its own transaction. Without a history there is no such copy. */
+static bool history_witness(char text[AUDIT_HEAD_MAX])
+{
+	char path[PATH_MAX];
+	sqlite3 *db = NULL;
+	sqlite3_stmt *ask = NULL;
+	bool found = false;
+
+	if (state_path("history.db", path, sizeof(path)) < 0 || access(path, F_OK) < 0)
+		return false;
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+	    sqlite3_busy_timeout(db, 2000) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, "SELECT value FROM meta WHERE key = 'audit_head'", -1, &ask, NULL) == SQLITE_OK &&
+	    sqlite3_step(ask) == SQLITE_ROW && sqlite3_column_text(ask, 0)) {
+		snprintf(text, AUDIT_HEAD_MAX, "%s", (const char *)sqlite3_column_text(ask, 0));
+		found = *text != '\0';
+	}
+	sqlite3_finalize(ask);
+	sqlite3_close(db);
+	return found;
+}
+
+int audit_verify(uint64_t *entries, struct error *err)
+{
+	_cleanup_close_ int dir = state_dir(false);
+	char witness[AUDIT_HEAD_MAX];
+
+	*entries = 0;
+	if (dir < 0)
+		return 0;
+	return audit_verify_at(dir, history_witness(witness) ? witness : NULL, entries, NULL, err);
+}

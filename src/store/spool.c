@@ -1,0 +1,146 @@
+#include "store/spool.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "store/fields.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int spool_dir(int dir)
+{
+	int fd = openat(dir, "executions", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (mkdirat(dir, "executions", 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(dir, "executions", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+void spool_name(const char *id, int stream, char name[RESULT_ID + 8])
+{
+	snprintf(name, RESULT_ID + 8, "%s.%s", id, stream == 1 ? "out" : "err");
+}
+
+static bool is_ascii(const char *data, size_t size)
+{
+	uint64_t seen = 0, word;
+
+	for (; size >= 8; data += 8, size -= 8) {
+		memcpy(&word, data, 8);
+		seen |= word;
+	}
+	for (; size > 0; size--)
+		seen |= (unsigned char)*data++;
+	return (seen & 0x8080808080808080) == 0;
+}
+
+/* Whether the result's text is what the program wrote. */
+static bool is_shown_whole(const struct output *output, uint64_t shown)
+{
+	_cleanup_free_ char *large = NULL;
+	_cleanup_buf_ struct buf text = { 0 };
+	char small[8192], *data = small;
+	size_t size = (size_t)output->bytes;
+	long n;
+
+	if (output->over || output->bytes > shown)
+		return false;
+	if (size > sizeof(small))
+		data = large = malloc(size);
+	n = data ? output_read(output, data, size, 0) : -1;
+	if (n < 0 || (size_t)n != size)
+		return false;
+	if (is_ascii(data, size))
+		return true;
+	buf_utf8(&text, data, size);
+	return !text.failed && text.size == size && memcmp(text.data, data, size) == 0;
+}
+
+static int temporary(int executions, const char *name, char path[RESULT_ID + 64])
+{
+	snprintf(path, RESULT_ID + 64, ".%.64s.tmp", name);
+	unlinkat(executions, path, 0);
+	return openat(executions, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static int settle(int executions, const char *path, const char *name, int done)
+{
+	int saved;
+
+	if (done == 0 && renameat(executions, path, executions, name) == 0)
+		return 0;
+	saved = errno;
+	unlinkat(executions, path, 0);
+	errno = saved;
+	return -1;
+}
+
+static int copy(int from, int to, uint64_t size)
+{
+	off_t at = 0;
+
+	while ((uint64_t)at < size) {
+		ssize_t n = sendfile(to, from, &at, size - (uint64_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int keep_one(int executions, const char *id, int stream, const struct output *output)
+{
+	uint64_t size = output->bytes < OUTPUT_SPOOL_MAX ? output->bytes : OUTPUT_SPOOL_MAX;
+	char name[RESULT_ID + 8], path[RESULT_ID + 64];
+	_cleanup_close_ int fd = -1;
+
+	spool_name(id, stream, name);
+	fd = temporary(executions, name, path);
+	return fd < 0 ? -1 : settle(executions, path, name, copy(output->spool, fd, size));
+}
+
+int spool_write(int executions, const char *name, const struct iovec *parts, size_t count)
+{
+	_cleanup_close_ int fd = -1;
+	char path[RESULT_ID + 64];
+	int done = 0;
+
+	fd = temporary(executions, name, path);
+	for (size_t i = 0; fd >= 0 && i < count && done == 0; i++)
+		done = fd_write(fd, parts[i].iov_base, parts[i].iov_len);
+	return fd < 0 ? -1 : settle(executions, path, name, done);
+}
+
+unsigned spool_keep(int dir, const struct result *result)
+{
+	_cleanup_close_ int executions = -1;
+	unsigned kept = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct output *output = &result->outputs[i];
+
+		if (output->spool < 0 || output->bytes == 0 || is_shown_whole(output, result->limits.max_output))
+			continue;
+		if (executions < 0)
+			executions = spool_dir(dir);
+		/* That it is lost is written down: a result is no reason to lose the record of the run. */
+		if (executions < 0 || keep_one(executions, result->id, i + 1, output) < 0)
+			kept |= 1u << (i + SPOOL_LOST);
+		else
+			kept |= 1u << i;
+	}
+	return kept;
+}

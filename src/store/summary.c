@@ -1,0 +1,60 @@
+#include "store/summary.h"
+
+#include "base/buf.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static json_t *utf8(const char *bytes, size_t size)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+
+	buf_utf8(&text, bytes, size);
+	return json_stringn(text.data ? text.data : "", text.size);
+}
+
+static void limit(json_t *object, const char *key, double value)
+{
+	/* Not said. */
+	if (value <= 0)
+		return;
+	if (value == (double)(json_int_t)value)
+		json_object_set_new(object, key, json_integer((json_int_t)value));
+	else
+		json_object_set_new(object, key, json_real(value));
+}
+
+static json_t *limits_json(const struct limits *limits)
+{
+	json_t *object = json_object();
+
+	limit(object, "timeout", limits->timeout);
+	limit(object, "cpu_time", limits->cpu_time);
+	limit(object, "memory", (double)limits->memory);
+	limit(object, "cpus", limits->cpus);
+	limit(object, "pids", (double)limits->pids);
+	limit(object, "disk", (double)limits->disk);
+	limit(object, "max_output", (double)limits->max_output);
+	return object;
+}
+
+char *summary_json(const struct spec *spec)
+{
+	json_t *args = json_array(), *env = json_array(), *files = json_array(), *root;
+	char *text;
+
+	for (size_t i = 0; i < spec->arg_count; i++)
+		json_array_append_new(args, utf8(spec->args[i], strlen(spec->args[i])));
+	/* Their values may be secrets. */
+	for (size_t i = 0; i < spec->env_count; i++)
+		json_array_append_new(env, utf8(spec->env[i], strcspn(spec->env[i], "=")));
+	for (size_t i = 0; i < spec->file_count; i++)
+		json_array_append_new(files, utf8(spec->files[i].box, strlen(spec->files[i].box)));
+	root = json_pack("{s:o, s:o, s:o, s:o, s:I}", "args", args, "env", env, "files", files, "limits",
+			 limits_json(&spec->limits), "stdin_bytes", (json_int_t)spec->input_size);
+	if (root && spec->name)
+		json_object_set_new(root, "name", utf8(spec->name, strlen(spec->name)));
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return text;
+}

@@ -1,0 +1,478 @@
+#!/usr/bin/python3
+"""Settings from four places, tokens, and profiles of the registry, as the command line has them."""
+# tests/run: args=--as root | --as user
+# tests/run: builds=release asan
+# tests/run: asan=--as root
+# tests/run: timeout=240
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import struct
+import sys
+import termios
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+from service import Service
+
+SHELL = ("run", "-l", "sh", "--cold", "-c", "true")
+
+
+def config(home, *args, env=None, code=0):
+    r = kit.emberbox("config", "--json", *args, env={"EMBERBOX_HOME": home, **(env or {})})
+    kit.equal((r.code, r.errtext), (code, ""))
+    return {row["name"]: row for row in r.json["settings"]}
+
+
+def refused(sentence, *args, home, env=None, help=None):
+    r = kit.emberbox(*args, env={"EMBERBOX_HOME": home, **(env or {})})
+    end = f"See: emberbox {help}{'' if help == 'config' and args[0] != 'config' else ' --help'}\n" if help else ""
+    kit.equal((r.code, r.text, r.errtext), (2, "", f"emberbox: {sentence}\n{end}"))
+
+
+def mode(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+# Settings
+
+
+@kit.test
+def each_value_tells_where_it_came_from():
+    home = kit.tmp()
+    registry = kit.write(f"{home}/registry.yaml", "settings:\n  SANDBOX_TIMEOUT_SEC: 1\n  auto_cleanup: false\n")
+    names = config(home)
+    kit.equal([names["SANDBOX_TIMEOUT_SEC"][k] for k in ("value", "source", "file", "line")], ["1", "registry", registry, 2])
+    kit.equal([names["auto_cleanup"][k] for k in ("value", "source", "file", "line")], ["false", "registry", registry, 3])
+    kit.equal([names["max_concurrent"][k] for k in ("value", "source", "file", "line")], ["3", "default", None, None])
+    kit.equal([names["DOCKER_MEMORY_LIMIT"][k] for k in ("value", "source")], ["512m", "default"])
+    kit.equal([names["EMBERBOX_HOME"][k] for k in ("value", "source")], [home, "environment"])
+    kit.equal(names["EMBERBOX_SOCKET"]["value"], f"{home}/emberbox.sock")
+    kit.equal(names["EMBERBOX_REGISTRY"]["value"], registry)
+    dotenv = kit.write(f"{home}/.env", "#\nSANDBOX_TIMEOUT_SEC=2\n")
+    kit.equal([config(home)["SANDBOX_TIMEOUT_SEC"][k] for k in ("value", "source", "file", "line")], ["2", ".env", dotenv, 2])
+    found = config(home, env={"SANDBOX_TIMEOUT_SEC": "3"})["SANDBOX_TIMEOUT_SEC"]
+    kit.equal([found[k] for k in ("value", "source", "file", "line")], ["3", "environment", None, None])
+    found = config(home, "--listen", "[::1]:80", env={"EMBERBOX_LISTEN": "none"})["EMBERBOX_LISTEN"]
+    kit.equal([found[k] for k in ("value", "source")], ["[::1]:80", "option"])
+
+
+@kit.test
+def the_table_says_the_same():
+    home = kit.tmp()
+    kit.write(f"{home}/.env", "SANDBOX_TIMEOUT_SEC=2\n")
+    kit.write(f"{home}/registry.yaml", "settings: {DOCKER_CPU_LIMIT: \"0.5\"}\n")
+    r = kit.emberbox("config", "--socket", "/x/s", env={"EMBERBOX_HOME": home, "DOCKER_MEMORY_LIMIT": "64m"})
+    kit.equal((r.code, r.errtext), (0, ""))
+    lines = r.text.splitlines()
+    kit.equal(lines[0].split(), ["SETTING", "VALUE", "SOURCE", "WHERE"])
+    rows = {line.split()[0]: line.split()[1:] for line in lines[1:]}
+    # Every column begins where its title does.
+    for name, at in (("VALUE", 1), ("SOURCE", 2)):
+        for line in lines[1:]:
+            kit.equal(line[lines[0].index(name) - 1:].split()[0], line.split()[at], line)
+    kit.equal(rows["SANDBOX_TIMEOUT_SEC"], ["2", ".env", f"{home}/.env:1"])
+    kit.equal(rows["DOCKER_CPU_LIMIT"], ["0.5", "registry", f"{home}/registry.yaml:1"])
+    kit.equal(rows["DOCKER_MEMORY_LIMIT"], ["64m", "environment"])
+    kit.equal(rows["EMBERBOX_SOCKET"], ["/x/s", "option", "--socket"])
+    kit.equal(rows["EMBERBOX_LOG"], ["events", "default"])
+    kit.equal(rows["EMBERBOX_HOSTS"], ["-", "default"])
+    kit.equal(set(rows), set(config(home)))
+    # For a person what is below his home is short.
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    if kit.mode != "root":
+        os.fchown(theirs, kit.UID, kit.UID)
+    process = kit.start([kit.built(), "config"], stdout=theirs,
+                        env={"EMBERBOX_HOME": home, "HOME": os.path.dirname(home), "NO_COLOR": "1"})
+    kit.equal(process.wait(timeout=10), 0)
+    os.close(theirs)
+    text = os.read(ours, 65536).decode()
+    os.close(ours)
+    short = f"~/{os.path.basename(home)}"
+    kit.matches(text, rf"\nSANDBOX_TIMEOUT_SEC +2 +\.env +\.env:1\r\n")
+    kit.matches(text, rf"\nEMBERBOX_HOME +{short} +environment\r\n")
+    kit.matches(text, r"\nDOCKER_CPU_LIMIT +0\.5 +registry +registry\.yaml:1\r\n")
+
+
+@kit.test
+def a_token_is_never_shown():
+    home = kit.tmp()
+    secret = "a-secret-of-mine-0123"
+    for text, env, source in ((None, {"EMBERBOX_TOKEN": secret}, "environment"), (f"EMBERBOX_TOKEN={secret}\n", {}, ".env")):
+        if text:
+            kit.write(f"{home}/.env", text, 0o600)
+        for args in ((), ("--json",)):
+            r = kit.emberbox("config", *args, env={"EMBERBOX_HOME": home, **env})
+            kit.equal((r.code, secret in r.text, "EMBERBOX_TOKEN" in r.text), (0, False, True))
+        row = config(home, env=env)["EMBERBOX_TOKEN"]
+        kit.equal((row["value"], row["set"], row["source"]), (None, True, source))
+    refused("EMBERBOX_TOKEN: it has to be 16 to 255 visible ASCII characters without blanks", "config",
+            home=kit.tmp(), env={"EMBERBOX_TOKEN": "hunter2"})
+
+
+@kit.test
+def a_bad_value_is_refused_by_name_and_by_every_command():
+    home = kit.tmp()
+    sentence = 'SANDBOX_STORE_CODE: "no" is not one of always, on_error, never'
+    for command in ("config", "run"):
+        args = SHELL if command == "run" else (command,)
+        refused(sentence, *args, home=home, env={"SANDBOX_STORE_CODE": "no"}, help="config" if command == "run" else None)
+    refused('--listen: "x" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none', "config", "--listen", "x", home=home)
+    kit.write(f"{home}/.env", "EMBERBOX_AUDIT=no\n")
+    sentence = f'"{home}/.env", line 1: EMBERBOX_AUDIT: "no" is not one of required, best_effort, off'
+    refused(sentence, "config", home=home)
+    for command in (["history"], ["stats"], ["show", "last"], ["audit"], ["token", "show"], SHELL):
+        refused(sentence, *command, home=home, help="config")
+    kit.write(f"{home}/.env", "NOTHING=1\n")
+    refused(f'"{home}/.env", line 1: "NOTHING": there is no such setting', "config", home=home)
+    refused('unexpected argument "x"', "config", "x", home=home, help="config")
+    refused("unknown option --jsn; did you mean --json?", "config", "--jsn", home=home, help="config")
+
+
+@kit.test
+def a_wrong_registry_is_refused_with_its_place():
+    home = kit.tmp()
+    path = f"{home}/registry.yaml"
+    for text, place, why in (
+        ("settings:\n  DOCKER_MEMORY_LIMIT: 1q\n", "2:24",
+         'settings.DOCKER_MEMORY_LIMIT: "1q" is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes'),
+        ("containers:\n  a:\n    langage: sh\n", "3:5", 'containers.a: unknown key "langage"; did you mean "language"?'),
+        ("containers: [\n", "2:1", "did not find expected node content, while parsing a flow node that begins on line 2"),
+    ):
+        kit.write(path, text)
+        refused(f"{path}:{place}: {why}", "config", home=home)
+        refused(f"{path}:{place}: {why}", *SHELL, home=home, help="config")
+    kit.write(path, "containers: {a: {language: pyhton}}\n")
+    r = kit.emberbox("config", env={"EMBERBOX_HOME": home})
+    kit.equal(r.code, 2)
+    kit.contains(r.errtext, f'emberbox: {path}:1:28: containers.a.language: Unknown language "pyhton"; available: ')
+    kit.contains(r.errtext, "did you mean python?")
+    kit.write(path, "containers: {a: {language: python}}\n")
+    config(home)
+    kit.write(path, "containers: {a: {language: python}}\n", 0o666)
+    refused(f"{path}: others may write to it; use: chmod go-w {path}", "config", home=home)
+    os.remove(path)
+    kit.write(f"{home}/.env", "SANDBOX_TIMEOUT_SEC=7\n", 0o666)
+    refused(f"{home}/.env: others may write to it; use: chmod go-w {home}/.env", "config", home=home)
+    os.chmod(f"{home}/.env", 0o644)
+    config(home)
+    refused(f"{home}/none.yaml: cannot be read: No such file or directory", "config", "--registry", f"{home}/none.yaml", home=home)
+
+
+@kit.test
+def the_service_and_its_clients_read_the_same_files():
+    home = kit.tmp()
+    kit.write(f"{home}/.env", f"EMBERBOX_SOCKET={home}/other.sock\nEMBERBOX_LISTEN=none\n")
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    service = Service("--embers", "0", home=home, env={"EMBERBOX_LISTEN": "none"})
+    kit.true(os.path.exists(f"{home}/other.sock") and not os.path.exists(f"{home}/emberbox.sock"), "listens elsewhere")
+    r = kit.emberbox("run", "--json", "--profile", "box", "-c", "echo 1", env={"EMBERBOX_HOME": home, "EMBERBOX_SERVICE": "auto"})
+    kit.equal((r.code, r.json["stdout"], r.json["meta"]["resource_limits"]["timeout"], r.json["meta"]["resource_limits"]["memory"]),
+              (0, "1\n", 11, 64 << 20))
+    # The same profile by name, resolved by the service; it ran there.
+    service.path = f"{home}/other.sock"
+    with service.connect() as client:
+        answer = client.request({"profile": "box", "code": "echo 2"})[1]
+    kit.equal((answer["stdout"], answer["language"], answer["meta"]["resource_limits"]["timeout"]), ("2\n", "sh", 11))
+
+
+@kit.test
+def what_needs_no_registry_does_without_a_wrong_one():
+    home = kit.tmp()
+    kit.equal(kit.emberbox(*SHELL, env={"EMBERBOX_HOME": home}).code, 0)
+    good = {args: kit.emberbox(*args, env={"EMBERBOX_HOME": home, "TZ": "UTC"}) for args in (
+        ("history",), ("show", "last"), ("stats",), ("audit",), ("token", "show"))}
+    path = kit.write(f"{home}/registry.yaml", "settings:\n  SANDBOX_TIMEOUT_SEC: abc\n")
+    refused(f'{path}:2:24: settings.SANDBOX_TIMEOUT_SEC: "abc" is not a number of seconds between 0.001 and 86400', *SHELL,
+            home=home, help="config")
+    for args, before in good.items():
+        r = kit.emberbox(*args, env={"EMBERBOX_HOME": home, "TZ": "UTC"})
+        kit.equal((r.code, r.text), (0, before.text), str(args))
+        kit.equal(before.errtext, "", str(args))
+        kit.matches(r.errtext, rf"\Aemberbox: {path}:2:24: settings\.SANDBOX_TIMEOUT_SEC: .*; this command does without the registry\n\Z")
+
+
+# Tokens
+
+
+@kit.test
+def tokens_are_added_listed_and_removed():
+    home = kit.tmp()
+    env = {"EMBERBOX_HOME": home}
+    r = kit.emberbox("token", "add", "ci", "--scope", "read,execute", "--timeout", "10", "--memory", "64m", "--max-concurrent", "2", env=env)
+    kit.equal((r.code, r.errtext), (0, ""))
+    kit.matches(r.text, r"\Aebt_[A-Za-z0-9_-]{43}\n\Z")
+    path = f"{home}/tokens.json"
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    kit.true(r.text.strip() not in text, "the token's text is stored")
+    kit.equal(json.loads(text), {"tokens": [{
+        "name": "ci", "sha256": hashlib.sha256(r.out.strip()).hexdigest(), "scopes": ["execute", "read"], "max_concurrent": 2,
+        "limits": {"timeout": "10", "memory": "64m"}}]})
+    kit.equal(mode(path), 0o600)
+    kit.equal(kit.emberbox("token", "add", "other", env=env).code, 0)
+    r = kit.emberbox("token", "list", "--json", env=env)
+    kit.equal([(t["name"], t["scopes"], t["max_concurrent"]) for t in r.json["tokens"]],
+              [("default", ["execute", "read", "metrics", "admin"], None), ("ci", ["execute", "read"], 2), ("other", ["execute"], None)])
+    r = kit.emberbox("token", "list", env=env)
+    kit.equal([line.split() for line in r.text.splitlines()],
+              [["default", "execute,read,metrics,admin"], ["ci", "execute,read", "timeout=10", "memory=64m", "max_concurrent=2"], ["other", "execute"]])
+    refused('there is a token "ci" already; remove it first', "token", "add", "ci", home=home, help="token")
+    kit.equal(kit.emberbox("token", "remove", "ci", env=env).code, 0)
+    kit.equal([t["name"] for t in kit.emberbox("token", "list", "--json", env=env).json["tokens"]], ["default", "other"])
+    refused('there is no token "ci"; `emberbox token list` names them', "token", "remove", "ci", home=home, help="token")
+    kit.equal(sorted(os.listdir(home)), ["tokens.json", "tokens.lock"])
+
+
+@kit.test
+def the_first_token_is_shown_with_the_address():
+    home = kit.tmp()
+    r = kit.emberbox("token", "show", env={"EMBERBOX_HOME": home})
+    kit.equal((r.code, r.errtext), (0, ""))
+    token, address = r.text.splitlines()
+    kit.matches(token, r"\Aebt_[A-Za-z0-9_-]{43}\Z")
+    kit.equal(address, "http://127.0.0.1:7320 (not running)")
+    kit.equal(mode(f"{home}/token"), 0o600)
+    kit.equal(kit.emberbox("token", "show", env={"EMBERBOX_HOME": home}).text, r.text)
+    r = kit.emberbox("token", "show", env={"EMBERBOX_HOME": home, "EMBERBOX_TOKEN": "x" * 16, "EMBERBOX_LISTEN": "none"})
+    kit.equal((r.code, r.text), (0, "x" * 16 + "\n"))
+    os.chmod(f"{home}/token", 0o644)
+    refused(f"{home}/token: others may read it (mode 0644); use: chmod 600 {home}/token", "token", "show", home=home)
+    os.chmod(f"{home}/token", 0o600)
+    kit.equal(kit.emberbox("token", "show", env={"EMBERBOX_HOME": home}).text.splitlines()[0], token)
+
+
+@kit.test
+def the_address_is_the_running_services():
+    home = kit.tmp()
+
+    def told():
+        return kit.emberbox("token", "show", env={"EMBERBOX_HOME": home}).text.splitlines()
+
+    service = Service("--embers", "0", home=home, listen=True)
+    kit.equal(told(), [service.token, f"http://127.0.0.1:{service.address[1]}"])
+    kit.equal(mode(f"{home}/address"), 0o600)
+    with open(f"{home}/address", encoding="ascii") as file:
+        kit.equal(file.read(), f"http://127.0.0.1:{service.address[1]}\n")
+    kit.equal(service.stop().code, 0)
+    kit.true(not os.path.exists(f"{home}/address"), "its address stays")
+    kit.equal(told()[1], "http://127.0.0.1:7320 (not running)")
+    # What a killed one leaves is not believed, and is the next one's to write.
+    service = Service("--embers", "0", home=home, listen=True)
+    watch = kit.Watch([service.pid, *kit.descendants(service.pid)])
+    service.process.kill()
+    service.process.wait()
+    kit.equal(watch.survivors(), [])
+    kit.true(os.path.exists(f"{home}/address"), "a killed service has cleaned up")
+    kit.equal(told()[1], "http://127.0.0.1:7320 (not running)")
+    service = Service("--embers", "0", home=home)
+    kit.equal(told()[1], "(the service runs without HTTP over TCP; see: emberbox serve --help)")
+    kit.equal(service.stop().code, 0)
+
+
+@kit.test
+def bad_words_about_tokens_are_refused():
+    home = kit.tmp()
+    for args, why in (
+        ((), "what to do is missing: list, add NAME, remove NAME or show"),
+        (("make",), '"make" is not one of list, add, remove, show'),
+        (("add",), "add: the token's name is missing"),
+        (("show", "x"), "show takes no more words"),
+        (("add", "A"), '"A" cannot be a name: use at most 32 of a-z, 0-9, "_", "." and "-"'),
+        (("add", "default"), 'there is a token "default" already; remove it first'),
+        (("add", "a", "--scope", "read,root"), '--scope: "root" is not one of execute, read, metrics, admin'),
+        (("add", "a", "--scope", ""), '--scope: "" is not one of execute, read, metrics, admin'),
+        (("add", "a", "--timeout", "x"), '--timeout: "x" is not a number of seconds between 0.001 and 86400'),
+        (("add", "a", "--max-concurrent", "0"), '--max-concurrent: "0" is not a number from 1 to 1000'),
+        (("list", "--timeout", "1"), "list takes no limits and scopes; `emberbox token add` does"),
+        (("show", "--json"), "show has no --json; `emberbox token list` does"),
+        (("remove", "default"), 'the first token is not removed: delete the file "token" in the state directory, and another one is made'),
+    ):
+        refused(why, "token", *args, home=home, help="token")
+    path = kit.write(f"{home}/tokens.json", '{"tokens": [{"name": "a"}]}', 0o600)
+    refused(f"{path}: tokens[0].sha256: expected a text", "token", "list", home=home)
+    os.chmod(path, 0o640)
+    refused(f"{path}: others may read it (mode 0640); use: chmod 600 {path}", "token", "add", "b", home=home)
+
+
+# Profiles
+
+
+REGISTRY = """\
+containers:
+  box: {language: sh, resources: {timeout: 11, memory: 64m, pids: 7, max_output: 2k}}
+  locked: {language: sh, security: {read_only: true}}
+  net: {language: sh, security: {network_mode: bridge}}
+  web: {language: sh, security: {network_mode: {allow: [a.example, "b.example:443"]}}}
+  docker: {dockerfile: ./Dockerfile}
+  asks: {language: sh, security: {needs_confirm: true}}
+  py: {language: python}
+settings: {SANDBOX_TIMEOUT_SEC: 13, SANDBOX_MAX_OUTPUT_KB: 3}
+"""
+
+
+def limits(home, *args, env=None):
+    r = kit.emberbox("run", "--cold", "--json", "-c", "true", *args, env={"EMBERBOX_HOME": home, **(env or {})})
+    kit.equal((r.code, r.errtext), (0, ""))
+    found = r.json["meta"]["resource_limits"]
+    return [r.json["language"], found["timeout"], found["memory"] >> 20, found["pids"], found["max_output"]]
+
+
+@kit.test
+def a_profile_sets_what_nobody_said():
+    home = kit.tmp()
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    kit.equal(limits(home, "--profile", "box"), ["sh", 11, 64, 7, 2048])
+    kit.equal(limits(home, "--profile", "box", "-l", "sh", "--timeout", "5"), ["sh", 5, 64, 7, 2048])
+    # The environment beats the profile, which beats the registry's settings, which beat the default.
+    kit.equal(limits(home, "--profile", "box", env={"SANDBOX_TIMEOUT_SEC": "6"}), ["sh", 6, 64, 7, 2048])
+    kit.equal(limits(home, "-l", "sh"), ["sh", 13, 512, 64, 3072])
+    elsewhere = kit.write(f"{kit.tmp()}/r.yaml", "containers: {box: {language: sh, resources: {timeout: 2}}}\n")
+    kit.equal(limits(home, "--profile", "box", "--registry", elsewhere), ["sh", 2, 512, 64, 20480])
+    kit.equal(limits(home, "--profile", "box", env={"EMBERBOX_REGISTRY": elsewhere}), ["sh", 2, 512, 64, 20480])
+
+
+@kit.test
+def a_profile_that_cannot_be_meant_is_refused():
+    home = kit.tmp()
+    path = kit.write(f"{home}/registry.yaml", REGISTRY)
+    for args, why in (
+        (("--profile", "bax", "-l", "sh"), f'--profile: "bax" is not in {path}; did you mean box?'),
+        (("--profile", "py", "-l", "sh"), 'profile: "py" is for python, not for "sh"'),
+        (("--profile", "docker"), 'profile: "docker" is made from "dockerfile", which is not available yet; use one with a language'),
+        (("--profile", "net"), 'profile "net": --net "bridge" is not available yet; a box has no network: --net none'),
+        (("--profile", "web"), 'profile "web": --net "a.example,b.example:443" is not available yet; a box has no network: --net none'),
+    ):
+        refused(why, "run", "--cold", "-c", "true", *args, home=home, help="run")
+    r = kit.emberbox("run", "--cold", "-c", "echo 1", "--profile", "net", "--net", "none", env={"EMBERBOX_HOME": home})
+    kit.equal((r.code, r.text, r.errtext), (0, "1\n", ""))
+    # Not one of the registry: the language tells what it has.
+    r = kit.emberbox("run", "--cold", "-l", "sh", "-c", "true", "--profile", "zzzzzzzzzz", env={"EMBERBOX_HOME": home})
+    kit.equal(r.code, 2)
+    kit.contains(r.errtext, 'profile: "zzzzzzzzzz" is not known;')
+
+
+@kit.test
+def a_profile_can_be_read_only():
+    home = kit.tmp()
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    code = "if echo x > /sandbox/code/x; then echo written; else echo denied; fi 2>/dev/null"
+    for profile, said in (("locked", "denied\n"), ("box", "written\n")):
+        r = kit.emberbox("run", "--cold", "-c", code, "--profile", profile, env={"EMBERBOX_HOME": home})
+        kit.equal((r.code, r.text), (0, said))
+
+
+# Confirmation
+
+
+@kit.test
+def without_a_terminal_nobody_can_agree():
+    home = kit.tmp()
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    sentence = 'blocked: profile "asks" needs confirmation, and there is no terminal to ask at; use --yes'
+    env = {"EMBERBOX_HOME": home}
+    r = kit.emberbox("run", "--cold", "--profile", "asks", "-c", "echo ran", stdin=b"y\n", env=env)
+    kit.equal((r.code, r.text, r.errtext), (126, "", f"emberbox: {sentence}\n"))
+    r = kit.emberbox("run", "--cold", "--profile", "asks", "--json", "-c", "echo ran", env=env)
+    kit.equal((r.code, r.json["status"], r.json["exit_code"], r.json["error_message"], r.json["success"]),
+              (126, "blocked", 126, sentence, False))
+    for yes in ("--yes", "-y"):
+        r = kit.emberbox("run", "--cold", "--profile", "asks", yes, "-c", "echo ran", env=env)
+        kit.equal((r.code, r.text, r.errtext), (0, "ran\n", ""))
+
+
+def past_of(home):
+    """The runs, the oldest first, and the events that are not runs, by some of their fields."""
+    env = {"EMBERBOX_HOME": home}
+    r = kit.emberbox("audit", "--json", "-n", "100", env=env)
+    events = [json.loads(line) for line in r.text.splitlines()]
+    runs = kit.emberbox("history", "--json", env=env).json["executions"][::-1]
+    return ([(run["status"], run["profile"]) for run in runs],
+            [tuple(e.get(k) for k in ("event", "caller", "door", "profile", "how"))
+             for e in events if e["event"] in ("denied", "confirm_asked", "confirmed")])
+
+
+@kit.test
+def who_agreed_is_written_down():
+    home = kit.tmp()
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    env = {"EMBERBOX_HOME": home}
+    uid = f"uid {0 if kit.mode == 'root' else kit.UID}"
+    r = kit.emberbox("run", "--cold", "--profile", "asks", "--json", "-c", "echo ran", env=env)
+    blocked = r.json["id"]
+    kit.equal(past_of(home), ([("blocked", "asks")], [("denied", uid, "cli", "asks", "nobody to ask")]))
+    shown = kit.emberbox("show", blocked, "--json", env=env)
+    kit.equal((shown.code, shown.json["status"], shown.json["exit_code"], shown.json["error_message"]),
+              (0, "blocked", 126, r.json["error_message"]))
+    kit.equal(kit.emberbox("show", blocked, "--code", env=env).text, "echo ran")
+    kit.equal(kit.emberbox("run", "--cold", "--profile", "asks", "--yes", "-c", "true", env=env).code, 0)
+    runs, events = past_of(home)
+    kit.equal((runs[1:], events[1:]), ([("ok", "asks")], [("confirmed", uid, "cli", "asks", "--yes")]))
+    # To look at what would be run is nothing to agree to.
+    kit.equal(kit.emberbox("run", "--explain", "--profile", "asks", "-c", "true", env=env).code, 0)
+    kit.equal(past_of(home), (runs, events))
+    at_terminal(home, b"y\n", "-c", "true")
+    at_terminal(home, b"n\n", "-c", "true")
+    after, more = past_of(home)
+    asked = ("confirm_asked", uid, "cli", "asks", "terminal")
+    kit.equal(after[2:], [("ok", "asks"), ("blocked", "asks")])
+    kit.equal(more[2:], [asked, ("confirmed", uid, "cli", "asks", "terminal"), asked, ("denied", uid, "cli", "asks", "terminal")])
+    # By the service the same is told.
+    service = Service("--embers", "0", home=home)
+    auto = {**env, "EMBERBOX_SERVICE": "auto"}
+    kit.equal(kit.emberbox("run", "--profile", "asks", "-y", "-c", "true", env=auto).code, 0)
+    kit.equal(kit.emberbox("run", "-l", "sh", "-c", "true", env=auto).code, 0)
+    kit.equal(past_of(home)[0][4:], [("ok", "asks"), ("ok", None)])
+    kit.equal(past_of(home)[1][-1], ("confirmed", uid, "cli", "asks", "--yes"))
+    row = kit.emberbox("history", "--json", "-n", "2", env=env).json["executions"][1]
+    kit.equal((row["door"], row["profile"]), ("socket", "asks"))
+    kit.equal(service.stop().code, 0)
+
+
+def at_terminal(home, answer, *args):
+    """Runs with a controlling terminal, answers the question, and returns the code and all that was seen."""
+    ours, theirs = os.openpty()
+    if kit.mode != "root":
+        os.fchown(theirs, kit.UID, kit.UID)
+    process = kit.start([kit.built(), "run", "--cold", "--profile", "asks", *args], env={"EMBERBOX_HOME": home},
+                        stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            data = os.read(ours, 4096)
+        except OSError:  # the last one that had it open is gone
+            data = b""
+        if not data:
+            break
+        before, seen = seen, seen + data
+        question = b'Run with profile "asks"? [y/N] '
+        if question in seen and question not in before:
+            os.write(ours, answer)
+    os.close(ours)
+    return process.wait(timeout=10), seen.decode().replace("\r\n", "\n")
+
+
+@kit.test
+def at_a_terminal_a_person_is_asked():
+    home = kit.tmp()
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    question = 'Run with profile "asks"? [y/N] '
+    for answer in (b"y\n", b"Yes\n"):
+        kit.equal(at_terminal(home, answer, "-c", "echo ran"), (0, f"{question}{answer.decode()}ran\n"))
+    for answer in (b"n\n", b"\n", b"x y\n"):
+        kit.equal(at_terminal(home, answer, "-c", "echo ran"),
+                  (126, f'{question}{answer.decode()}emberbox: blocked: profile "asks" needs confirmation\n'))
+    code, seen = at_terminal(home, b"\4", "-c", "echo ran")
+    kit.equal((code, "ran" in seen, 'blocked: profile "asks" needs confirmation' in seen), (126, False, True))
+    # What is typed after the answer is the program's.
+    code, seen = at_terminal(home, b"y\nword\n", "-c", "read x; echo got $x")
+    kit.equal((code, "got word" in seen), (0, True))
+    kit.equal(at_terminal(home, b"", "--yes", "-c", "echo ran"), (0, "ran\n"))
+
+
+kit.main()

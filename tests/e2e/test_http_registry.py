@@ -1,0 +1,416 @@
+#!/usr/bin/python3
+# tests/run: args=--as root | --as user
+# tests/run: builds=release asan
+# tests/run: asan=--as root
+# tests/run: timeout=300
+"""The registry over HTTP: profiles, confirmations, edits while it serves, and containers."""
+
+import json
+import os
+import signal
+import sys
+import uuid
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+from service import Service, box
+from web import Web
+
+HELLO = {"language": "bash", "code": "echo hello"}
+REGISTRY = """
+containers:
+  shell:
+    description: "A shell"
+    language: bash
+    triggers: ["run this"]
+    security: {network_mode: none, read_only: false, needs_confirm: false}
+    resources: {memory: "128m", max_output: "30k", timeout: 20}
+  careful:
+    description: "Ask first"
+    language: bash
+    security: {needs_confirm: true}
+  sealed:
+    language: python
+    security: {read_only: true}
+  slow:
+    language: bash
+    resources: {cpus: "0.5"}
+settings: {auto_cleanup: false, max_concurrent: 2}
+"""
+
+
+def serve(registry=REGISTRY, **options):
+    home = kit.tmp()
+    kit.write(os.path.join(home, "registry.yaml"), registry, 0o600)
+    return Service(listen=True, home=home, **options)
+
+
+def edit(running, text):
+    """As editors do it: another file in its place."""
+    new = kit.write(os.path.join(running.home, "registry.yaml.new"), text, 0o600)
+    os.rename(new, os.path.join(running.home, "registry.yaml"))
+
+
+def endless():
+    """As in test_http_execute.py."""
+    seconds = f"1000.{uuid.uuid4().int}"
+    return {"language": "bash", "code": f"echo ready; sleep {seconds}", "timeout": 300}, seconds
+
+
+# Profiles
+
+
+@kit.test
+def profiles_are_listed_and_used():
+    running = serve()
+    asking = Web(running)
+    listed = asking.get("/containers").json
+    kit.equal(listed["settings"], {"auto_cleanup": False, "max_concurrent": 2})
+    kit.equal([profile["name"] for profile in listed["containers"]], ["shell", "careful", "sealed", "slow"])
+    kit.equal(listed["containers"][0], {
+        "name": "shell", "description": "A shell", "language": "bash", "image": None, "triggers": ["run this"],
+        "security": {"network_mode": "none", "read_only": False, "needs_confirm": False},
+        "resources": {"memory": "128m", "cpus": None, "timeout": "20"}})
+    answer = asking.post("/v1/execute", {"profile": "shell", "code": "echo $0"})
+    limits = answer.json["meta"]["resource_limits"]
+    kit.equal((answer.json["language"], limits["memory"], limits["max_output"], limits["timeout"]),
+              ("bash", 128 << 20, 30 << 10, 20))
+    kit.equal(asking.get(f"/v1/executions/{answer.json['id']}").json["profile"], "shell")
+    # The request itself is stronger.
+    answer = asking.post("/v1/execute", {"profile": "shell", "code": "echo", "timeout": 3, "memory_limit": "64m"})
+    limits = answer.json["meta"]["resource_limits"]
+    kit.equal((limits["memory"], limits["max_output"], limits["timeout"]), (64 << 20, 30 << 10, 3))
+    answer = asking.post("/v1/execute", {"profile": "sealed", "code": "open('x', 'w')"})
+    kit.equal((answer.json["language"], answer.json["status"]), ("python", "failed"))
+    answer = asking.post("/v1/execute", {"profile": "nonesuch", "code": "1"})
+    kit.equal(answer.error[0::2], (400, "profile"))
+
+
+@kit.test
+def the_environment_is_stronger_than_a_profile():
+    running = serve(env={"SANDBOX_TIMEOUT_SEC": "7", "DOCKER_MEMORY_LIMIT": "96m"})
+    limits = Web(running).post("/v1/execute", {"profile": "shell", "code": "echo"}).json["meta"]["resource_limits"]
+    kit.equal((limits["timeout"], limits["memory"], limits["max_output"]), (7, 96 << 20, 30 << 10))
+    own = Web(running).post("/v1/execute", {"profile": "shell", "code": "echo", "timeout": 9}).json
+    kit.equal(own["meta"]["resource_limits"]["timeout"], 9)
+
+
+# Confirmations
+
+
+@kit.test
+def a_confirmation_is_for_one_request_once():
+    running = serve()
+    asking = Web(running)
+    request = {"profile": "careful", "code": "echo done", "args": ["a"]}
+    asked = asking.post("/v1/execute", request)
+    kit.equal(asked.error, (409, "needs_confirmation", "confirm"))
+    confirm = asked.json["error"]["confirm"]
+    kit.contains(asked.message, '"careful" needs a confirmation')
+    kit.equal(asking.get("/v1/executions").json["executions"], [], "it ran before anybody agreed")
+    # Another request, another caller, or another text: no.
+    second, refused = running_token(running), (400, "bad_request", "confirm")
+    for other in (dict(request, code="echo other"), dict(request, args=["b"]), dict(request, timeout=29),
+                  dict(request, stdin="x"), dict(request, env={"A": "b"}), dict(request, args=[])):
+        kit.equal(asking.post("/v1/execute", dict(other, confirm=confirm)).error, refused, other)
+    kit.equal(Web(running, token=second).post("/v1/execute", dict(request, confirm=confirm)).error,
+              (400, "bad_request", "confirm"))
+    for wrong in (confirm[:-1] + ("0" if confirm[-1] != "0" else "1"), confirm + "0", confirm.upper(), "eb1-0-0-0", "x",
+                  confirm.replace("-", "-f", 1)):
+        kit.equal(asking.post("/v1/execute", dict(request, confirm=wrong)).error, refused, wrong)
+    # The same one runs, once.
+    done = asking.post("/v1/execute", dict(request, confirm=confirm))
+    kit.equal((done.status, done.json["stdout"]), (200, "done\n"))
+    again = asking.post("/v1/execute", dict(request, confirm=confirm))
+    kit.equal(again.error, (400, "bad_request", "confirm"))
+    kit.contains(again.message, "used already")
+    kit.equal(len(asking.get("/v1/executions").json["executions"]), 1)
+    # Events, too, and a start.
+    with asking.connect() as wire:
+        asked = wire.stream("/v1/execute", request)
+        kit.equal(asked.error, (409, "needs_confirmation", "confirm"))
+        wire.stream("/v1/execute", dict(request, confirm=asked.json["error"]["confirm"]))
+        kit.equal(wire.until("result")["stdout"], "done\n")
+        list(wire.events())
+        asked = wire.post("/containers/start", {"container": "careful"})
+        kit.equal(asked.error[:2], (409, "needs_confirmation"))
+        started = wire.post("/containers/start", {"container": "careful", "confirm": asked.json["error"]["confirm"]})
+        kit.equal(started.status, 200)
+        kit.equal(wire.post("/containers/stop", {"id": started.json["id"]}).status, 200)
+        # Who agreed to a run did not agree to a box that stays, nor to one that stays longer.
+        run = ("/v1/execute", {"profile": "careful", "code": "echo done"})
+        start = ("/containers/start", {"container": "careful", "code": "echo done"})
+        short, long = (("/containers/start", {"container": "careful", "ttl": ttl}) for ttl in (5, 50))
+        for asked_for, used_for in ((run, start), (start, run), (short, long)):
+            confirm = wire.post(*asked_for).json["error"]["confirm"]
+            answer = wire.post(used_for[0], dict(used_for[1], confirm=confirm))
+            kit.equal(answer.error, refused, used_for)
+    # Where nobody is to be asked it is no field that does anything.
+    kit.equal(asking.post("/v1/execute", {"profile": "shell", "code": "echo"}).status, 200)
+    events = [json.loads(line)["event"] for line in kit.emberbox(
+        "audit", "--json", "-n", "1000", env={"EMBERBOX_HOME": running.home}).text.splitlines()]
+    kit.true({"confirm_asked", "confirmed"} <= set(events), events)
+
+
+def running_token(running):
+    done = kit.emberbox("token", "add", "other", env={"EMBERBOX_HOME": running.home})
+    value = next(word for word in done.text.split() if word.startswith("ebt_"))
+    kit.eventually(lambda: Web(running, token=value).get("/v1/languages").status == 200, "the token is not known")
+    return value
+
+
+@kit.test
+def a_confirmation_does_not_outlive_the_front():
+    running = serve()
+    asking = Web(running)
+    request = {"profile": "careful", "code": "echo done"}
+    confirm = asking.post("/v1/execute", request).json["error"]["confirm"]
+    os.kill(running.role("front"), signal.SIGKILL)
+    running.heard(r"the front was ended by SIGKILL; restarted\n")
+    answer = asking.post("/v1/execute", dict(request, confirm=confirm))
+    kit.equal(answer.error, (400, "bad_request", "confirm"))
+    kit.contains(answer.message, "ask again without it")
+
+
+# Edits
+
+
+@kit.test(timeout=60)
+def edits_take_effect_without_dropping_anything():
+    running = serve()
+    asking = Web(running)
+    request, seconds = endless()
+    with asking.connect() as wire, asking.connect() as idle:
+        wire.stream("/v1/execute", request)
+        start = wire.until("start")
+        wire.until("stdout")
+        watch = box(running, seconds)
+        kit.equal(idle.get("/v1/health").status, 200)
+        edit(running, REGISTRY.replace("timeout: 20", "timeout: 11").replace("  sealed:", "  sealed2:"))
+        running.heard(r"the configuration was read again\n")
+        names = lambda: [profile["name"] for profile in asking.get("/containers").json["containers"]]
+        kit.eventually(lambda: "sealed2" in names(), "the edit is not seen")
+        limits = idle.post("/v1/execute", {"profile": "shell", "code": "echo"}).json["meta"]["resource_limits"]
+        kit.equal(limits["timeout"], 11)
+        # A wrong one is refused with its place, and the one of before stays.
+        edit(running, REGISTRY.replace("language: bash", "language: [bash]"))
+        said = running.heard(r"; the configuration of before stays\n")
+        kit.matches(said, r"registry\.yaml:\d+:\d+: ")
+        kit.equal(names(), ["shell", "careful", "sealed2", "slow"])
+        # By SIGHUP it is the same.
+        os.kill(running.pid, signal.SIGHUP)
+        running.heard(r"; the configuration of before stays\n")
+        edit(running, REGISTRY)
+        running.heard(r"the configuration was read again\n")
+        kit.eventually(lambda: names() == ["shell", "careful", "sealed", "slow"], "the edit is not seen")
+        # What ran, runs.
+        kit.equal(len(watch.fds) >= 2, True)
+        kit.equal(asking.request("DELETE", f"/v1/executions/{start['id']}").status, 202)
+        kit.equal(wire.until("result")["status"], "killed")
+    # A file that is written in place, and one that goes away.
+    kit.write(os.path.join(running.home, "registry.yaml"), "containers: {}\n", 0o600)
+    kit.eventually(lambda: names() == [], "what was written in place is not seen")
+    os.unlink(os.path.join(running.home, "registry.yaml"))
+    kit.write(os.path.join(running.home, "registry.yaml"), REGISTRY, 0o600)
+    kit.eventually(lambda: names() == ["shell", "careful", "sealed", "slow"], "the new file is not seen")
+
+
+@kit.test
+def half_a_registry_is_none():
+    home = kit.tmp()
+    kit.write(os.path.join(home, "registry.yaml"), REGISTRY.replace("timeout: 20", "timeout: soon"), 0o600)
+    r = kit.finish(Service(listen=True, home=home, ready=False).process)
+    kit.equal(r.code, 2, r)
+    kit.matches(r.errtext, r"registry\.yaml:8:\d+: .*timeout")
+
+
+# Containers
+
+
+@kit.test(timeout=90)
+def a_container_from_start_to_stop():
+    running = serve()
+    asking = Web(running)
+    with asking.connect() as wire:
+        kit.equal(wire.get("/containers/status").json, {"containers": []})
+        started = wire.post("/containers/start", {"container": "shell", "ttl": 300, "files": {"given.txt": "given"},
+                                                  "code": "echo 1 > state; echo begun"})
+        kit.equal((started.status, started.json["container"], started.json["ttl"]), (200, "shell", 300), started)
+        kit.equal(started.json["result"]["stdout"], "begun\n")
+        box_id = started.json["id"]
+        done = wire.post("/containers/exec", {"id": box_id, "command": "cat state given.txt; pwd"})
+        kit.equal((done.status, done.json["stdout"]), (200, "1\ngiven/sandbox/code\n"))
+        done = wire.post("/containers/exec", {"id": box_id, "code": "echo $(($(cat state) + $1)); exit 4",
+                                              "args": ["41"], "env": {"A": "b"}})
+        kit.equal((done.json["stdout"], done.json["exit_code"]), ("42\n", 4))
+        shown = wire.get(f"/v1/executions/{done.json['id']}").json
+        kit.equal((shown["place"], shown["door"]), (box_id, "http"))
+        status = wire.get("/containers/status").json["containers"]
+        kit.equal([(one["id"], one["container"], one["language"], one["status"], one["execs"], one["memory_limit"])
+                   for one in status], [(box_id, "shell", "bash", "running", 3, 128 << 20)])
+        # Events and cancelling work as for any run, and the container stays.
+        with asking.connect() as other:
+            began = other.stream("/containers/exec", {"id": box_id, "command": "echo ready; sleep 1000"})
+            kit.equal(other.until("stdout"), {"text": "ready\n"})
+            kit.equal(wire.get("/containers/status").json["containers"][0]["pids"] > 0, True)
+            kit.equal(wire.request("DELETE", f"/v1/executions/{began.headers['x-execution-id']}").status, 202)
+            kit.equal(other.until("result")["status"], "killed")
+        with asking.connect() as other:
+            other.stream("/containers/exec", {"id": box_id, "command": "echo ready; sleep 1000"})
+            other.until("stdout")
+        kit.eventually(lambda: wire.get("/containers/status").json["containers"][0]["pids"] == 0, "the exec goes on")
+        done = wire.post("/containers/exec", {"id": box_id, "command": "sleep 99", "timeout": 0.5})
+        kit.equal((done.json["status"], done.json["timeout"]), ("timeout", True))
+        kit.equal(wire.post("/containers/exec", {"id": box_id, "command": "cat state"}).json["stdout"], "1\n")
+        # Limits of the box are the box's.
+        kit.equal(wire.post("/containers/exec", {"id": box_id, "command": "ls", "memory_limit": "64m"}).error[0::2],
+                  (400, "memory_limit"))
+        # As many as may.
+        second = wire.post("/containers/start", {"container": "shell"})
+        kit.equal((second.status, second.json["result"]), (200, None))
+        third = wire.post("/containers/start", {"container": "shell"})
+        kit.equal(third.error[:2], (429, "too_many"))
+        # When it works again nobody knows: no time is said.
+        kit.equal(("retry-after" in third.headers, "retry_after" in third.json["error"]), (False, False))
+        values = wire.get("/metrics").text
+        kit.contains(values, "emberbox_containers 2\n")
+        kit.equal(wire.post("/containers/stop", {"id": box_id}).json, {"id": box_id, "status": "stopped"})
+        answer = wire.post("/containers/exec", {"id": box_id, "command": "ls"})
+        kit.equal((answer.status, answer.error[2]), (404, "id"))
+        kit.equal(wire.post("/containers/stop", {"id": second.json["id"]}).status, 200)
+        ended = wire.get("/containers/status").json["containers"]
+        kit.equal({one["status"] for one in ended} - {"exited"}, set())
+        kit.equal(wire.post("/containers/cleanup", {}).json, {"removed": len(ended)})
+        kit.equal(wire.get("/containers/status").json, {"containers": []})
+
+
+@kit.test
+def what_cannot_be_enforced_is_not_started():
+    """An ordinary user needs a control group of its own for a limit of CPU."""
+    running = serve()
+    asking = Web(running)
+    answer = asking.post("/containers/start", {"container": "slow"})
+    if asking.limits_cpu():
+        kit.equal(answer.status, 200)
+    else:
+        kit.equal(answer.error[:2], (422, "cannot_enforce"))
+        kit.contains(answer.message, "this host cannot limit CPU")
+    kit.equal(asking.get("/containers").json["containers"][3]["resources"]["cpus"], "0.5")
+
+
+@kit.test
+def a_start_that_is_refused_leaves_nothing():
+    running = serve()
+    asking = Web(running)
+    answer = asking.post("/containers/start", {"container": "sealed", "code": "print(1)"})
+    kit.equal(answer.error, (400, "bad_request", "code"))
+    kit.equal([one for one in asking.get("/containers/status").json["containers"] if one["status"] == "running"], [])
+    # Without code it starts, and takes commands.
+    made = asking.post("/containers/start", {"container": "sealed"}).json["id"]
+    kit.equal(asking.post("/containers/exec", {"id": made, "command": "touch x || echo no"}).json["stdout"], "no\n")
+
+
+@kit.test(timeout=60)
+def containers_are_their_owners():
+    running = serve()
+    mine, other = Web(running), Web(running, token=running_token(running))
+    made = other.post("/containers/start", {"container": "shell"}).json["id"]
+    kit.equal([one["id"] for one in other.get("/containers/status").json["containers"]], [made])
+    # Who may see everything sees it; another ordinary caller does not.
+    kit.equal([one["id"] for one in mine.get("/containers/status").json["containers"]], [made])
+    third = kit.emberbox("token", "add", "third", env={"EMBERBOX_HOME": running.home}).text
+    third = Web(running, token=next(word for word in third.split() if word.startswith("ebt_")))
+    kit.eventually(lambda: third.get("/v1/languages").status == 200, "the token is not known")
+    kit.equal(third.get("/containers/status").json, {"containers": []})
+    kit.equal(third.post("/containers/exec", {"id": made, "command": "ls"}).status, 404)
+    kit.equal(third.post("/containers/stop", {"id": made}).status, 404)
+    kit.equal(third.post("/containers/cleanup", {}).json, {"removed": 0})
+    kit.equal(other.post("/containers/exec", {"id": made, "command": "echo on"}).json["stdout"], "on\n")
+    kit.equal(other.post("/containers/stop", {"id": made}).status, 200)
+    # A token's bounds hold in containers as well.
+    bounded = kit.emberbox("token", "add", "bounded", "--timeout", "5", env={"EMBERBOX_HOME": running.home}).text
+    bounded = Web(running, token=next(word for word in bounded.split() if word.startswith("ebt_")))
+    kit.eventually(lambda: bounded.get("/v1/languages").status == 200, "the token is not known")
+    kit.equal(bounded.post("/containers/start", {"container": "shell", "timeout": 6}).error,
+              (400, "bad_request", "timeout"))
+    made = bounded.post("/containers/start", {"container": "shell"}).json["id"]
+    kit.equal(bounded.post("/containers/exec", {"id": made, "command": "echo", "timeout": 6}).error,
+              (400, "bad_request", "timeout"))
+    done = bounded.post("/containers/exec", {"id": made, "command": "echo"}).json
+    kit.equal(done["meta"]["resource_limits"]["timeout"], 5)
+    done = bounded.post("/containers/exec", {"id": made, "command": "echo", "timeout": 4}).json
+    kit.equal(done["meta"]["resource_limits"]["timeout"], 4)
+
+
+def stops(running):
+    """id: (reason, by, caller, profile) of the containers that ended, as the audit log has it."""
+    lines = kit.emberbox("audit", "--json", "-n", "1000", env={"EMBERBOX_HOME": running.home}).text.splitlines()
+    return {one["id"]: (one["reason"], one["by"], one["caller"], one["profile"]) for one in map(json.loads, lines)
+            if one["event"] == "container_stopped"}
+
+
+@kit.test(timeout=60)
+def every_end_of_a_container_is_audited():
+    running = serve(REGISTRY.replace("max_concurrent: 2", "max_concurrent: 9"))
+    asking = Web(running)
+    start = lambda **more: asking.post("/containers/start", {"container": "shell", **more}).json["id"]
+    made = {"stopped": start(), "old": start(ttl=1), "full": start(), "left": start()}
+    kit.equal(asking.post("/containers/stop", {"id": made["stopped"]}).status, 200)
+    asking.post("/containers/exec", {"id": made["full"], "command": "a=$(head -c 400m /dev/zero | tr '\\0' x)"})
+    kit.eventually(lambda: len(stops(running)) >= 2, "nothing is audited")
+    kit.eventually(lambda: made["old"] in stops(running), "its time is over, and that is not audited")
+    running.stop()
+    again = Service(listen=True, home=running.home)
+    found = kit.eventually(lambda: made["left"] in (all_ := stops(again)) and all_, "the service's end is not audited")
+    kit.equal(found[made["stopped"]], ("it was stopped", "default", "default", "shell"))
+    kit.equal(found[made["old"]], ("its time to live of 1s was over", "service", "default", "shell"))
+    kit.equal(found[made["left"]], ("the service ended", "service", "default", "shell"))
+    if made["full"] in found:
+        kit.equal(found[made["full"]][1:], ("service", "default", "shell"))
+
+
+@kit.test(timeout=60)
+def a_tokens_bound_is_for_its_containers_too():
+    running = serve()
+    made = kit.emberbox("token", "add", "one", "--max-concurrent", "1", env={"EMBERBOX_HOME": running.home}).text
+    one = Web(running, token=next(word for word in made.split() if word.startswith("ebt_")))
+    kit.eventually(lambda: one.get("/v1/languages").status == 200, "the token is not known")
+    first = one.post("/containers/start", {"container": "shell"}).json["id"]
+    answer = one.post("/containers/start", {"container": "shell"})
+    kit.equal(answer.error[:2] + (answer.message,), (429, "too_many", "max_concurrent: 1 container of this token runs "
+                                                     "already, as many as may; stop one first"))
+    # Others have room, and it can still use its own.
+    other = Web(running).post("/containers/start", {"container": "shell"}).json["id"]
+    kit.equal(one.post("/containers/exec", {"id": first, "command": "echo on"}).json["stdout"], "on\n")
+    # One that starts and runs nothing is no execution.
+    kit.true('language="other"' not in Web(running).get("/metrics").text, "a start is counted as a run")
+    # When the token goes, what it has goes; and nobody else's.
+    kit.equal(kit.emberbox("token", "remove", "one", env={"EMBERBOX_HOME": running.home}).code, 0)
+    listed = lambda: {box["id"]: box["status"] for box in Web(running).get("/containers/status").json["containers"]}
+    kit.eventually(lambda: listed().get(first) == "exited", "its container lives on")
+    kit.equal(listed()[other], "running")
+    kit.eventually(lambda: first in stops(running), "it is not audited")
+    kit.equal(stops(running)[first], ("its token was removed", "service", "one", "shell"))
+
+
+@kit.test(timeout=60)
+def containers_end_by_themselves_and_with_the_service():
+    running = serve(REGISTRY.replace("auto_cleanup: false", "auto_cleanup: true"))
+    asking = Web(running)
+    short = asking.post("/containers/start", {"container": "shell", "ttl": 1}).json
+    kit.equal(short["ttl"], 1)
+    kit.eventually(lambda: asking.get("/containers/status").json == {"containers": []}, "its time is over")
+    seconds = f"1000.{uuid.uuid4().int}"
+    made = asking.post("/containers/start", {"container": "shell"}).json["id"]
+    with asking.connect() as wire:
+        wire.stream("/containers/exec", {"id": made, "command": f"echo ready; sleep {seconds}", "timeout": 300})
+        wire.until("stdout")
+        watch = box(running, seconds)
+        os.kill(running.pid, signal.SIGINT)
+        running.heard(r"ending; .*\n")
+        os.kill(running.pid, signal.SIGINT)
+    kit.equal(kit.finish(running.process).code, 0)
+    kit.equal(watch.survivors(), [])
+
+
+kit.main()
