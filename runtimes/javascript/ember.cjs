@@ -16,12 +16,15 @@ function forgetPath(file) {
 			delete Module._pathCache[key];
 }
 
-// As if this file had not been on the command line.
+// As if neither this file nor what is for the zygote alone had been on the command line.
 function forget() {
 	const at = process.execArgv.indexOf(__filename);
+	const flag = process.execArgv.indexOf('--no-memory-reducer');
 
 	if (at > 0)
 		process.execArgv.splice(at - 1, 2);
+	if (flag >= 0)
+		process.execArgv.splice(flag, 1);
 	if (process._preload_modules)
 		Object.defineProperty(process, '_preload_modules', {
 			value: process._preload_modules.filter((name) => name !== __filename),
@@ -148,8 +151,10 @@ function withoutStreams(action) {
 }
 
 // Math.random() of this context takes its seed when it is called first. One generator serves all other contexts, and
-// has its seed already: it is moved on by chance.
+// has its seed already: it is moved on by chance. In the zygote there is none yet: all forks would have the same.
 function seed(number) {
+	if (number === undefined)
+		return;
 	v8.setFlagsFromString(`--random-seed=${1 + number % 0x7ffffffe}`);
 	Math.random();
 	v8.setFlagsFromString('--random-seed=0');
@@ -157,7 +162,8 @@ function seed(number) {
 		new Set().add({});
 }
 
-// In each fork, before there is a program: whatever is written to is a page of its own from then on.
+// In each fork, before there is a program: whatever is written to is a page of its own from then on. In the zygote as
+// well, so that it is compiled.
 // In a hurry only what makes a fork another than the next.
 function rehearse(number, hurry) {
 	seed(number);
@@ -165,11 +171,14 @@ function rehearse(number, hurry) {
 		return;
 	become(process.argv.slice(1), process.env);
 	withoutStreams(() => exercise(false));
+	// Here, and not in threads of V8's: with those, pages are dearer to copy for as long as the fork lives.
 	v8.setFlagsFromString('--no-parallel-scavenge');
+	v8.setFlagsFromString('--no-concurrent-sweeping');
 	for (let i = 0; i < 6; i++)
 		new Array(8000).fill(i);
 	collect({ type: 'minor' });
 	v8.setFlagsFromString('--parallel-scavenge');
+	v8.setFlagsFromString('--concurrent-sweeping');
 }
 
 // V8 gives its collector to contexts that are made after it was asked for.
@@ -197,11 +206,15 @@ function zygote() {
 	process.reallyExit = native.reallyExit;
 	forget();
 	collect = collector();
-	// Garbage would be copied in each fork.
+	// Garbage would be copied in each fork; compiled code is none, and what the collector forgets is learnt once more.
+	v8.setFlagsFromString('--no-flush-bytecode');
 	collect();
 	collect();
+	v8.setFlagsFromString('--flush-bytecode');
+	for (let i = 0; i < 3; i++)
+		rehearse(undefined, false);
 	const { TZ, HOME, NODE_PATH } = process.env;
-	become(native.wait(rehearse, performance.timeOrigin), { TZ, HOME, NODE_PATH });
+	become(native.wait(rehearse, () => performance.timeOrigin), { TZ, HOME, NODE_PATH });
 }
 
 if (isMainThread)

@@ -83,7 +83,8 @@ enum {
 static struct {
 	napi_env env;                             /* of the main thread */
 	void *loop;                               /* the main thread's */
-	napi_value rehearse;                      /* the driver's function */
+	napi_value rehearse;                      /* the driver's functions… */
+	napi_value time_origin;                   /* … */
 	struct descriptor owned[descriptors_max]; /* what is made anew */
 	size_t owned_count;                       /* how many */
 } zygote;
@@ -261,6 +262,19 @@ static napi_value claim_tell(const struct ember_claim *claim)
 	return list;
 }
 
+/* performance.timeOrigin; 0: it could not be asked for. */
+static double time_origin_told(void)
+{
+	napi_value undefined, number;
+	double value = 0;
+
+	if (node.get_undefined(zygote.env, &undefined) != 0 ||
+	    node.call_function(zygote.env, undefined, zygote.time_origin, 0, NULL, &number) != 0 ||
+	    node.get_value_double(zygote.env, number, &value) != 0)
+		return 0;
+	return value;
+}
+
 /* wait(rehearse, timeOrigin): returns in forks. */
 static napi_value node_wait(napi_env env, napi_callback_info info)
 {
@@ -268,14 +282,14 @@ static napi_value node_wait(napi_env env, napi_callback_info info)
 	const struct ember_claim *claim;
 	napi_value args[2];
 	size_t count = 2;
-	double time_origin;
 
 	zygote.env = env;
 	if (node.get_cb_info(env, info, &count, args, NULL, NULL) != 0 || count < 2 ||
-	    node.get_value_double(env, args[1], &time_origin) != 0 || node.get_uv_event_loop(env, &zygote.loop) != 0)
+	    node.get_uv_event_loop(env, &zygote.loop) != 0)
 		return NULL;
 	zygote.rehearse = args[0];
-	node_times_find(time_origin);
+	zygote.time_origin = args[1];
+	node_times_find(time_origin_told);
 	for (int fd = 3; fd < SECCOMP_GATE; fd++)
 		descriptor_note(fd);
 	if (!node_threads_hold()) {

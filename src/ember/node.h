@@ -34,8 +34,8 @@ void node_threads_forget(void);
 /* Whether this is a fork. */
 bool node_threads_are_forked(void);
 
-/* Where Node.js keeps the times that programs are told, whose first is known; and in a fork, that they begin now. */
-void node_times_find(double time_origin);
+/* Where Node.js keeps what performance.timeOrigin and its like tell; and in a fork, that they begin now. */
+void node_times_find(double (*time_origin)(void));
 void node_times_set(void);
 
 /* Called with two numbers, after process.exitCode was set to each: true when the place of it is known then. */

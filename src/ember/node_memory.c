@@ -5,9 +5,10 @@
  *
  * Where: in memory that malloc() has. Usually that grows from the program's end
  * ([heap]), but V8 reserves half a gigabyte for code, sometimes right behind it,
- * and then malloc() goes elsewhere. So all plain memory is searched. What is
- * not found, or twice, stays as it is: a fork's clock is then the zygote's, and
- * its end takes longer.
+ * and then malloc() goes elsewhere. So all plain memory is searched. Copies that
+ * nobody reads any more lie there as well: of several places the right one is
+ * the one that makes a difference when it is changed. What is not found stays as
+ * it is: a fork's clock is then the zygote's, and its end takes longer.
  */
 #include "ember/node.h"
 
@@ -143,18 +144,36 @@ static bool is_origin(const void *place, const void *wanted)
 	return at->origin == (uint64_t)milestones->origin && at->timestamp == milestones->timestamp;
 }
 
-void node_times_find(double time_origin)
+/* Which of the places is the one that programs are told of. */
+static struct milestones *milestones_choose(void *const found[], size_t count, double (*time_origin)(void))
 {
-	const struct pattern five = { is_milestones, &time_origin, sizeof(struct milestones), sizeof(double) };
+	for (size_t i = 0; i < count && i < FOUND_MAX; i++) {
+		struct milestones *at = found[i];
+		const double was = at->timestamp;
+		double told;
+
+		at->timestamp = was + 1e6;
+		told = time_origin();
+		at->timestamp = was;
+		if (told == (was + 1e6) / 1e3)
+			return at;
+	}
+	return NULL;
+}
+
+void node_times_find(double (*time_origin)(void))
+{
+	const double first = time_origin();
+	const struct pattern five = { is_milestones, &first, sizeof(struct milestones), sizeof(double) };
 	void *found[FOUND_MAX];
 
 	known.start_time = dlsym(RTLD_DEFAULT, "_ZN4node11per_process15node_start_timeE");
 	known.process_start = dlsym(RTLD_DEFAULT, "_ZN4node11performance25performance_process_startE");
 	known.process_stamp = dlsym(RTLD_DEFAULT, "_ZN4node11performance35performance_process_start_timestampE");
-	if (memory_search(&five, found) == 1) {
-		const struct pattern two = { is_origin, found[0], sizeof(struct origin), sizeof(double) };
+	known.milestones = milestones_choose(found, memory_search(&five, found), time_origin);
+	if (known.milestones) {
+		const struct pattern two = { is_origin, known.milestones, sizeof(struct origin), sizeof(double) };
 
-		known.milestones = found[0];
 		if (memory_search(&two, found) == 1)
 			known.origin = found[0];
 	}
@@ -170,15 +189,17 @@ void node_times_set(void)
 		*known.process_start = now;
 		*known.process_stamp = (double)(clock_now(CLOCK_REALTIME) / 1000);
 	}
-	if (!known.milestones || !known.origin)
-		return;
-	known.milestones->origin = (double)now;
-	known.milestones->environment = (double)now;
-	known.milestones->node_start = (double)now;
-	known.milestones->v8_start = (double)now;
-	known.milestones->timestamp = (double)(clock_now(CLOCK_REALTIME) / 1000);
-	known.origin->origin = now;
-	known.origin->timestamp = known.milestones->timestamp;
+	if (known.milestones) {
+		known.milestones->origin = (double)now;
+		known.milestones->environment = (double)now;
+		known.milestones->node_start = (double)now;
+		known.milestones->v8_start = (double)now;
+		known.milestones->timestamp = (double)(clock_now(CLOCK_REALTIME) / 1000);
+	}
+	if (known.origin) {
+		known.origin->origin = now;
+		known.origin->timestamp = known.milestones->timestamp;
+	}
 }
 
 static bool is_exit(const void *place, const void *wanted)

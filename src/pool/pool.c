@@ -276,6 +276,10 @@ static void open_source(struct hearth *hearth)
 		hearth->retry_usec = clock_usec() + RETRY_USEC;
 		return;
 	}
+	if (hearth->begin.forks && !stem_has(source->stem, ZYGOTE_FORK)) {
+		error_set(&err, ERROR_FAILED, 0, "each program starts it again, in a box made ahead");
+		say(pool, "its interpreter cannot be forked", &hearth->begin, &err);
+	}
 	source->users = 1;
 	source->opened_usec = clock_usec();
 	hearth->source = source;

@@ -31,8 +31,8 @@ class Warm:
     def __init__(self, *languages, before=()):
         self.service = service.Service("--embers", "4", before=before)
         self.client = self.service.connect(60)
-        until = time.monotonic() + 20
         for language in languages or ("python",):
+            until = time.monotonic() + 20
             while self.ask({"language": language, "code": ""})["meta"]["start"] != "warm":
                 kit.true(time.monotonic() < until, f"no run of {language} is warm")
                 time.sleep(0.2)  # every one that is not warm yet is a filter
@@ -71,6 +71,28 @@ class Warm:
         self.client.close()
         kit.equal(self.service.stop().errtext, "emberbox: ending; runs may finish for 10 s\nemberbox: ended\n",
                   "what the service says")
+
+
+# What each language that says so is forked from: a program of nothing, in a box made ahead.
+FORKED = {
+    "bash": "echo 1", "javascript": "console.log(1)", "lua": "print(1)", "perl": "print 1", "python": "print(1)",
+    "ruby": "puts 1", "sh": "echo 1", "typescript": "console.log(1 as number)", "zsh": "echo 1",
+}  # fmt: skip
+
+
+@kit.test(timeout=120)
+def all_interpreters_that_can_be_are_forked():
+    folders = os.path.join(kit.REPO, "runtimes")
+    with_point = set()
+    for name in os.listdir(folders):
+        with open(os.path.join(folders, name, "runtime.yaml"), encoding="utf-8") as file:
+            with_point |= {name} if "\nember:" in file.read() else set()
+    kit.equal(with_point, set(FORKED))
+    warm = Warm(*FORKED)
+    for language, code in FORKED.items():
+        kit.equal(warm.out(code, language=language).strip(), "1", language)
+    # It would say of which the interpreter could not be forked.
+    warm.end()
 
 
 ODD = ["", " ", "a b", "ünï😀", "line\nline\n", "'\"$x`\\", "-v", "--", "*", "=", "\t", "x" * 30000]

@@ -5,6 +5,7 @@
 import collections
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -13,7 +14,8 @@ import kit
 
 NODE = "/usr/bin/node"
 DRIVERS = os.path.join(kit.REPO, "runtimes/javascript")
-WAITS = [NODE, "-r", f"{DRIVERS}/modules.cjs", "-r", f"{DRIVERS}/ember.cjs"]
+COLD = [NODE, "-r", f"{DRIVERS}/modules.cjs"]
+WAITS = [NODE, "--no-memory-reducer", *COLD[1:], "-r", f"{DRIVERS}/ember.cjs"]
 
 Case = collections.namedtuple("Case", "name source args stdin files env entry", defaults=((), "", {}, {}, "main.js"))
 
@@ -26,6 +28,7 @@ console.log(process.uptime() < 5, performance.now() < 5000, Math.abs(timeOrigin 
 POOL = "require('fs').promises.readFile(__filename).then(() => { %s });"
 CASES = [
     Case("hello", "console.log(6 * 7);"),
+    Case("options", "console.log(process.execArgv, process.argv.length, process._preload_modules);"),
     Case("clocks", CLOCKS),
     Case("pool", POOL % "console.log('read')"),
     Case("pool_exit", POOL % "process.exit(3)"),
@@ -39,8 +42,8 @@ CASES = [
 
 # The second has its numbers elsewhere than usual: malloc() could not grow.
 ZYGOTES = {
-    "usual": alone.Zygote([NODE], WAITS, "main.js", {}),
-    "blocked": alone.Zygote([NODE], WAITS, "main.js", {"ALONE_NO_BREAK": "1"}),
+    "usual": alone.Zygote(COLD, WAITS, "main.js", {}),
+    "blocked": alone.Zygote(COLD, WAITS, "main.js", {"ALONE_NO_BREAK": "1"}),
 }
 
 
@@ -51,6 +54,17 @@ def compare(zygote, case):
 for which, one in [(which, one) for which in ZYGOTES for one in CASES]:
     kit.test(lambda which=which, one=one: compare(ZYGOTES[which], one), timeout=2 * alone.LONGEST,
              name=f"{which}_{one.name}")  # fmt: skip
+
+BORN = time.monotonic()
+
+
+@kit.test
+def a_fork_of_an_old_zygote_collects_no_garbage_and_starts_no_thread():
+    # V8 would plan a collection 8 s after its last, and give back memory where little is allocated.
+    time.sleep(max(0, BORN + 10 - time.monotonic()))
+    count = "console.log(require('fs').readdirSync('/proc/self/task').length);"
+    kit.equal(ZYGOTES["usual"].warm(Case("threads", count)), (0, b"1\n", b""))
+
 
 try:
     kit.main()
