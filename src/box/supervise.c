@@ -25,6 +25,7 @@ enum {
 	LAUNCH_USEC = 30000000, /* for a box to get ready; it takes milliseconds */
 	END_USEC = 10000000,    /* for the kernel to end a killed box */
 	BLOCK = 65536,          /* bytes read at once: what a pipe holds */
+	PIPE_LARGE = 256 << 10, /* bytes that the pipe of a program with much output holds */
 };
 
 enum {
@@ -262,6 +263,10 @@ static void on_output(struct watch *w, int index)
 		close_fd(fd);
 		return;
 	}
+	/* Who writes that much need not wait for us after each block. What is in it counts as the program's memory; an
+	 * ordinary user may have too many of them already, and then it stays as it is. */
+	if (n == BLOCK && w->outputs[index].bytes == 0)
+		fcntl(*fd, F_SETPIPE_SZ, PIPE_LARGE);
 	fits = fault_hit("output") ? -1 : output_add(&w->outputs[index], w->block, (size_t)n);
 	if (fits < 0) {
 		error_errno(&err, "cannot keep the program's output");

@@ -117,22 +117,6 @@ void connection_send(struct connection *c, enum frame_kind kind, const void *pay
 	connection_write(c, parts, size > 0 ? 2 : 1);
 }
 
-void connection_send_rest(struct connection *c, enum frame_kind kind, const void *payload, size_t size, size_t sent)
-{
-	struct frame frame = { .kind = kind, .size = (uint32_t)size };
-	unsigned char header[FRAME_HEADER];
-	const struct iovec parts[2] = {
-		{ .iov_base = header, .iov_len = sizeof(header) },
-		{ .iov_base = (void *)payload, .iov_len = size },
-	};
-
-	frame_encode(&frame, header);
-	if (c->broken || sent >= sizeof(header) + size)
-		return;
-	keep_rest(c, parts, 2, sent);
-	connection_flush(c);
-}
-
 void connection_flush(struct connection *c)
 {
 	struct iovec part = { .iov_base = c->out.data + c->out_at, .iov_len = connection_pending(c) };

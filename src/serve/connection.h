@@ -32,8 +32,6 @@ struct connection {
 void connection_write(struct connection *c, struct iovec parts[], size_t count);
 /* Adds a frame in the same way. */
 void connection_send(struct connection *c, enum frame_kind kind, const void *payload, size_t size);
-/* The same for a frame of which the peer has the first bytes already. */
-void connection_send_rest(struct connection *c, enum frame_kind kind, const void *payload, size_t size, size_t sent);
 /* Writes what waits, as far as that goes. */
 void connection_flush(struct connection *c);
 /* Bytes that wait to be written. */

@@ -146,12 +146,8 @@ static void frames_output(struct front *front, struct peer *peer, int stream, co
 
 static void frames_result(struct front *front, struct peer *peer, const struct message *message)
 {
-	if (message->head.stream == 0)
+	if (!message->head.stream)
 		connection_send(&peer->link, FRAME_RESULT, message->body, message->head.size);
-	/* Without a body it has all of it. */
-	else if (message->head.size > 0)
-		connection_send_rest(&peer->link, FRAME_RESULT, message->body, message->head.size,
-				     message->head.stream);
 }
 
 const struct door door_frames = {

@@ -122,7 +122,7 @@ int run_start(struct front *front, struct peer *peer)
 	struct message_head head = { .kind = MESSAGE_RUN, .size = peer->list.size };
 	struct run *run = front->keeper.fd >= 0 ? run_take(front) : NULL;
 	struct error err = { 0 };
-	int fds[2] = { -1, -1 }, count, done = -1;
+	int fds[3] = { -1, -1, -1 }, count, done = -1;
 
 	if (!run)
 		return 1;
@@ -130,12 +130,12 @@ int run_start(struct front *front, struct peer *peer)
 	head.waited = peer->asked_usec ? clock_usec() - peer->asked_usec : 0;
 	memcpy(peer->list.data, &peer->about, sizeof(peer->about));
 	count = run_pipes(run, peer->manner.input, fds);
-	head.stream = peer->manner.stream ? MESSAGE_STREAM : MESSAGE_WHOLE;
-	/* One process less on the way back: it only has to write, and only this once. */
-	if (count == 1 && !peer->manner.stream && peer->door == &door_frames && connection_pending(&peer->link) == 0) {
+	head.stream = (peer->manner.stream ? MESSAGE_STREAM : 0) | (peer->manner.input ? MESSAGE_INPUT : 0);
+	/* One process less on the way back. */
+	if (count > 0 && peer->door == &door_frames && connection_pending(&peer->link) == 0) {
 		fds[count] = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
 		if (fds[count] >= 0) {
-			head.stream = MESSAGE_DIRECT;
+			head.stream |= MESSAGE_DIRECT;
 			count++;
 		}
 	}
@@ -143,8 +143,8 @@ int run_start(struct front *front, struct peer *peer)
 		error_errno(&err, "cannot make a pipe for the run");
 	else
 		done = message_send(front->keeper.fd, &head, peer->list.data, fds, (size_t)count, &err);
-	close_fd(&fds[0]);
-	close_fd(&fds[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close_fd(&fds[i]);
 	if (done == 0) {
 		connection_empty(&peer->list);
 		peer->state = PEER_RUNNING;

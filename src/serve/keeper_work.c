@@ -5,7 +5,7 @@
 #include "base/own.h"
 #include "box/run.h"
 #include "pool/pool.h"
-#include "serve/frame.h"
+#include "serve/direct.h"
 #include "serve/request.h"
 #include "session/container.h"
 #include "store/record.h"
@@ -34,6 +34,7 @@ struct run {
 	struct spec *spec;                  /* what is to be run */
 	const struct supervise_io *io;      /* its descriptors */
 	struct run_ticket ticket;           /* its id, and how long it waited */
+	struct direct direct;               /* its client, while we answer it ourselves */
 };
 
 /* History is kept also where there is no audit log. Without a place for it the service can only refuse, or run blind if
@@ -111,12 +112,15 @@ static void refuse(const struct run *run, const struct error *err)
 
 static void on_output(int stream, const void *data, size_t size, void *userdata)
 {
+	struct run *run = userdata;
 	const char *at = data;
 
+	_Static_assert((int)MESSAGE_INLINE <= (int)FRAME_BYTES_MAX, "what fits a message fits a frame");
 	while (size > 0) {
 		size_t part = size < MESSAGE_INLINE ? size : MESSAGE_INLINE;
 
-		answer(userdata, MESSAGE_OUTPUT, (uint32_t)stream, at, part);
+		if (!direct_send(&run->direct, stream == 1 ? FRAME_STDOUT : FRAME_STDERR, at, part))
+			answer(run, MESSAGE_OUTPUT, (uint32_t)stream, at, part);
 		at += part;
 		size -= part;
 	}
@@ -135,22 +139,6 @@ static bool is_socket(int fd)
 	struct stat st;
 
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
-}
-
-/* Bytes of the result's frame that the client has; the front sees to the rest. Never waits. */
-static size_t answer_client(int client, const char *json, size_t size)
-{
-	const struct frame frame = { .kind = FRAME_RESULT, .size = (uint32_t)size };
-	unsigned char header[FRAME_HEADER];
-	struct iovec parts[2] = { { header, sizeof(header) }, { (void *)json, size } };
-	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
-	ssize_t n;
-
-	if (size > DIRECT_MAX)
-		return 0;
-	frame_encode(&frame, header);
-	n = sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-	return n > 0 ? (size_t)n : 0;
 }
 
 static struct outcome outcome_of(const struct run *run, const struct result *result)
@@ -173,15 +161,14 @@ static struct outcome outcome_of(const struct run *run, const struct result *res
 }
 
 /* The front waits for a word of every run: of a result that cannot be sent it hears why. */
-static int answer_result(const struct run *run, int client, const struct outcome *outcome, const char *json,
-			 struct error *err)
+static int answer_result(struct run *run, const struct outcome *outcome, const char *json, struct error *err)
 {
-	size_t size = strlen(json), sent = client >= 0 ? answer_client(client, json, size) : 0;
-	struct message_head head = {
-		.kind = MESSAGE_RESULT, .stream = (uint32_t)sent, .run = run->number, .outcome = *outcome
+	const size_t size = strlen(json);
+	const bool told = size <= DIRECT_MAX && direct_send(&run->direct, FRAME_RESULT, json, size);
+	const struct message_head head = {
+		.kind = MESSAGE_RESULT, .stream = told, .run = run->number, .size = told ? 0 : size, .outcome = *outcome
 	};
 
-	head.size = sent == FRAME_HEADER + size ? 0 : size;
 	if (message_send(run->front, &head, json, NULL, 0, err) == 0)
 		return 0;
 	return error_prefix(err, "the result cannot be sent");
@@ -324,7 +311,7 @@ static void log_run(const struct run *run, const struct outcome *outcome)
 			 });
 }
 
-static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, int client, struct error *err)
+static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, struct error *err)
 {
 	/* A start has a record of its own only when something runs; that it started is in the audit log in any case. */
 	const bool recorded = run->about->kind != RUN_START || run->spec->code;
@@ -342,7 +329,7 @@ static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, i
 		run->ticket.keep_data = work->journal;
 	}
 	snprintf(started, sizeof(started), "{\"id\":\"%s\"}", run->about->id);
-	if (stream)
+	if (stream && !direct_send(&run->direct, FRAME_STARTED, started, strlen(started)))
 		answer(run, MESSAGE_STARTED, 0, started, strlen(started));
 	done = run_any(work, run, &result, &own, err);
 	if (done == 0 && result) {
@@ -354,10 +341,11 @@ static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, i
 	/* Also of a result that there is no room for: it does not run any more. */
 	if (done < 0 && recorded)
 		remember_refusal(work, run, err);
+	/* One that was ended because the front is gone is not what its client asked for. */
+	if (result && result->verdict.cancelled)
+		run->direct.client = -1;
 	if (done == 0)
-		/* One that was ended because the front is gone is not what its client asked for. */
-		done = answer_result(run, result && result->verdict.cancelled ? -1 : client, &outcome,
-				     own.size > 0 ? own.data : json, err);
+		done = answer_result(run, &outcome, own.size > 0 ? own.data : json, err);
 	if (done == 0)
 		log_run(run, &outcome);
 	result_free(result);
@@ -389,9 +377,9 @@ static int check_about(const struct message_run *about, struct error *err)
 
 static int run_request(struct keeper_work *work, struct run *run, const struct message *message, struct error *err)
 {
-	const bool direct = message->head.stream == MESSAGE_DIRECT, stream = message->head.stream == MESSAGE_STREAM;
-	const int client = direct ? message->fds[1] : -1;
-	struct supervise_io io = { .cancel_fd = message->fds[0], .stdin_fd = direct ? -1 : message->fds[1] };
+	const uint32_t manner = message->head.stream;
+	const bool input = manner & MESSAGE_INPUT, stream = manner & MESSAGE_STREAM;
+	struct supervise_io io = { .cancel_fd = message->fds[0], .stdin_fd = input ? message->fds[1] : -1 };
 	struct message_run about;
 	struct spec spec;
 	int done;
@@ -401,9 +389,10 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 	memcpy(&about, message->body, sizeof(about));
 	if (check_about(&about, err) < 0)
 		return -1;
-	if (!is_pipe(io.cancel_fd) || (io.stdin_fd >= 0 && !is_pipe(io.stdin_fd)))
+	if (!is_pipe(io.cancel_fd) || (input && !is_pipe(io.stdin_fd)))
 		return error_set(err, ERROR_FAILED, 0, "a run came without its pipe");
-	if (direct && !is_socket(client))
+	run->direct.client = manner & MESSAGE_DIRECT ? message->fds[1 + input] : -1;
+	if ((manner & MESSAGE_DIRECT) && !is_socket(run->direct.client))
 		return error_set(err, ERROR_FAILED, 0, "a run came without its client");
 	if (stream) {
 		io.on_output = on_output;
@@ -420,14 +409,16 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 	done = request_decode((const char *)message->body + sizeof(about), message->head.size - sizeof(about), &spec,
 			      err);
 	if (done == 0)
-		done = run_spec_of(work, run, stream, client, err);
+		done = run_spec_of(work, run, stream, err);
 	spec_free(&spec);
 	return done;
 }
 
 void keeper_handle(struct keeper_work *work, int front, const struct message *message)
 {
-	struct run run = { .front = front, .number = message->head.run, .begun_usec = clock_usec() };
+	struct run run = {
+		.front = front, .number = message->head.run, .begun_usec = clock_usec(), .direct = { .client = -1 }
+	};
 	_cleanup_buf_ struct buf told = { 0 };
 	struct error err = { 0 };
 	int status;

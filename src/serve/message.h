@@ -8,8 +8,8 @@
  *
  *	front:  RUN (body: struct message_run, then the list of request_parse();
  *	        descriptors: a pipe that ends (MESSAGE_SERVICE_ENDS) when the run is
- *	        to end, and stdin's
- *	        reading end if it is streamed, or the client itself)
+ *	        to end, stdin's reading end if it is streamed, the client itself if
+ *	        the keeper is to answer it)
  *	keeper: STARTED, OUTPUT …, then RESULT or REFUSED; each names its run
  *
  * Beside runs the front has questions, for the keeper and for the store, which
@@ -43,15 +43,14 @@ enum message_kind {
 enum {
 	MESSAGE_INLINE = 64 << 10, /* bytes of a body that travels in the message itself */
 	MESSAGE_MAX = 96 << 20,    /* bytes of any body */
-	MESSAGE_FDS = 3,           /* descriptors of one message, the body's memfd included */
+	MESSAGE_FDS = 4,           /* descriptors of one message, the body's memfd included */
 };
 
-/* How a run is answered. */
+/* How a run is answered, and what came with it. */
 enum message_manner {
-	MESSAGE_WHOLE,  /* by its result */
-	MESSAGE_STREAM, /* output as it comes, then the result */
-	MESSAGE_DIRECT, /* by its result, to the client, whose socket is the second descriptor: nothing else is on its
-			   way */
+	MESSAGE_STREAM = 1, /* output as it comes, before the result */
+	MESSAGE_INPUT = 2,  /* stdin's pipe is the second descriptor */
+	MESSAGE_DIRECT = 4, /* the client's socket is the last descriptor, and nothing else is on its way there */
 };
 
 enum {
@@ -60,7 +59,7 @@ enum {
 
 struct message_head {
 	uint32_t kind;   /* enum message_kind */
-	uint32_t stream; /* OUTPUT: 1 or 2; RUN: enum message_manner; RESULT: bytes of the client's frame that it has;
+	uint32_t stream; /* OUTPUT: 1 or 2; RUN: enum message_manner, or-ed; RESULT: 1 when the client has it already;
 			    TELL: status */
 	uint64_t run;    /* which run, or which question, as the front numbers them */
 	uint64_t size;   /* of the body */

@@ -1,9 +1,9 @@
 /*
- * A zygote's surroundings without boxes, for test_ember_python.py and test_ember_node.py: ember_wait() forks for whoever connects to the
- * socket $ALONE_SOCKET. The first message of a connection brings the standard streams, and is answered when the fork
- * has rehearsed; the second is the program: entry, number of arguments, those, variables, each ended by a NUL. The
- * answer to it is how the process ended, as wait() says it. With $ALONE_NO_BREAK malloc() has no room to grow at the
- * program's end.
+ * A zygote's surroundings without boxes, for test_ember_python.py and test_ember_node.py: ember_wait() forks for
+ * whoever connects to the socket $ALONE_SOCKET. The first message of a connection brings the standard streams, and is
+ * answered when the fork has rehearsed; the second is the program: entry, number of arguments, those, variables, each
+ * ended by a NUL. The answer to it is how the process ended, as wait() says it. With $ALONE_NO_BREAK malloc() has no
+ * room to grow at the program's end.
  */
 #undef _FILE_OFFSET_BITS
 
@@ -140,7 +140,8 @@ static FILE *opened(const char *name, const char *path, const char *mode)
 {
 	FILE *(*next)(const char *, const char *) = (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, name);
 
-	if (ember_armed() && getenv("ALONE_DRIVER") && strcmp(path, getenv("ALONE_ENTRY")) == 0 && python_point(path, getenv("ALONE_DRIVER")) < 0)
+	if (ember_armed() && getenv("ALONE_DRIVER") && strcmp(path, getenv("ALONE_ENTRY")) == 0 &&
+	    python_point(path, getenv("ALONE_DRIVER")) < 0)
 		_exit(73);
 	return next(path, mode);
 }

@@ -32,12 +32,13 @@ static void a_request_runs(void)
 	stop();
 }
 
-/* A part of the frame, or all of it, by the keeper's own hand. */
+/* By the keeper's own hand; and when the client does not read, from some frame on by the front's. */
 static void the_keeper_answers_the_client_itself(void)
 {
 	static const char result[] = "{\"status\":\"ok\"}";
 	const struct frame frame = { .kind = FRAME_RESULT, .size = sizeof(result) - 1 };
-	unsigned char whole[FRAME_HEADER + sizeof(result) - 1];
+	const struct frame output = { .kind = FRAME_STDOUT, .size = 1 };
+	unsigned char whole[FRAME_HEADER + sizeof(result) - 1], one[FRAME_HEADER + 1];
 	struct message run;
 	int fd;
 
@@ -45,14 +46,28 @@ static void the_keeper_answers_the_client_itself(void)
 	fd = join();
 	frame_encode(&frame, whole);
 	memcpy(whole + FRAME_HEADER, result, sizeof(result) - 1);
-	for (size_t sent = 1; sent <= sizeof(whole); sent++) {
+	frame_encode(&output, one);
+	one[FRAME_HEADER] = 'a';
+	for (int told = 0; told <= 1; told++) {
 		say(fd, FRAME_REQUEST, HELLO);
 		run = taken();
-		CHECK_INT(write(run.fds[1], whole, sent), (long)sent);
-		tell(&run, MESSAGE_RESULT, (uint32_t)sent, result, sent == sizeof(whole) ? 0 : sizeof(result) - 1);
+		if (told)
+			CHECK_INT(write(run.fds[1], whole, sizeof(whole)), (long)sizeof(whole));
+		tell(&run, MESSAGE_RESULT, (uint32_t)told, result, told ? 0 : sizeof(result) - 1);
 		message_free(&run);
 		HEAR(fd, FRAME_RESULT, result);
 	}
+	say(fd, FRAME_REQUEST, "{\"language\":\"python\",\"code\":\"print(1)\",\"stream\":true,\"input\":\"stream\"}");
+	run = taken();
+	CHECK_INT(run.head.stream, MESSAGE_STREAM | MESSAGE_INPUT | MESSAGE_DIRECT);
+	CHECK(run.fds[0] >= 0 && run.fds[1] >= 0 && run.fds[2] >= 0);
+	CHECK_INT(write(run.fds[2], one, sizeof(one)), (long)sizeof(one));
+	tell(&run, MESSAGE_OUTPUT, 1, "b", 1);
+	tell(&run, MESSAGE_RESULT, 0, result, sizeof(result) - 1);
+	message_free(&run);
+	HEAR(fd, FRAME_STDOUT, "a");
+	HEAR(fd, FRAME_STDOUT, "b");
+	HEAR(fd, FRAME_RESULT, result);
 	close(fd);
 	stop();
 }
@@ -518,7 +533,7 @@ static void output_as_it_comes(void)
 	fd = join();
 	say(fd, FRAME_REQUEST, STREAMED);
 	run = taken();
-	CHECK_INT(run.head.stream, 1);
+	CHECK_INT(run.head.stream, MESSAGE_STREAM | MESSAGE_DIRECT);
 	tell(&run, MESSAGE_STARTED, 0, "{\"id\":\"abc\"}", 12);
 	HEAR(fd, FRAME_STARTED, "{\"id\":\"abc\"}");
 	tell(&run, MESSAGE_OUTPUT, 1, "out", 3);

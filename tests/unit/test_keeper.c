@@ -82,9 +82,11 @@ static void says_when_it_serves(void)
 	CHECK_INT(keeper_says(), ROLE_RELOAD);
 }
 
+static uint32_t manner; /* of the runs that are asked for */
+
 static void ask_plain(int front, uint64_t run, const void *body, size_t size, const int *fds, size_t count)
 {
-	const struct message_head head = { .kind = MESSAGE_RUN, .run = run, .size = size };
+	const struct message_head head = { .kind = MESSAGE_RUN, .stream = manner, .run = run, .size = size };
 	struct error err = { 0 };
 
 	CHECK_INT(message_send(front, &head, body, fds, count, &err), 0);
@@ -128,10 +130,18 @@ static void checks_every_request(void)
 	refused(front, 1, "a run came without its pipe");
 	ask(front, 2, "x", 1, &null, 1);
 	refused(front, 2, "a run came without its pipe");
+	manner = MESSAGE_INPUT;
 	ask(front, 3, "x", 1, (const int[]){ ends[0], null }, 2);
 	refused(front, 3, "a run came without its pipe");
-	ask(front, 4, "rubbish", 7, &ends[0], 1);
-	refused(front, 4, "the list of the request is broken");
+	manner = MESSAGE_DIRECT;
+	ask(front, 4, "x", 1, (const int[]){ ends[0], null }, 2);
+	refused(front, 4, "a run came without its client");
+	manner = MESSAGE_DIRECT | MESSAGE_INPUT;
+	ask(front, 5, "x", 1, (const int[]){ ends[0], ends[0] }, 2);
+	refused(front, 5, "a run came without its client");
+	manner = 0;
+	ask(front, 6, "rubbish", 7, &ends[0], 1);
+	refused(front, 6, "the list of the request is broken");
 	close(ends[0]);
 	close(ends[1]);
 }

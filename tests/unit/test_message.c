@@ -109,14 +109,14 @@ static void descriptors_with_a_large_body(void)
 static void too_much_is_not_sent(void)
 {
 	struct message_head head = { .kind = MESSAGE_RUN, .size = (uint64_t)MESSAGE_MAX + 1 };
-	int none[4] = { 0 };
+	int none[MESSAGE_FDS + 1] = { 0 };
 	struct error err;
 
 	pair();
 	CHECK_INT(message_send(ends[0], &head, NULL, NULL, 0, &err), -1);
 	CHECK_INT(err.errnum, EMSGSIZE);
 	head.size = 0;
-	CHECK_INT(message_send(ends[0], &head, NULL, none, 4, &err), -1);
+	CHECK_INT(message_send(ends[0], &head, NULL, none, MESSAGE_FDS + 1, &err), -1);
 	CHECK_INT(err.errnum, EMSGSIZE);
 	unpair();
 }
@@ -175,11 +175,11 @@ static void sizes_that_lie(void)
 static void more_descriptors_than_there_may_be(void)
 {
 	struct message_head head = { .kind = MESSAGE_RUN };
-	int fds[4] = { 0, 0, 0, 0 };
+	int fds[MESSAGE_FDS + 1] = { 0 };
 
-	refused(&head, sizeof(head), fds, 4, WRONG_SIZE);
+	refused(&head, sizeof(head), fds, MESSAGE_FDS + 1, WRONG_SIZE);
 	head.size = LARGE;
-	refused(&head, sizeof(head), fds, 4, WRONG_SIZE);
+	refused(&head, sizeof(head), fds, MESSAGE_FDS + 1, WRONG_SIZE);
 }
 
 static int memory(size_t size, int seals)

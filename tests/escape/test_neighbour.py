@@ -1,0 +1,64 @@
+"""R13: a warm box beside one that exhausts everything.
+
+tests/run: args=--as root --warm | --as user --warm
+tests/run: timeout=120
+tests/run: alone
+"""
+
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import box
+import kit
+import service
+
+
+@kit.test(timeout=100)
+def R13_a_neighbour_that_exhausts_everything():
+    work = {"language": "python", "code": "sum(i * i for i in range(1_500_000))"}
+    path = kit.warm.start().path
+
+    def fastest(client):
+        best = None
+        for _ in range(4):
+            began = time.monotonic()
+            _, result = client.request(work)
+            kit.equal(result["status"], "ok", repr(result))
+            took = time.monotonic() - began
+            best = took if best is None else min(best, took)
+        return best
+
+    accounted = box.accounted(box.run("ids"))
+    spin = 1 if accounted else 8
+    ratios = []
+    for _ in range(5):
+        with service.Client(path) as client:
+            alone = fastest(client)
+            greedy = box.Held(
+                f"{box.PLACE} spin-threads={spin}:0 & {box.PLACE} write=/tmp/x:300m >/dev/null & "
+                f"(while :; do {box.PLACE} alloc=200m; done) >/dev/null 2>&1 & "
+                # Not more than is spooled: one that its limits end is no neighbour.
+                f"yes | head -c 8000000 >&2 & {box.PLACE} fork-bomb >/dev/null & exec {box.PLACE} wait",
+                "--cpus", "1", "--allow-weaker", "cgroup", "--memory", "1g", "--timeout", "60",
+                # What nobody reads would hold its other output up as well.
+                stderr=subprocess.DEVNULL,
+            )
+            ready = False
+            try:
+                while greedy.line(10) != "wait ready":
+                    pass
+                ready = True
+            except kit.Failed:
+                pass  # one of its limits ended it: it is measured again
+            beside = fastest(client)
+            kit.kill(greedy.process)
+        ratios.append(beside / alone)
+        if ready and ratios[-1] < 3:
+            return
+    kit.fail(f"it takes {[round(r, 1) for r in ratios]} times as long beside it")
+
+
+kit.main()
