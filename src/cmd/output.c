@@ -80,7 +80,7 @@ int cmd_usage(const char *command, const char *format, ...)
 
 int cmd_misconfigured(const char *sentence)
 {
-	cmd_complain_with("See: emberbox config\n", "%s", sentence);
+	cmd_complain_with("See: man emberbox-config\n", "%s", sentence);
 	return EXIT_USAGE;
 }
 

@@ -73,11 +73,11 @@ static ssize_t read_file(const char *path, char *text, size_t size)
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
-	/* Root may have the HOME of another, whose limits are not root's. */
-	if (fstat(fd, &st) < 0 || (st.st_uid != geteuid() && st.st_uid != 0))
+	/* Root, and who was root a moment ago, may have the HOME of another, whose limits are not his. */
+	if ((fd < 0 ? lstat(path, &st) : fstat(fd, &st)) < 0 || (st.st_uid != geteuid() && st.st_uid != 0))
 		return 0;
+	if (fd < 0)
+		return -1;
 	/* It can switch the audit log off: as registry.yaml, it is its owner's alone. */
 	errno = EPERM;
 	if (st.st_mode & 022)
@@ -95,10 +95,11 @@ int dotenv_read(char *path, size_t path_size,
 {
 	_cleanup_free_ char *text = NULL;
 	char *line, *next;
+	struct stat st;
 	ssize_t size;
 
 	/* Without the file, which is usual, no memory is touched for it. */
-	if (state_path(".env", path, path_size) < 0 || access(path, F_OK) < 0)
+	if (state_path(".env", path, path_size) < 0 || lstat(path, &st) < 0)
 		return 0;
 	text = malloc(DOTENV_MAX);
 	size = text ? read_file(path, text, DOTENV_MAX) : -1;

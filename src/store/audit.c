@@ -336,9 +336,12 @@ failed:
 
 void audit_close(struct audit *audit)
 {
+	struct error moved;
+
 	if (!audit)
 		return;
-	if (audit->dirty) {
+	/* A head without its log would be what is left of a log that was cut off. */
+	if (audit->dirty && check_place(audit, &moved) == 0) {
 		sync_log(audit);
 		audit_mark_write(audit->dir, &audit->mark, NULL);
 	}

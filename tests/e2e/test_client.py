@@ -489,7 +489,7 @@ def a_wrong_line_of_the_settings_file_is_named():
     ):
         kit.write(f"{home}/.env", text)
         r = kit.emberbox("run", "-l", "python", "-c", "1", env={"EMBERBOX_HOME": home})
-        kit.equal((r.code, r.errtext), (2, f'emberbox: "{home}/.env", line {line}: {why}\nSee: emberbox config\n'))
+        kit.equal((r.code, r.errtext), (2, f'emberbox: "{home}/.env", line {line}: {why}\nSee: man emberbox-config\n'))
     kit.write(f"{home}/.env", "SANDBOX_TIMEOUT_SEC=x\n")
     r = kit.emberbox("run", "-l", "python", "-c", "1", env={"EMBERBOX_HOME": home})
     kit.equal((r.code, r.errtext.splitlines()[0]),
@@ -503,7 +503,7 @@ def settings_that_cannot_be_used_are_named():
         ("EMBERBOX_SOCKET", "here", '"here" is not an absolute path'),
     ):
         r = kit.emberbox("run", "-l", "python", "-c", "1", env={name: value})
-        kit.equal((r.code, r.errtext), (2, f"emberbox: {name}: {why}\nSee: emberbox config\n"))
+        kit.equal((r.code, r.errtext), (2, f"emberbox: {name}: {why}\nSee: man emberbox-config\n"))
 
 
 # The real service

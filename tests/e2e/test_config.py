@@ -29,7 +29,8 @@ def config(home, *args, env=None, code=0):
 
 def refused(sentence, *args, home, env=None, help=None):
     r = kit.emberbox(*args, env={"EMBERBOX_HOME": home, **(env or {})})
-    end = f"See: emberbox {help}{'' if help == 'config' and args[0] != 'config' else ' --help'}\n" if help else ""
+    where = "man emberbox-config" if help == "config" and args[0] != "config" else f"emberbox {help} --help"
+    end = f"See: {where}\n" if help else ""
     kit.equal((r.code, r.text, r.errtext), (2, "", f"emberbox: {sentence}\n{end}"))
 
 
@@ -160,6 +161,14 @@ def a_wrong_registry_is_refused_with_its_place():
     refused(f"{home}/.env: others may write to it; use: chmod go-w {home}/.env", "config", home=home)
     os.chmod(f"{home}/.env", 0o644)
     config(home)
+    # What cannot be read would be a limit that is not set.
+    if kit.mode != "root":
+        os.chmod(f"{home}/.env", 0)
+        refused(f'cannot read the settings in "{home}/.env": Permission denied', "config", home=home)
+    os.remove(f"{home}/.env")
+    os.symlink(f"{home}/nowhere", f"{home}/.env")
+    refused(f'cannot read the settings in "{home}/.env": Too many levels of symbolic links', "config", home=home)
+    os.remove(f"{home}/.env")
     refused(f"{home}/none.yaml: cannot be read: No such file or directory", "config", "--registry", f"{home}/none.yaml", home=home)
 
 

@@ -536,6 +536,34 @@ def nobody_hears_what_the_store_says():
 
 
 @kit.test(timeout=60)
+def a_new_audit_log_begins_when_its_files_are_moved_away():
+    """As the sentence about a log that was changed tells, also under a service that has it open."""
+    home = kit.tmp()
+    running = Service("--embers", "0", home=home)
+    ran = lambda: python(home, "print('ran')", env={"EMBERBOX_SERVICE": "auto"})  # noqa: E731
+    kit.equal(ran().text, "ran\n")
+    kit.eventually(lambda: "execution" in run_in(home, "audit").text, "the run is not in the log")
+    os.mkdir(f"{home}/aside")
+    for name in os.listdir(home):
+        if name.startswith("audit"):
+            os.rename(f"{home}/{name}", f"{home}/aside/{name}")
+    kit.eventually(lambda: ran().code == 0, "it stays blind")
+    kit.eventually(lambda: "execution" in run_in(home, "audit").text, "the run is not in the new log")
+    running.stop()
+    r = run_in(home, "audit", "verify")
+    kit.equal((r.code, r.errtext), (0, ""))
+
+
+@kit.test(timeout=60)
+def verifying_takes_in_what_was_run():
+    home = kit.tmp()
+    for entries in ("1 entry", "2 entries"):
+        kit.equal(python(home, "pass").code, 0)
+        r = run_in(home, "audit", "verify")
+        kit.equal((r.code, r.text, r.errtext), (0, f"{entries}, the chain holds\n", ""))
+
+
+@kit.test(timeout=60)
 def a_service_that_could_not_write_does_when_it_can():
     home = kit.tmp()
     os.mkdir(f"{home}/journal")
