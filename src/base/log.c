@@ -4,6 +4,7 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -146,13 +147,17 @@ static void line_origin(struct line *line)
 	line_text(line, " ");
 }
 
+/* A line that nobody takes is lost: who serves does not wait for who reads its log. */
 static void line_write(struct line *line, const char *end)
 {
+	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 	size_t size = strlen(end);
 	ssize_t n;
 
 	memcpy(line->data + line->size, end, size);
 	line->size += size;
+	if (poll(&out, 1, 0) != 1)
+		return;
 	do
 		n = write(STDERR_FILENO, line->data, line->size);
 	while (n < 0 && errno == EINTR);

@@ -549,22 +549,28 @@ static void explain_silence(struct watch *w)
 	}
 }
 
-/* A program could call a process of its own so: that would live until the answer is out, and then die with the box. */
+/*
+ * A program could call a process of its own so: that would live until the
+ * answer is out, and then die with the box. Nobody holds memory where the
+ * supervisor adds it up.
+ */
 static bool is_holder(const struct watch *w, const char *pid)
 {
 	char path[32], name[32];
 
+	if (!w->box->group)
+		return false;
 	snprintf(path, sizeof(path), "%.20s/comm", pid);
 	return fd_slurp(w->box->handles[REPORT_FD_PROC], path, name, sizeof(name)) > 0 &&
 	       strcmp(name, REPORT_HOLDER "\n") == 0;
 }
 
-/* Whether nobody is left but init and who holds the program's memory, by the box's own list; for small programs by the
- * group's count, and the next process after theirs, which is cheaper than a list. */
+/* Whether nobody is left but init and the one that holds the program's memory, by the box's own list; for small
+ * programs by the group's count, and the next process after theirs, which is cheaper than a list. */
 static bool is_alone(const struct watch *w)
 {
 	_Alignas(struct dirent64) char block[4096];
-	int dir = w->box->handles[REPORT_FD_PROC];
+	int dir = w->box->handles[REPORT_FD_PROC], holders = 0;
 	uint64_t tasks;
 	ssize_t n;
 
@@ -578,8 +584,9 @@ static bool is_alone(const struct watch *w)
 			const struct dirent64 *entry = (const void *)(block + at);
 
 			at += entry->d_reclen;
-			if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && strcmp(entry->d_name, "1") != 0 &&
-			    !is_holder(w, entry->d_name))
+			if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || strcmp(entry->d_name, "1") == 0)
+				continue;
+			if (!is_holder(w, entry->d_name) || ++holders > 1)
 				return false;
 		}
 	}

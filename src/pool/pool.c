@@ -441,7 +441,12 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 			return false;
 	strcpy(begin->language, job->runtime->name);
 	strcpy(begin->profile, spec->profile ? spec->profile : "");
-	memcpy(begin->weaker, spec->weaker, sizeof(begin->weaker));
+	/* What may be missing and is there makes no other box: each choice would be a hearth, and there are only so
+	 * many. */
+	begin->weaker[LAYER_CGROUP] =
+		spec->weaker[LAYER_CGROUP] && (probe->cgroup.version == 0 || probe->cgroup.where[CGROUP_CPU] < 0);
+	begin->weaker[LAYER_LANDLOCK] = spec->weaker[LAYER_LANDLOCK] && probe->landlock == 0;
+	begin->weaker[LAYER_SECCOMP] = spec->weaker[LAYER_SECCOMP] && !probe->seccomp;
 	begin->forks = job->runtime->ember.point != NULL;
 	return true;
 }
@@ -585,6 +590,8 @@ static void put_out(void *data)
 	struct held *held = data;
 	struct hearth *hearth = held->hearth;
 
+	/* Now, and not when the sweeper comes to it: whoever the program has left there ends with the answer. */
+	launch_kill(&held->ember.box);
 	pthread_mutex_lock(&hearth->pool->lock);
 	discard(hearth->pool, held);
 	pthread_cond_signal(&hearth->wake);

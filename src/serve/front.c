@@ -172,9 +172,11 @@ static void listen_ready(struct front *front, struct source *source, uint32_t ev
 	char address[INET6_ADDRSTRLEN + 1];
 
 	if (fd < 0) {
-		front->deaf = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+		const bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+
 		/* What waits would wake us again and again; the end of any connection lets it in. */
-		if (front->deaf)
+		front->deaf |= full;
+		if (full)
 			source_watch(front, source, 0);
 		else if (errno == EBADF || errno == EINVAL || errno == ENOTSOCK)
 			front_fail(front, "cannot accept connections");

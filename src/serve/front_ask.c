@@ -1,7 +1,9 @@
 /* Questions to the keeper and the store, whose answers come when they come. */
 #include "serve/front_parts.h"
 
+#include "base/fd.h"
 #include "base/own.h"
+#include "serve/role.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,6 +174,8 @@ static void store_ready(struct front *front, struct source *source, uint32_t eve
 			ask_answer(front, &message, take_fd(&message.fds[0]), true);
 		message_free(&message);
 	} else if (got == 0 || err.errnum != EAGAIN) {
+		if (got < 0)
+			fd_send(front->control.fd, &(char){ ROLE_STORE_PEER }, 1, NULL, 0);
 		source_close(front, source);
 		ask_lost(front, true);
 	}

@@ -180,7 +180,7 @@ static int refusal_status(const char *code, unsigned retry_after)
 		{ "bad_request", 400 },    { "unknown_language", 400 },   { "busy", 429 },
 		{ "draining", 503 },       { "cancelled", 409 },          { "blind", 503 },
 		{ "not_found", 404 },      { "needs_confirmation", 409 }, { "too_many", 429 },
-		{ "cannot_enforce", 422 },
+		{ "cannot_enforce", 422 }, { "unauthorized", 401 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
@@ -213,7 +213,9 @@ void execute_refuse(struct front *front, struct peer *peer, const char *code, co
 	_cleanup_free_ char *json = NULL;
 	char sentence[1024];
 
-	if (strcmp(field, "container") == 0 && strcmp(code, "bad_request") == 0)
+	/* An id that could be one, and is not; what is no id at all is the client's mistake. */
+	if (strcmp(field, "container") == 0 && strcmp(code, "bad_request") == 0 &&
+	    strncmp(message, "container: expected", 19) != 0)
 		code = "not_found";
 	name_as_sent(peer, &field, &message, sentence, sizeof(sentence));
 	if (!peer->exchange->streaming) {
@@ -228,12 +230,18 @@ void execute_refuse(struct front *front, struct peer *peer, const char *code, co
 
 /* Requests */
 
-static void answer_confirm(struct front *front, struct peer *peer, const char *confirm, const struct error *err)
+void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const char *message)
 {
-	_cleanup_free_ char *json = front_error_json("needs_confirmation", "confirm", 0, confirm, err->text);
+	_cleanup_free_ char *json = front_error_json("needs_confirmation", "confirm", 0, confirm, message);
+	const char *text = json ? json : "{}";
 
 	peer_abandon(front, peer);
-	http_answer_json(front, peer, 409, json ? json : "{}", json ? strlen(json) : 2);
+	if (!peer->exchange->streaming) {
+		http_answer_json(front, peer, 409, text, strlen(text));
+		return;
+	}
+	event_send(peer, "error", text, strlen(text));
+	events_end(front, peer);
 }
 
 /* What was applied and is to be run. */
@@ -261,7 +269,7 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	snprintf(peer->about.request_id, sizeof(peer->about.request_id), "%s", peer->exchange->request_id);
 	switch (policy_apply(front, peer, json, size, field, confirm, &err)) {
 	case POLICY_CONFIRM:
-		answer_confirm(front, peer, confirm, &err);
+		execute_confirm(front, peer, confirm, err.text);
 		return -1;
 	case POLICY_REFUSED:
 		peer_refuse_error(front, peer, &err, field);

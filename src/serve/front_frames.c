@@ -27,10 +27,20 @@ static void violation(struct front *front, struct peer *peer, const char *messag
 	peer->closing = true;
 }
 
+static void frames_confirm(struct front *front, struct peer *peer, const char *confirm, const char *message)
+{
+	_cleanup_free_ char *text = front_error_json("needs_confirmation", "confirm", 0, confirm, message);
+
+	peer_abandon(front, peer);
+	if (text)
+		connection_send(&peer->link, FRAME_ERROR, text, strlen(text));
+	else
+		peer->link.broken = true;
+}
+
 static void frames_request(struct front *front, struct peer *peer, const char *json, size_t size)
 {
 	char field[REQUEST_FIELD_MAX], confirm[CONFIRM_MAX];
-	_cleanup_free_ char *text = NULL;
 	struct error err = { 0 };
 
 	switch (policy_apply(front, peer, json, size, field, confirm, &err)) {
@@ -41,10 +51,7 @@ static void frames_request(struct front *front, struct peer *peer, const char *j
 		peer_refuse_error(front, peer, &err, field);
 		break;
 	case POLICY_CONFIRM:
-		peer_abandon(front, peer);
-		text = front_error_json("needs_confirmation", "confirm", 0, confirm, err.text);
-		if (text)
-			connection_send(&peer->link, FRAME_ERROR, text, strlen(text));
+		frames_confirm(front, peer, confirm, err.text);
 		break;
 	}
 }
@@ -123,6 +130,8 @@ static void frames_crowded(struct front *front, struct peer *peer)
 	if (link->in.size <= CONNECTION_SMALL || frame_decode((const unsigned char *)link->in.data, &frame) < 0)
 		return;
 	connection_skip(link, &frame);
+	/* It is stdin of a run that the keeper answers: two would write to the peer. */
+	peer->closing |= peer->run && peer->run->direct;
 	peer_refuse(front, peer, "busy", "", front_retry_after(front),
 		    "the service is busy: it holds as many bytes of requests as it may; ask again later");
 }
@@ -160,4 +169,5 @@ const struct door door_frames = {
 	.output = frames_output,
 	.result = frames_result,
 	.refuse = frames_refuse,
+	.confirm = frames_confirm,
 };

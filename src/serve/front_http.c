@@ -595,5 +595,6 @@ const struct door door_http = {
 	.output = execute_output,
 	.result = execute_result,
 	.refuse = execute_refuse,
+	.confirm = execute_confirm,
 	.late = http_late,
 };

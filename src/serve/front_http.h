@@ -89,6 +89,7 @@ void execute_cancel(struct front *front, struct peer *peer, const char *body, si
 void execute_started(struct front *front, struct peer *peer, const char *json, size_t size);
 void execute_output(struct front *front, struct peer *peer, int stream, const char *data, size_t size);
 void execute_result(struct front *front, struct peer *peer, const struct message *message);
+void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const char *message);
 void execute_refuse(struct front *front, struct peer *peer, const char *code, const char *field, unsigned retry_after,
 		    const char *message);
 /* A sign of life for who waits for events. */

@@ -44,6 +44,10 @@ struct source {
 	uint32_t events; /* that are watched for, beside its end */
 };
 
+enum {
+	CONFIRM_MAX = 128 /* bytes of a confirmation */
+};
+
 enum peer_state {
 	PEER_IDLE,    /* its next request may begin */
 	PEER_QUEUED,  /* its request waits in the queue */
@@ -74,6 +78,8 @@ struct door {
 	void (*result)(struct front *front, struct peer *peer, const struct message *message);
 	void (*refuse)(struct front *front, struct peer *peer, const char *code, const char *field,
 		       unsigned retry_after, const char *message);
+	/* The same for want of a confirmation, which is this. */
+	void (*confirm)(struct front *front, struct peer *peer, const char *confirm, const char *message);
 	/* Too many bytes of requests are held: what it has on its way is refused and forgotten. */
 	void (*crowded)(struct front *front, struct peer *peer);
 	/* Its deadline is over; NULL: it never has one. */
@@ -97,6 +103,7 @@ struct peer {
 	struct buf list;                /* the request as the keeper gets it; empty when it has it */
 	struct message_run about;       /* whose it is */
 	struct confirm_used *confirmed; /* the confirmation that it took; NULL: it needed none */
+	char seal[CONFIRM_MAX];         /* one for its request in a container, should that need it */
 	struct queue_item item;         /* its place in the queue */
 	uint64_t asked_usec;            /* when it had to wait for its turn; 0: it had not */
 	uint64_t deadline_usec;         /* when it has to have done something; 0: whenever it likes */
@@ -120,6 +127,7 @@ struct run {
 	uint64_t begun_usec;      /* when the keeper got it */
 	uint64_t waited_usec;     /* in the queue before */
 	bool flooded;             /* its output was more than the peer read in time */
+	bool direct;              /* the keeper has the peer's socket, and may be writing to it */
 };
 
 /* Called with the answer; `fd` is -1 or a file that is the callee's now. */
@@ -260,9 +268,6 @@ enum policy_answer {
 	POLICY_REFUSED, /* err and field say why */
 	POLICY_CONFIRM, /* a person has to agree first: the text to send along is in `confirm` */
 };
-enum {
-	CONFIRM_MAX = 128 /* bytes of a confirmation */
-};
 /* A request's JSON to peer->list, ->manner and ->about (of which the door has set request_id, and of a container that
  * is to start kind and ttl): the profile's and the environment's defaults, the token's bounds, and whether it needs a
  * confirmation. */
@@ -272,4 +277,8 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 int policy_load(struct front *front, int memory, struct error *err);
 /* The same while it serves: of tokens that are gone the containers are ended. */
 int policy_change(struct front *front, int memory, struct error *err);
+/* A run in a container was refused for want of a confirmation: answers with one. */
+void policy_ask(struct front *front, struct peer *peer, const char *message);
 const struct token *policy_token(const struct front *front, const char *name);
+/* Ends what a token that is gone has started; nothing where it is there. */
+void policy_end_containers(struct front *front, const char *name);

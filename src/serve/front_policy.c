@@ -60,9 +60,15 @@ int policy_load(struct front *front, int memory, struct error *err)
 	return 0;
 }
 
-static bool has_token(const struct front *front, const char *name)
+void policy_end_containers(struct front *front, const char *name)
 {
-	return policy_token(front, name) != NULL;
+	char question[128];
+
+	if (policy_token(front, name))
+		return;
+	/* A name is of letters, digits and what needs no escape. */
+	snprintf(question, sizeof(question), "{\"what\":\"container_end\",\"caller\":\"%.64s\"}", name);
+	ask(front, NULL, false, question, NULL);
 }
 
 int policy_change(struct front *front, int memory, struct error *err)
@@ -76,16 +82,8 @@ int policy_change(struct front *front, int memory, struct error *err)
 		front->config = before;
 		return -1;
 	}
-	for (size_t i = 0; i < before.tokens.count; i++) {
-		const char *name = before.tokens.tokens[i].name;
-		char question[128];
-
-		if (has_token(front, name))
-			continue;
-		/* A name is of letters, digits and what needs no escape. */
-		snprintf(question, sizeof(question), "{\"what\":\"container_end\",\"caller\":\"%.64s\"}", name);
-		ask(front, NULL, false, question, NULL);
-	}
+	for (size_t i = 0; i < before.tokens.count; i++)
+		policy_end_containers(front, before.tokens.tokens[i].name);
 	front_config_free(&before);
 	return 0;
 }
@@ -343,6 +341,27 @@ static void profile_unknown(const struct front *front, const char *language, con
 		    nearest ? nearest : "", nearest ? "? " : "", list.data && !list.failed ? list.data : "");
 }
 
+/* As the keeper makes them; also none. */
+static bool is_id(const char *text)
+{
+	return strspn(text, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == strlen(text) && strlen(text) < RESULT_ID;
+}
+
+/* A name that the keeper takes: what a client of ours calls its profile. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7e)
+			return false;
+	return true;
+}
+
+void policy_ask(struct front *front, struct peer *peer, const char *message)
+{
+	audit_confirm(front, peer, POLICY_CONFIRM);
+	peer->door->confirm(front, peer, peer->seal, message);
+}
+
 enum policy_answer policy_apply(struct front *front, struct peer *peer, const char *json, size_t size,
 				char field[REQUEST_FIELD_MAX], char confirmation[CONFIRM_MAX], struct error *err)
 {
@@ -351,6 +370,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 	const struct profile_target target = { .get = get_said, .set = put_default, .request = &peer->list };
 	const struct profile *profile = NULL;
 	enum policy_answer answer;
+	bool inside, given;
 
 	*field = '\0';
 	peer->confirmed = NULL;
@@ -363,9 +383,9 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		error_usage(err, "applied_profile: there is no such field; use profile");
 		return fail(field, "applied_profile");
 	}
-	if (strlen(peer->manner.container) >= sizeof(peer->about.container)) {
-		error_usage(err, "container: there is no container of that id");
-		return fail(field, "container");
+	if (!is_plain(peer->manner.applied)) {
+		error_usage(err, "applied_profile: expected a name of plain characters");
+		return fail(field, "applied_profile");
 	}
 	if (peer->manner.profile[0]) {
 		const char *language = get_said(&peer->list, "language");
@@ -395,16 +415,28 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		return POLICY_REFUSED;
 	}
 	answer = check(peer, field, err);
-	if (answer == POLICY_GO && profile && profile->needs_confirm && front_audit_full(front)) {
+	if (answer == POLICY_GO && !is_id(peer->manner.container)) {
+		error_usage(err, "container: there is no container of that id");
+		return fail(field, "container");
+	}
+	peer->seal[0] = '\0';
+	/* What a container needs the keeper knows, and says so after it was asked. */
+	inside = peer->manner.container[0];
+	given = inside && peer->manner.confirm[0];
+	if (answer == POLICY_GO && (given || (profile && profile->needs_confirm)) && front_audit_full(front)) {
 		error_set(err, ERROR_FAILED, 0, "a confirmation cannot be written down now; ask again later");
 		return POLICY_REFUSED;
 	}
-	if (answer == POLICY_GO && profile && profile->needs_confirm) {
+	if (answer == POLICY_GO && (given || (profile && profile->needs_confirm))) {
 		answer = confirm(front, peer, profile, field, confirmation, err);
 		audit_confirm(front, peer, answer);
 	}
+	if (answer == POLICY_GO && inside && !given && confirm_make(front, peer, peer->seal) < 0)
+		peer->seal[0] = '\0';
 	if (answer == POLICY_GO) {
 		introduce(front, peer, profile);
+		peer->about.asks = profile && profile->needs_confirm;
+		peer->about.confirmed = given;
 		snprintf(peer->about.container, sizeof(peer->about.container), "%s", peer->manner.container);
 	}
 	return answer;

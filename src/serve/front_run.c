@@ -1,23 +1,29 @@
 #include "serve/front_parts.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "serve/message.h"
+#include "serve/role.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 static void keeper_lost(struct front *front);
 static void input_ready(struct front *front, struct source *source, uint32_t events)
 {
+	struct pollfd now = { .fd = source->fd };
 	struct run *run = (struct run *)source;
 	struct peer *peer = run->peer;
 
+	(void)events;
 	if (!source->ready || !peer)
 		return;
-	if (events & EPOLLERR) {
+	/* The event may be of the run that had this place a moment ago: only what is so now counts. */
+	if (poll(&now, 1, 0) == 1 && (now.revents & (POLLERR | POLLNVAL))) {
 		source_close(front, source);
 		connection_empty(&peer->input);
 	} else {
@@ -136,6 +142,7 @@ int run_start(struct front *front, struct peer *peer)
 		fds[count] = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
 		if (fds[count] >= 0) {
 			head.stream |= MESSAGE_DIRECT;
+			run->direct = true;
 			count++;
 		}
 	}
@@ -169,13 +176,23 @@ int run_start(struct front *front, struct peer *peer)
 	return -1;
 }
 
+/* Its token was there when it came. */
+static bool peer_refuse_gone(struct front *front, struct peer *peer)
+{
+	if (!peer->caller.token || policy_token(front, peer->caller.name))
+		return false;
+	peer_refuse(front, peer, "unauthorized", "", 0, "the token was removed while this waited");
+	return true;
+}
+
 void run_dispatch(struct front *front)
 {
 	while (front->queue.count > 0 && front->running < front->options.max_running && front->keeper.fd >= 0 &&
 	       !front->unsettled) {
 		struct queue_item *item = queue_peek(&front->queue);
 		struct peer *peer = peer_of_item(item);
-		int done = peer_refuse_blind(front, peer) ? -1 : run_start(front, peer);
+		int done =
+			peer_refuse_gone(front, peer) || peer_refuse_blind(front, peer) ? -1 : run_start(front, peer);
 
 		if (done > 0)
 			return;
@@ -214,8 +231,12 @@ static void run_result(struct front *front, struct run *run, const struct messag
 {
 	uint64_t took = clock_usec() - run->begun_usec, waited = run->waited_usec;
 	bool flooded = run->flooded;
-	struct peer *peer = run_end(front, run);
+	struct peer *peer;
 
+	/* One that started while its token was removed. Who comes by a Unix socket has a name with a space in it. */
+	if (run->about.kind == RUN_START && !strchr(run->about.caller, ' '))
+		policy_end_containers(front, run->about.caller);
+	peer = run_end(front, run);
 	/* A container that started and ran nothing yet is no execution. */
 	if (message->head.outcome.language[0])
 		metrics_outcome(front->metrics, &message->head.outcome, waited);
@@ -245,7 +266,9 @@ static void run_refused(struct front *front, struct run *run, const struct messa
 	if (peer)
 		peer_name_field(peer, &err, field);
 	/* Not wrong, but too many. When it works again is for whoever stops one: no time is said. */
-	if (peer && err.kind == ERROR_USAGE && err.errnum == EBUSY)
+	if (peer && err.kind == ERROR_USAGE && err.errnum == EACCES && peer->seal[0])
+		policy_ask(front, peer, err.text);
+	else if (peer && err.kind == ERROR_USAGE && err.errnum == EBUSY)
 		peer_refuse(front, peer, "too_many", "", 0, err.text);
 	else if (peer)
 		peer_refuse_error(front, peer, &err, field);
@@ -274,16 +297,19 @@ static void keeper_message(struct front *front, const struct message *message)
 	}
 }
 
-/* Those who wait go on waiting: another keeper comes. */
+/* Those who wait go on waiting: another keeper comes, or another way to this one. */
 static void keeper_lost(struct front *front)
 {
 	source_close(front, &front->keeper);
 	for (size_t i = 0; i < front->options.max_running; i++) {
+		const bool direct = front->runs[i].direct;
 		struct peer *peer = front->runs[i].number ? run_end(front, &front->runs[i]) : NULL;
 
 		if (!peer)
 			continue;
 		peer_refuse(front, peer, "failed", "", 1, "the keeper ended while this ran; it is being restarted");
+		/* What it may still write must not pass for the next answer. */
+		peer->closing |= direct;
 		peer_resume(front, peer);
 	}
 	ask_lost(front, false);
@@ -308,6 +334,9 @@ static void keeper_ready(struct front *front, struct source *source, uint32_t ev
 		keeper_message(front, &message);
 		message_free(&message);
 	} else if (got == 0 || err.errnum != EAGAIN) {
+		/* It lives, and what it said is lost: only the supervisor can make another way to it. */
+		if (got < 0)
+			fd_send(front->control.fd, &(char){ ROLE_PEER }, 1, NULL, 0);
 		keeper_lost(front);
 	}
 }

@@ -257,6 +257,7 @@ static int run_start(const struct keeper_work *work, const struct run *run, stru
 		.owner = run->about->caller,
 		.ttl = run->about->ttl > 0 ? run->about->ttl : CONTAINER_TTL,
 		.auto_cleanup = run->about->auto_cleanup,
+		.asks = run->about->asks,
 		.most = run->about->max_concurrent,
 		.most_own = run->about->max_own,
 	};
@@ -275,6 +276,20 @@ static int run_start(const struct keeper_work *work, const struct run *run, stru
 	buf_printf(json, "{\"id\":\"%s\",\"container\":\"%s\",\"status\":\"running\",\"ttl\":%.0f,\"result\":%s}", id,
 		   options.profile, options.ttl, *out ? result_json(*out) ?: "null" : "null");
 	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
+}
+
+/* Before anything of it is said or written down: the front answers with the confirmation that is missing. */
+static int check_confirmed(const struct keeper_work *work, const struct run *run, struct error *err)
+{
+	const struct message_run *about = run->about;
+
+	if (about->kind != RUN_INSIDE || about->confirmed ||
+	    !containers_ask(work->containers, about->container, about->caller))
+		return 0;
+	error_usage(err, "container: it needs a confirmation: ask whoever may decide, then send the same request with "
+			 "the field confirm");
+	err->errnum = EACCES;
+	return -1;
 }
 
 static int run_any(const struct keeper_work *work, const struct run *run, struct result **out, struct buf *json,
@@ -320,8 +335,10 @@ static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, s
 	struct outcome outcome = { 0 };
 	struct result *result = NULL;
 	const char *json = NULL;
-	int done = recorded ? remember_start(work, run, err) : may_begin(work, err);
+	int done = check_confirmed(work, run, err);
 
+	if (done == 0)
+		done = recorded ? remember_start(work, run, err) : may_begin(work, err);
 	if (done < 0)
 		return -1;
 	if (work->journal) {

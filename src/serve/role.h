@@ -15,6 +15,8 @@
  *	from all:        ROLE_READY once it serves
  *	from the keeper: ROLE_RELOAD when that was done; ROLE_PEER when a front
  *	                 sent nonsense, to have it introduced anew
+ *	from the front:  ROLE_PEER and ROLE_STORE_PEER when a message of the other
+ *	                 could not be taken, for the same
  *
  * A role takes from itself what it does not need before it hears anybody, reads
  * back that it is gone, and tries the forbidden once. If that is not refused as

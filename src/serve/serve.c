@@ -300,6 +300,11 @@ static int on_control(struct supervisor *s, struct child *child, struct error *e
 		on_ready(s, child);
 	if (what == ROLE_RELOAD && s->reloading)
 		reloaded(s);
+	if (child->role == ROLE_FRONT && (what == ROLE_PEER || what == ROLE_STORE_PEER)) {
+		SAY(s, "the front lost a message of the %s; they are introduced anew",
+		    what == ROLE_PEER ? "keeper" : "store");
+		return introduce(s, what == ROLE_PEER ? ROLE_KEEPER : ROLE_STORE, err);
+	}
 	if (what == ROLE_PEER) {
 		if (child->role == ROLE_KEEPER)
 			SAY(s, "the front sent the keeper what it may not; its runs are ended");

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -93,16 +94,29 @@ static int front_tls(const struct role_settings *settings, const int fds[ROLE_FD
 	return done;
 }
 
+/* So many that descriptors are left for what the others send: a message that cannot be taken is lost. */
+static size_t clients_max(size_t running)
+{
+	const size_t kept = 64 + 4 * running;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < kept + 16)
+		return 16;
+	return files.rlim_cur - kept < 4096 ? (size_t)files.rlim_cur - kept : 4096;
+}
+
 static int front_role(struct error *err)
 {
 	struct role_settings settings;
 	struct tls_context *tls = NULL;
 	int control, fds[ROLE_FDS];
+	size_t clients;
 
 	if (role_enter(ROLE_FRONT, &settings, &control, fds, err) < 0 || front_tls(&settings, fds, &tls, err) < 0)
 		return -1;
 	log_open((enum log_format)settings.log, "front");
 	signal(SIGPIPE, SIG_IGN);
+	clients = clients_max(settings.max_running);
 	/* The user's own languages are files, and it can open none after this. New ones are the keeper's to know. */
 	runtime_at(0);
 	if (role_confine(&settings, control, err) < 0)
@@ -114,6 +128,7 @@ static int front_role(struct error *err)
 					      .control = control },
 			 &(struct front_options){ .max_running = settings.max_running,
 						  .max_queued = settings.max_queued,
+						  .max_clients = clients,
 						  .tls = tls,
 						  .tell_ready = true,
 						  .wait_for_store = settings.audit == AUDIT_REQUIRED,

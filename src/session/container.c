@@ -176,6 +176,7 @@ static struct container *container_new(const struct spec *spec, const struct con
 	container->read_only = spec->read_only;
 	memcpy(container->weaker, spec->weaker, sizeof(container->weaker));
 	container->auto_cleanup = options->auto_cleanup;
+	container->asks = options->asks;
 	container->ttl = options->ttl;
 	container->limits = limits_settle(&spec->limits, &spec->runtime->limits);
 	container->build = (struct build)BUILD_INIT;
@@ -318,6 +319,17 @@ int containers_exec(struct containers *containers, const char *id, const char *o
 	}
 	leave(containers);
 	return done;
+}
+
+bool containers_ask(struct containers *containers, const char *id, const char *owner)
+{
+	bool asks = false;
+
+	pthread_mutex_lock(&containers->lock);
+	for (const struct container *c = containers->list; c && !asks; c = c->next)
+		asks = c->asks && strcmp(c->id, id) == 0 && is_visible(c, owner);
+	pthread_mutex_unlock(&containers->lock);
+	return asks;
 }
 
 size_t containers_end(struct containers *containers, const char *owner, const char *why)

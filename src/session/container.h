@@ -30,6 +30,7 @@ struct container_options {
 	const char *owner;   /* the caller: others do not see it */
 	double ttl;          /* seconds until it ends by itself; at most CONTAINERS_TTL_MAX */
 	bool auto_cleanup;   /* it is forgotten when it has ended */
+	bool asks;           /* see containers_ask() */
 	unsigned most;       /* containers that may run at a time, of all; 0: any number */
 	unsigned most_own;   /* the same of this owner's */
 };
@@ -76,6 +77,8 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 int containers_exec(struct containers *containers, const char *id, const char *owner, const struct spec *spec,
 		    const char *command, const struct run_ticket *ticket, const struct supervise_io *io,
 		    struct result **out, struct error *err);
+/* Whether whoever runs something in it has to be asked first, by its profile; false also of one that is not there. */
+bool containers_ask(struct containers *containers, const char *id, const char *owner);
 /* Ends it, and returns when nothing of its box is left. One that has ended already is stopped too. `by`: who wants it;
  * NULL: the service itself. */
 int containers_stop(struct containers *containers, const char *id, const char *owner, const char *by,

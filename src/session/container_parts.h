@@ -37,6 +37,7 @@ struct container {
 	bool read_only;                /* code and data cannot be written */
 	bool weaker[LAYERS];           /* as its spec had it */
 	bool auto_cleanup;             /* it goes when it has ended */
+	bool asks;                     /* nothing runs in it unconfirmed */
 	double ttl;                    /* seconds */
 	struct limits limits;          /* of the box; timeout and cpu_time of an exec that does not say */
 	struct timeval started;        /* for people */

@@ -72,11 +72,12 @@ static int temporary(int executions, const char *name, char path[RESULT_ID + 64]
 	return openat(executions, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-static int settle(int executions, const char *path, const char *name, int done)
+/* `flags` are renameat2()'s. */
+static int settle(int executions, const char *path, const char *name, int done, unsigned flags)
 {
 	int saved;
 
-	if (done == 0 && renameat(executions, path, executions, name) == 0)
+	if (done == 0 && renameat2(executions, path, executions, name, flags) == 0)
 		return 0;
 	saved = errno;
 	unlinkat(executions, path, 0);
@@ -109,7 +110,8 @@ static int keep_one(int executions, const char *id, int stream, const struct out
 
 	spool_name(id, stream, name);
 	fd = temporary(executions, name, path);
-	return fd < 0 ? -1 : settle(executions, path, name, copy(output->spool, fd, size));
+	/* What a run has said stays, whoever names it again. */
+	return fd < 0 ? -1 : settle(executions, path, name, copy(output->spool, fd, size), RENAME_NOREPLACE);
 }
 
 int spool_write(int executions, const char *name, const struct iovec *parts, size_t count)
@@ -121,7 +123,7 @@ int spool_write(int executions, const char *name, const struct iovec *parts, siz
 	fd = temporary(executions, name, path);
 	for (size_t i = 0; fd >= 0 && i < count && done == 0; i++)
 		done = fd_write(fd, parts[i].iov_base, parts[i].iov_len);
-	return fd < 0 ? -1 : settle(executions, path, name, done);
+	return fd < 0 ? -1 : settle(executions, path, name, done, 0);
 }
 
 unsigned spool_keep(int dir, const struct result *result)

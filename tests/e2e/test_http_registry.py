@@ -152,6 +152,48 @@ def a_confirmation_is_for_one_request_once():
     kit.true({"confirm_asked", "confirmed"} <= set(events), events)
 
 
+@kit.test
+def each_run_in_a_container_that_asks_is_confirmed():
+    running = serve()
+    asking = Web(running)
+    confirm = asking.post("/containers/start", {"container": "careful", "code": "echo first"}).json["error"]["confirm"]
+    started = asking.post("/containers/start", {"container": "careful", "code": "echo first", "confirm": confirm})
+    kit.equal((started.status, started.json["result"]["stdout"]), (200, "first\n"), "what it starts with was confirmed")
+    box = started.json["id"]
+    runs = ({"id": box, "command": "echo again > agreed; cat agreed"}, "/containers/exec"), (
+        {"container": box, "code": "echo again > agreed; cat agreed"}, "/v1/execute")  # fmt: skip
+    for request, path in runs:
+        asked = asking.post(path, request)
+        kit.equal(asked.error, (409, "needs_confirmation", "confirm"), path)
+        kit.contains(asked.message, "needs a confirmation")
+        confirm = asked.json["error"]["confirm"]
+        other = {**request, "stdin": "x"}
+        kit.equal(asking.post(path, {**other, "confirm": confirm}).error, (400, "bad_request", "confirm"), path)
+        done = asking.post(path, {**request, "confirm": confirm})
+        kit.equal((done.status, done.json["stdout"]), (200, "again\n"), path)
+        kit.equal(asking.post(path, {**request, "confirm": confirm}).error, (400, "bad_request", "confirm"), path)
+        with asking.connect() as wire:
+            kit.equal(wire.stream(path, request).error, (409, "needs_confirmation", "confirm"), path)
+    own = Web(running, unix=True)
+    confirm = own.post("/containers/start", {"container": "careful"}).json["error"]["confirm"]
+    mine = own.post("/containers/start", {"container": "careful", "confirm": confirm}).json["id"]
+    with running.connect() as client:
+        _, answer = client.request({"container": mine, "code": "echo by frames"})
+        kit.equal(answer["error"]["code"], "needs_confirmation")
+        _, answer = client.request({"container": mine, "code": "echo by frames", "confirm": answer["error"]["confirm"]})
+        kit.equal(answer["stdout"], "by frames\n")
+    kit.equal(own.post("/containers/stop", {"id": mine}).status, 200)
+    # One whose profile does not ask runs as before, and what was asked for is no run.
+    plain = asking.post("/containers/start", {"container": "shell"}).json["id"]
+    kit.equal(asking.post("/containers/exec", {"id": plain, "command": "echo plain"}).json["stdout"], "plain\n")
+    kit.equal(len(asking.get("/v1/executions").json["executions"]), 5)
+    # What cannot be an id is not there; what is none at all is a mistake.
+    for wrong in ("x\ny", "\u00e9", "01", "a" * 26):
+        kit.equal(asking.post("/containers/exec", {"id": wrong, "command": "echo"}).error, (404, "not_found", "id"), wrong)
+        kit.equal(asking.post("/v1/execute", {"container": wrong, "command": "echo"}).error, (404, "not_found", "container"))
+    kit.equal(asking.post("/v1/execute", {"container": 1, "command": "echo"}).error, (400, "bad_request", "container"))
+
+
 def running_token(running):
     done = kit.emberbox("token", "add", "other", env={"EMBERBOX_HOME": running.home})
     value = next(word for word in done.text.split() if word.startswith("ebt_"))

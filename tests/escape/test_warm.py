@@ -591,4 +591,53 @@ def nobody_is_left_when_the_next_result_is_there():
         kit.equal(sleepers(mark), [])
 
 
+# The parent of a forked program is the zygote, which is outside its box.
+OF_THE_ZYGOTE = """
+import ctypes, os
+call = ctypes.CDLL(None, use_errno=True).syscall
+for flags in (0x8000, 0):  # CLONE_PARENT, and none
+    pid = call(56, ctypes.c_long(flags | 17), None, None, None, None)
+    if pid == 0:
+        os._exit(0)
+    print(pid > 0, ctypes.get_errno() if pid < 0 else os.waitpid(pid, 0)[0] == pid)
+"""
+
+
+@kit.test(timeout=60)
+def no_child_of_the_zygotes_can_be_made():
+    kit.true(os.uname().machine == "x86_64", "the number of the call is that of another machine")
+    for cold in (True, False):
+        r = python(OF_THE_ZYGOTE, cold=cold)
+        kit.equal((r.json["status"], r.json["stdout"]), ("ok", "False 1\nTrue True\n"), f"cold: {cold}")
+        kit.true(r.seconds < 5, f"{r.seconds:.1f} s")
+
+
+# By that name the supervisor knows who holds the memory of a program that has ended.
+ENDED = """
+import ctypes, os, time
+for _ in range({count}):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(15, b"(ended)")
+        os.closerange(0, 64)
+        while True:
+            pass
+time.sleep(0.1)
+"""
+
+
+@kit.test(timeout=90)
+def nobody_lives_on_by_the_name_of_who_holds_memory():
+    # A name by chance for the box's group is not to be had; the processor is what tells them from the true ones.
+    own = service.Service("--embers", "2")
+    warm_run(own)
+    for count, cpus in ((1, 1), (20, 1), (20, 0.1)):
+        limits = {} if kit.mode != "root" else {"cpus": cpus}
+        with own.connect() as client:
+            _, result = client.request({"language": "python", "code": ENDED.format(count=count), "limits": limits})
+        kit.equal((result["status"], result["meta"]["start"]), ("ok", "warm"), repr(result))
+        left = lambda: [o for o in census.descendants(own.pid) if o.name == "(ended)"]  # noqa: E731
+        kit.eventually(lambda: not left(), f"{count} of {cpus} CPUs: {len(left())} live on", timeout=1)
+    own.stop()
+
+
 kit.main()

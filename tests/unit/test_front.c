@@ -424,6 +424,7 @@ static void the_keeper_dies(void)
 {
 	struct message run;
 	int fd, waiting, front_end;
+	char byte;
 
 	start((struct front_options){ .max_running = 1 });
 	fd = join();
@@ -437,19 +438,16 @@ static void the_keeper_dies(void)
 	     "{\"error\":{\"code\":\"failed\",\"message\":\"the keeper ended while this ran; it is being restarted\","
 	     "\"retry_after\":1}}");
 	hear_cancel(&run);
+	/* It may have been writing to the client: nothing that comes after that could be told from an answer. */
+	CHECK_INT(read(fd, &byte, 1), 0);
 	message_free(&run);
-	say(fd, FRAME_REQUEST, HELLO);
-	barrier();
+	close(fd);
 	keeper_pair(&front_end);
 	CHECK_INT(fd_send(control, "k", 1, &front_end, 1), 0);
 	close(front_end);
 	run = taken();
 	finish(&run, "{\"n\":1}");
 	HEAR(waiting, FRAME_RESULT, "{\"n\":1}");
-	run = taken();
-	finish(&run, "{\"n\":2}");
-	HEAR(fd, FRAME_RESULT, "{\"n\":2}");
-	close(fd);
 	close(waiting);
 	stop();
 }

@@ -211,7 +211,7 @@ static void a_confirmation_is_for_one_request(void)
 		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", "") },
 		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"timeout\":9") },
 		{ "POST /v1/execute", AUTH("alpha"), "{\"profile\":\"twin\",\"code\":\"print(1)\",\"args\":[\"a\"]}" },
-		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"container\":\"c\"") },
+		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"container\":\"01C\"") },
 		{ "POST /containers/start", AUTH("alpha"),
 		  "{\"container\":\"asks\",\"code\":\"print(1)\",\"args\":[\"a\"]}" },
 	};

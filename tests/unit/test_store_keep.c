@@ -1,6 +1,10 @@
 /* The store over time: older databases, what is kept how long, and whoever dies in the middle. No box is made. */
 #include "store_kit.h"
 
+#include "box/output.h"
+#include "store/fields.h"
+#include "store/spool.h"
+
 static void execute(const char *sql)
 {
 	char path[128], *why = NULL;
@@ -318,9 +322,36 @@ static void writers_and_takers_killed_together(void)
 	end();
 }
 
+/* Also when somebody gives another run its name. */
+static void what_a_run_has_said_stays(void)
+{
+	static const char *const texts[] = { "honest text", "forged text" };
+	struct result result = { .id = "01ARZ3NDEKTSV4RRFFQ69G5FAV", .limits.max_output = 4 };
+	char name[RESULT_ID + 8], text[32] = "";
+	int executions, fd;
+
+	begin();
+	for (int i = 0; i < 2; i++) {
+		output_init(&result.outputs[0]);
+		output_init(&result.outputs[1]);
+		CHECK_INT(output_add(&result.outputs[0], texts[i], strlen(texts[i])), (long)strlen(texts[i]));
+		CHECK_INT(spool_keep(dir, &result), i == 0 ? 1 : 1 << SPOOL_LOST);
+		output_free(&result.outputs[0]);
+	}
+	spool_name(result.id, 1, name);
+	executions = spool_dir(dir);
+	fd = openat(executions, name, O_RDONLY | O_CLOEXEC);
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	CHECK_STR(text, "honest text");
+	close(fd);
+	close(executions);
+	end();
+}
+
 int main(void)
 {
 	RUN(older_database_is_migrated);
+	RUN(what_a_run_has_said_stays);
 	RUN(old_runs_go);
 	RUN(much_is_made_less);
 	RUN(journal_is_begun_anew_when_it_is_long);
