@@ -215,7 +215,7 @@ void execute_refuse(struct front *front, struct peer *peer, const char *code, co
 
 	/* An id that could be one, and is not; what is no id at all is the client's mistake. */
 	if (strcmp(field, "container") == 0 && strcmp(code, "bad_request") == 0 &&
-	    strncmp(message, "container: expected", 19) != 0)
+	    strncmp(message, "container: expected a text", 26) != 0)
 		code = "not_found";
 	name_as_sent(peer, &field, &message, sentence, sizeof(sentence));
 	if (!peer->exchange->streaming) {
