@@ -30,7 +30,8 @@ int cmd_languages(int argc, char **argv)
 			break;
 		case OPT_HELP:
 			puts("Usage: emberbox languages [options]\n"
-			     "What can run here, its version, and what to install for what cannot.\n");
+			     "What can run here, its version, its other names, and what to install for what\n"
+			     "cannot.\n");
 			option_print(stdout, specs);
 			return cmd_flush(0);
 		case OPTION_WORD:

@@ -9,7 +9,11 @@
 #include <string.h>
 
 enum {
-	VERSION_MAX = 64
+	VERSION_MAX = 64,
+	/* Columns: they leave 35 of a terminal's 80 cells for the path, which are enough for most. */
+	NAME_CELLS = 12,
+	VERSION_CELLS = 9,
+	ALIASES_CELLS = 21
 };
 
 static json_t *list_json(const char *const *words)
@@ -52,24 +56,37 @@ json_t *languages_json(void)
 	return list;
 }
 
+/* "js,node,nodejs", or "-": a word of its own for whoever cuts the table apart. */
+static void add_aliases(struct buf *out, const struct runtime *runtime)
+{
+	_cleanup_buf_ struct buf list = { 0 };
+
+	for (const char *const *alias = runtime->aliases; *alias; alias++)
+		buf_printf(&list, "%s%s", list.size > 0 ? "," : "", *alias);
+	buf_printf(out, "%-*s ", ALIASES_CELLS, list.size > 0 ? list.data : "-");
+	out->failed |= list.failed;
+}
+
 void languages_table(struct buf *out)
 {
 	const struct runtime *runtime;
 
-	buf_printf(out, "%-14s %-12s %s\n", "LANGUAGE", "VERSION", "WHERE");
+	buf_printf(out, "%-*s %-*s %-*s %s\n", NAME_CELLS, "LANGUAGE", VERSION_CELLS, "VERSION", ALIASES_CELLS,
+		   "ALIASES", "WHERE");
 	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
-		const char *path = runtime_program(runtime);
+		const char *path = runtime_program(runtime), *shown = "-";
 		char version[VERSION_MAX];
 
 		if (path)
-			buf_printf(out, "%-14s %-12s %s\n", runtime->name,
-				   runtime_version_cached(runtime, version, sizeof(version)) ? version : "unknown",
-				   path);
+			shown = runtime_version_cached(runtime, version, sizeof(version)) ? version : "unknown";
+		buf_printf(out, "%-*s %-*s ", NAME_CELLS, runtime->name, VERSION_CELLS, shown);
+		add_aliases(out, runtime);
+		if (path)
+			buf_printf(out, "%s\n", path);
 		else if (runtime->broken)
-			buf_printf(out, "%-14s %-12s broken: %s\n", runtime->name, "-", runtime->broken);
+			buf_printf(out, "broken: %s\n", runtime->broken);
 		else
-			buf_printf(out, "%-14s %-12s not installed; install it with: %s\n", runtime->name, "-",
-				   runtime->install);
+			buf_printf(out, "not installed; install it with: %s\n", runtime->install);
 	}
 	if (runtime_note())
 		buf_printf(out, "\n%s\n", runtime_note());

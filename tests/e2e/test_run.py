@@ -566,7 +566,16 @@ def languages_lists_what_runs_here():
     text = json.dumps(r.json)
     for language in HELLO:
         kit.contains(text, f'"{language}"')
-    kit.contains(kit.emberbox("languages").text, "python")
+    # Other names that -l takes, and a line as wide as a terminal for all that a path of 35 characters has room in.
+    lines = kit.emberbox("languages").text.splitlines()
+    kit.equal(lines[0], "LANGUAGE     VERSION   ALIASES               WHERE")
+    kit.matches("\n".join(lines), r"(?m)^python +[0-9.]+ +py,python3 +/")
+    kit.matches("\n".join(lines), r"(?m)^c +\S+ +- +\S")
+    for row in r.json:
+        line = next(x for x in lines if x.split(" ")[0] == row["name"])
+        kit.equal(line[23:45].rstrip(), ",".join(row["aliases"]) or "-")
+        if row["path"] and len(row["path"]) <= 35:
+            kit.true(len(line) <= 80, f"too wide: {line}")
 
 
 @kit.test(modes=("root",))

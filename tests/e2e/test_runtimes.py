@@ -80,7 +80,7 @@ def a_folder_is_a_language():
     path = kit.write(f"{kit.tmp()}/x", "#!/usr/bin/env shouter\n")
     kit.equal(run(env, path).code, 3)  # the ! is a syntax error of it
     listed = kit.emberbox("languages", env=env).text
-    kit.matches(listed, r"(?m)^shout +4\.2 +/bin/sh$")
+    kit.matches(listed, r"(?m)^shout +4\.2 +loud +/bin/sh$")
     # Without the folder there is no such language.
     r = kit.emberbox("run", "-l", "shout", "-c", "x", env={"EMBERBOX_HOME": kit.tmp()})
     kit.equal(r.code, 127)
@@ -309,7 +309,7 @@ def mistakes_in_a_definition_are_named():
     r = run(env, "-l", "shout", "-c", "x")
     kit.equal(r.code, 127)
     kit.matches(r.errtext, r"^emberbox: shout cannot be used: runtimes/shout/runtime\.yaml:\d+:\d+: .*artefact.*did you mean .artifact")
-    kit.matches(kit.emberbox("languages", env=env).text, r"(?m)^shout +- +broken: .*artefact")
+    kit.matches(kit.emberbox("languages", env=env).text, r"(?m)^shout +- +- +broken: .*artefact")
     # Whatever else is asked.
     given = kit.write(f"{kit.tmp()}/given", "x")
     kit.equal(run(env, "-l", "shout", "-c", "x", "--file", given, "--profile", "restricted", "--json").code, 127)
@@ -403,7 +403,7 @@ def not_installed_says_how():
     env = shout(YAML.replace("/bin/sh]", "/nonexistent/sh]"))
     r = run(env, "-l", "shout", "-c", "x", "--json")
     kit.equal((r.code, r.json["error_message"]), (127, "Shout is not installed on this machine; install it with: make a wish"))
-    kit.matches(kit.emberbox("languages", env=env).text, r"(?m)^shout +- +not installed; install it with: make a wish$")
+    kit.matches(kit.emberbox("languages", env=env).text, r"(?m)^shout +- +loud +not installed; install it with: make a wish$")
 
 
 CALLS = 'display: Calls\nfile: x.py\ntools: {py: [/usr/bin/python3]}\nversion: ["{py}", --version]\ninstall: none\nrun: ["{py}", "{entry}"]\n'
