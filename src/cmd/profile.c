@@ -110,15 +110,28 @@ int run_confirm(struct run *run)
 	return run_blocked(run, &err);
 }
 
-/* Whether it is the profile of some language: then that one tells what is wrong. */
-static bool is_language_profile(const char *name)
+static bool has_profile(const struct runtime *runtime, const char *name)
 {
-	const struct runtime *runtime;
+	for (size_t i = 0; i < runtime->profile_count; i++)
+		if (strcmp(runtime->profiles[i].name, name) == 0)
+			return true;
+	return false;
+}
 
+/*
+ * Whether it may be a profile of the language: of the one that is named, else of
+ * some, because the code is not read yet. What is wrong with a language is said
+ * before what is wrong with its profile.
+ */
+static bool is_language_profile(const struct run *run)
+{
+	const struct runtime *runtime = run->language ? runtime_find(run->language) : NULL;
+
+	if (run->language)
+		return !runtime || runtime->broken || has_profile(runtime, run->profile);
 	for (size_t i = 0; (runtime = runtime_at(i)); i++)
-		for (size_t k = 0; k < runtime->profile_count; k++)
-			if (strcmp(runtime->profiles[k].name, name) == 0)
-				return true;
+		if (has_profile(runtime, run->profile))
+			return true;
 	return false;
 }
 
@@ -126,16 +139,16 @@ int run_apply_profile(struct run *run)
 {
 	const struct profile_target target = { .get = get_said, .set = set_default, .request = run };
 	const struct profile *profile = NULL;
-	const char *nearest = NULL;
 	struct error err = { 0 };
 	eb_error why = { 0 };
 
 	if (run->profile)
-		profile = registry_find(&run->config.registry, run->profile, &nearest);
+		profile = registry_find(&run->config.registry, run->profile, NULL);
 	if (run->profile && !profile) {
-		if (nearest && !is_language_profile(run->profile))
-			return run_usage(run, "--profile: \"%.80s\" is not in %s; did you mean %s?", run->profile,
-					 run->config.registry_where, nearest);
+		if (!is_language_profile(run)) {
+			profile_unknown(&run->config.registry, run->language, run->profile, &err);
+			return run_failed(run, &err);
+		}
 		if (eb_request_set(run->request, "profile", run->profile, &why) < 0)
 			return run_refused(run, &why);
 	}

@@ -1,5 +1,6 @@
 #include "registry/profile.h"
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "box/spec.h"
@@ -7,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -161,4 +163,30 @@ int profile_defaults(const struct profile *profile, const struct token *token, c
 	const struct config_limits said = { config->timeout, config->memory, config->cpus, config->max_output };
 
 	return profile_settle(profile, token, &said, &config->settings, target, err);
+}
+
+void profile_unknown(const struct registry *registry, const char *language, const char *name, struct error *err)
+{
+	const struct runtime *runtime = language ? runtime_find(language) : NULL;
+	const size_t own = runtime ? runtime->profile_count : 0;
+	_cleanup_free_ const char **names = calloc(registry->count + own + 1, sizeof(*names));
+	_cleanup_buf_ struct buf list = { 0 };
+	const char *nearest = NULL;
+	size_t count = 0;
+
+	buf_text(&list, registry->count > 0 ? "the registry has: " : "the registry has none");
+	for (size_t i = 0; i < registry->count; i++) {
+		buf_printf(&list, "%s%s", i > 0 ? ", " : "", registry->profiles[i].name);
+		if (names)
+			names[count++] = registry->profiles[i].name;
+	}
+	for (size_t i = 0; i < own; i++) {
+		buf_printf(&list, "%s%s%s%s", i > 0 ? ", " : "; ", i > 0 ? "" : runtime->display,
+			   i > 0 ? "" : " has: ", runtime->profiles[i].name);
+		if (names)
+			names[count++] = runtime->profiles[i].name;
+	}
+	nearest = names ? text_nearest(name, names) : NULL;
+	error_usage(err, "profile: there is no \"%.80s\"; %s%s%s%s", name, nearest ? "did you mean " : "",
+		    nearest ? nearest : "", nearest ? "? " : "", list.data && !list.failed ? list.data : "");
 }

@@ -37,3 +37,6 @@ int profile_defaults(const struct profile *profile, const struct token *token, c
 
 /* network_mode as `net` takes it: "none", "bridge" or "HOST,HOST"; `out` is cut to its size. */
 const char *profile_network(const struct profile *profile, char *out, size_t size);
+
+/* "profile: there is no NAME", with all that would do: of the registry, and of the language unless that is NULL. */
+void profile_unknown(const struct registry *registry, const char *language, const char *name, struct error *err);

@@ -313,34 +313,6 @@ static bool language_has(const char *language, const char *name)
 	return language && !runtime;
 }
 
-/* All that would do, and what is nearest to it. */
-static void profile_unknown(const struct front *front, const char *language, const char *name, struct error *err)
-{
-	const struct registry *registry = &front->config.registry;
-	const struct runtime *runtime = language ? runtime_find(language) : NULL;
-	const size_t own = runtime ? runtime->profile_count : 0;
-	_cleanup_free_ const char **names = calloc(registry->count + own + 1, sizeof(*names));
-	_cleanup_buf_ struct buf list = { 0 };
-	const char *nearest = NULL;
-	size_t count = 0;
-
-	buf_text(&list, registry->count > 0 ? "the registry has: " : "the registry has none");
-	for (size_t i = 0; i < registry->count; i++) {
-		buf_printf(&list, "%s%s", i > 0 ? ", " : "", registry->profiles[i].name);
-		if (names)
-			names[count++] = registry->profiles[i].name;
-	}
-	for (size_t i = 0; i < own; i++) {
-		buf_printf(&list, "%s%s%s%s", i > 0 ? ", " : "; ", i > 0 ? "" : runtime->display,
-			   i > 0 ? "" : " has: ", runtime->profiles[i].name);
-		if (names)
-			names[count++] = runtime->profiles[i].name;
-	}
-	nearest = names ? text_nearest(name, names) : NULL;
-	error_usage(err, "profile: there is no \"%s\"; %s%s%s%s", name, nearest ? "did you mean " : "",
-		    nearest ? nearest : "", nearest ? "? " : "", list.data && !list.failed ? list.data : "");
-}
-
 /* As the keeper makes them; also none. */
 static bool is_id(const char *text)
 {
@@ -395,7 +367,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		 * run without a service would say. */
 		if (!profile && !peer->manner.container[0] && !language_has(language, peer->manner.profile) &&
 		    (!language || peer->door == &door_http)) {
-			profile_unknown(front, language, peer->manner.profile, err);
+			profile_unknown(&front->config.registry, language, peer->manner.profile, err);
 			return fail(field, "profile");
 		}
 		if (!profile)

@@ -236,11 +236,11 @@ def what_cannot_be_meant_is_refused_as_in_a_cold_run():
         r = fake.run("-l", "x", "-c", "1", "--json")
         kit.equal((r.code, r.json["status"], r.json["exit_code"], r.json["error_message"], r.json["language"]),
                   (127, "error", 127, sentence, None))
-    with answering(refusal("bad_request", 'profile: "x" is not known; Python has no profiles')) as fake:
-        r = fake.run("-l", "py", "-c", "1", "--profile", "x", "--json")
+    with answering(refusal("bad_request", "check: Python has no check of its own to leave out")) as fake:
+        r = fake.run("-l", "py", "-c", "1", "--no-check", "--json")
         kit.equal((r.code, r.json["error_message"], r.json["language"], r.errtext),
-                  (2, 'profile: "x" is not known; Python has no profiles', "python",
-                   'emberbox: profile: "x" is not known; Python has no profiles\n'))
+                  (2, "check: Python has no check of its own to leave out", "python",
+                   "emberbox: check: Python has no check of its own to leave out\n"))
 
 
 @kit.test

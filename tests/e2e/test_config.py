@@ -348,9 +348,15 @@ def a_profile_sets_what_nobody_said():
 @kit.test
 def a_profile_that_cannot_be_meant_is_refused():
     home = kit.tmp()
-    path = kit.write(f"{home}/registry.yaml", REGISTRY)
+    kit.write(f"{home}/registry.yaml", REGISTRY)
+    have = "the registry has: box, locked, net, web, docker, asks, py"
     for args, why in (
-        (("--profile", "bax", "-l", "sh"), f'--profile: "bax" is not in {path}; did you mean box?'),
+        (("--profile", "bax", "-l", "sh"), f'profile: there is no "bax"; did you mean box? {have}; Shell has: restricted'),
+        (("--profile", "zzzzzzzzzz", "-l", "sh"), f'profile: there is no "zzzzzzzzzz"; {have}; Shell has: restricted'),
+        (("--profile", "zzzzzzzzzz", "-l", "python"), f'profile: there is no "zzzzzzzzzz"; {have}'),
+        (("--profile", "restricted", "-l", "python"), f'profile: there is no "restricted"; {have}'),
+        # Before anybody asks for the language, which would not help.
+        (("--profile", "zzzzzzzzzz"), f'profile: there is no "zzzzzzzzzz"; {have}'),
         (("--profile", "py", "-l", "sh"), 'profile: "py" is for python, not for "sh"'),
         (("--profile", "docker"), 'profile: "docker" is made from "dockerfile", which is not available yet; use one with a language'),
         (("--profile", "net"), 'profile "net": --net "bridge" is not available yet; a box has no network: --net none'),
@@ -359,10 +365,11 @@ def a_profile_that_cannot_be_meant_is_refused():
         refused(why, "run", "--cold", "-c", "true", *args, home=home, help="run")
     r = kit.emberbox("run", "--cold", "-c", "echo 1", "--profile", "net", "--net", "none", env={"EMBERBOX_HOME": home})
     kit.equal((r.code, r.text, r.errtext), (0, "1\n", ""))
-    # Not one of the registry: the language tells what it has.
-    r = kit.emberbox("run", "--cold", "-l", "sh", "-c", "true", "--profile", "zzzzzzzzzz", env={"EMBERBOX_HOME": home})
-    kit.equal(r.code, 2)
-    kit.contains(r.errtext, 'profile: "zzzzzzzzzz" is not known;')
+    refused('profile: there is no "zzzzzzzzzz"; the registry has none', "run", "--cold", "-c", "true", "--profile", "zzzzzzzzzz",
+            home=kit.tmp(), help="run")
+    # A profile of some language may be that of the code, which tells its language later.
+    r = kit.emberbox("run", "--cold", "-c", "#!/bin/bash\necho 1", "--profile", "restricted", env={"EMBERBOX_HOME": home})
+    kit.equal((r.code, r.text, r.errtext), (0, "1\n", ""))
 
 
 @kit.test
