@@ -251,6 +251,23 @@ static yaml_mark_t mark_of(const char *text, size_t size, size_t offset)
 	return mark;
 }
 
+/* Whether a line is indented with a tab there. The parser says only that some character cannot stand there. */
+static bool is_tab_indent(const char *text, size_t size, const yaml_mark_t *mark)
+{
+	const char *at = text, *end = text + size;
+
+	for (size_t line = 0; line < mark->line; line++) {
+		at = memchr(at, '\n', (size_t)(end - at));
+		if (!at)
+			return false;
+		at++;
+	}
+	for (size_t column = 0; column < mark->column && at < end; column++)
+		if (*at++ != ' ')
+			return false;
+	return at < end && *at == '\t';
+}
+
 static int parser_fault(struct loader *loader, const yaml_parser_t *parser, const char *text, size_t size)
 {
 	const char *problem = parser->problem ? parser->problem : "it is no YAML";
@@ -261,6 +278,8 @@ static int parser_fault(struct loader *loader, const yaml_parser_t *parser, cons
 		return out_of_memory(loader->doc, loader->err);
 	if (parser->error == YAML_READER_ERROR)
 		mark = mark_of(text, size, parser->problem_offset);
+	if (parser->error == YAML_SCANNER_ERROR && is_tab_indent(text, size, &mark))
+		return mark_fault(loader, &mark, "expected blanks: tabs cannot indent in YAML");
 	if (parser->context && parser->error != YAML_READER_ERROR)
 		snprintf(sentence, sizeof(sentence), "%s, %s that begins on line %zu", problem, parser->context,
 			 parser->context_mark.line + 1);

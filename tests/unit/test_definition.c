@@ -222,8 +222,7 @@ static void no_yaml(void)
 		{ "words\n", "demo.yaml:1:1: expected a mapping with the language's definition, not \"words\"" },
 		{ "display: \"x\n", "demo.yaml:2:1: found unexpected end of stream, while scanning a quoted scalar "
 				    "that begins on line 1" },
-		{ "display:\tx\n\ty: 1\n", "demo.yaml:2:1: found a tab character that violates indentation, while "
-					   "scanning a plain scalar that begins on line 1" },
+		{ "display:\tx\n\ty: 1\n", "demo.yaml:2:1: expected blanks: tabs cannot indent in YAML" },
 		{ "display: &a x\n", "demo.yaml:1:10: expected no anchor: anchors (&) are not used here" },
 		{ "display: {a: *b}\n", "demo.yaml:1:14: expected no alias: aliases (*) are not used here" },
 		{ "display: !!str x\n", "demo.yaml:1:10: expected no tag: tags (!) are not used here" },

@@ -109,8 +109,10 @@ static void refused(void)
 	check_fault("a: \"\\0\"\n", "x.yaml:1:4: expected a text without NUL bytes");
 	check_fault("a:\n  b: 1\n c: 2\n",
 		    "x.yaml:3:2: did not find expected key, while parsing a block mapping that begins on line 1");
-	check_fault("a:\n\tb: 1\n", "x.yaml:2:1: found character that cannot start any token, while scanning for the "
-				    "next token that begins on line 2");
+	check_fault("a:\n\tb: 1\n", "x.yaml:2:1: expected blanks: tabs cannot indent in YAML");
+	check_fault("a:\n  b: 1\n  \tc: 1\n", "x.yaml:3:3: expected blanks: tabs cannot indent in YAML");
+	check_fault("a: @b\n", "x.yaml:1:4: found character that cannot start any token, while scanning for the next "
+			       "token that begins on line 1");
 	check_fault("a: [1\n", "x.yaml:2:1: did not find expected ',' or ']', while parsing a flow sequence that "
 			       "begins on line 1");
 	check_fault("a: é\nb: é\xff\n", "x.yaml:2:5: invalid leading UTF-8 octet");
