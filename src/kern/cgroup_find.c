@@ -516,7 +516,8 @@ static void explain_v1(struct cgroup_site *site, const struct trees *trees, cons
 		if (!trees->tree[i].unified && used < sizeof(groups))
 			used += (size_t)snprintf(groups + used, sizeof(groups) - used, " %s/" GROUP_NAME,
 						 trees->tree[i].top);
-	explain(site, "The caller may not make control groups under %.60s; root gives it some with: install -d -o %u%s",
+	explain(site,
+		"The caller may not make control groups under %.60s; root gives it some with: sudo install -d -o %u%s",
 		tree->top, (unsigned)uid_outside(), groups);
 }
 

@@ -143,7 +143,7 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 
 		snprintf(row->detail + used, sizeof(row->detail) - used,
 			 "%sthe supervisor sums the box's memory and rlimits bound the rest; cores are not limited, "
-			 "--cpus is refused",
+			 "--cpus is refused without --allow-weaker cgroup",
 			 used ? ": " : "");
 		/* systemd gives a user's own scopes the controllers that the user manager has. */
 		if (!*row->fix)

@@ -126,9 +126,9 @@ SCOPE = "with: systemd-run --user --scope -p Delegate=yes emberbox run ..."
 
 # What each case must say about where the groups are made, or how it can be had.
 WANTED = {
-    "v1_user": f"The caller may not make control groups under {TREE}/memory; root gives it some with: install -d -o 54321 "
+    "v1_user": f"The caller may not make control groups under {TREE}/memory; root gives it some with: sudo install -d -o 54321 "
                f"{TREE}/memory/emberbox {TREE}/pids/emberbox {TREE}/cpu,cpuacct/emberbox",
-    "v1_userns": f"root gives it some with: install -d -o 54321 {TREE}/memory/emberbox",
+    "v1_userns": f"root gives it some with: sudo install -d -o 54321 {TREE}/memory/emberbox",
     "v1_given": f"# version 1: {TREE}/memory/emberbox {TREE}/pids/emberbox {TREE}/cpu,cpuacct/emberbox",
     "v1_hidden": f"No control group file system is to be seen at {TREE}/memory, another is mounted over it; mount it with: "
                  f"mkdir -p {TREE}/memory && mount -t cgroup -o memory none {TREE}/memory",
