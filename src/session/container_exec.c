@@ -236,6 +236,9 @@ static int exec_spec(struct container *container, const struct probe *probe, con
 	struct job job = { 0 };
 	int done = 0;
 
+	if (!command && !spec->code && !spec->name && !spec_gives(spec, spec_entry(spec)))
+		return error_usage(
+			err, "code: it is not set; give the program's text, or a command of the shell as command");
 	if (!command) {
 		done = spec_check(spec, err);
 		if (done == 0)

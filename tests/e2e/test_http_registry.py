@@ -280,6 +280,9 @@ def a_container_from_start_to_stop():
         kit.equal((started.status, started.json["container"], started.json["ttl"]), (200, "shell", 300), started)
         kit.equal(started.json["result"]["stdout"], "begun\n")
         box_id = started.json["id"]
+        done = wire.post("/containers/exec", {"id": box_id})
+        kit.equal((done.error, done.message), ((400, "bad_request", "code"),
+                  "code: it is not set; give the program's text, or a command of the shell as command"))
         done = wire.post("/containers/exec", {"id": box_id, "command": "cat state given.txt; pwd"})
         kit.equal((done.status, done.json["stdout"]), (200, "1\ngiven/sandbox/code\n"))
         done = wire.post("/containers/exec", {"id": box_id, "code": "echo $(($(cat state) + $1)); exit 4",

@@ -318,7 +318,7 @@ static void refuses_what_is_not_its_own(void)
 	CHECK_INT(exec_spec(&spec, "echo"), 0);
 	spec_init(&spec);
 	CHECK_INT(exec_spec(&spec, NULL), -1);
-	CHECK_STR(err.text, "code: it is not set; give the program's text");
+	CHECK_STR(err.text, "code: it is not set; give the program's text, or a command of the shell as command");
 	spec_init(&spec);
 	CHECK_INT(exec_spec(&spec, ""), -1);
 	CHECK_STR(err.text, "command: it is empty");
