@@ -119,10 +119,20 @@ static int read_option(int option, struct option_reader *reader, struct serve_op
 /* The socket's path and the cache's size are asked for as variables, also when a file sets them. */
 static int export_settings(const struct serve_options *options, struct error *err)
 {
-	const struct config_option registry = { CONFIG_REGISTRY_FILE, options->registry };
+	/* With both of TLS, of which one may be a variable: neither is taken alone. */
+	const struct config_option all[] = {
+		{ CONFIG_REGISTRY_FILE, options->registry },
+		{ CONFIG_TLS_CERT, options->tls_cert },
+		{ CONFIG_TLS_KEY, options->tls_key },
+	};
+	struct config_option given[ARRAY_SIZE(all)];
 	_cleanup_config_ struct config config = { 0 };
+	size_t count = 0;
 
-	if (config_load(&registry, options->registry ? 1 : 0, &config, err) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].value)
+			given[count++] = all[i];
+	if (config_load(given, count, &config, err) < 0)
 		return -1;
 	return config_export(&config) == 0 ? 0 : error_set(err, ERROR_FAILED, 0, "no memory");
 }

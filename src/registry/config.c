@@ -156,15 +156,26 @@ static int take_registry(struct config *config, struct error *err)
 	return 0;
 }
 
+const char *config_said_by(const struct config *config, enum config_key key)
+{
+	const char *option = config_option_name(key);
+
+	return config->values[key].source == CONFIG_OPTION && option ? option : config_name(key);
+}
+
 /* One of the two alone would be a service that was meant to be safe and is not. */
 static int check_tls(const struct config *config, struct error *err)
 {
 	const char *cert = config->values[CONFIG_TLS_CERT].text, *key = config->values[CONFIG_TLS_KEY].text;
+	enum config_key said, missing;
 
 	if (!cert == !key)
 		return 0;
-	return error_usage(err, "%s: it needs %s beside it", config_name(cert ? CONFIG_TLS_CERT : CONFIG_TLS_KEY),
-			   config_name(cert ? CONFIG_TLS_KEY : CONFIG_TLS_CERT));
+	said = cert ? CONFIG_TLS_CERT : CONFIG_TLS_KEY;
+	missing = cert ? CONFIG_TLS_KEY : CONFIG_TLS_CERT;
+	return error_usage(err, "%s: it needs %s beside it", config_said_by(config, said),
+			   config->values[said].source == CONFIG_OPTION ? config_option_name(missing)
+									: config_name(missing));
 }
 
 static const char *limit_text(const struct config *config, enum config_key key, bool registry)

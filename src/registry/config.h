@@ -55,6 +55,8 @@ struct config_option {
 	const char *value; /* from the command line */
 };
 
+/* What a person wrote to set it: the option if it was that, else the variable. */
+const char *config_said_by(const struct config *config, enum config_key key);
 const char *config_source_name(enum config_source source); /* "default", "registry", ".env"… */
 
 /* Environment, .env, registry, options. ERROR_USAGE names the variable or file:line:column. The option's text has to

@@ -105,7 +105,11 @@ int listener_open(const char *path, struct listener *listener, struct error *err
 
 	*listener = (struct listener)LISTENER_INIT;
 	if (!*path || strlen(path) >= sizeof(address.sun_path))
-		return error_usage(err, "socket: the path has to have 1 to %zu bytes", sizeof(address.sun_path) - 1);
+		return error_usage(
+			err,
+			"socket: the path has to have 1 to %zu bytes, and \"%.200s\" has %zu; use --socket or "
+			"EMBERBOX_SOCKET",
+			sizeof(address.sun_path) - 1, path, strlen(path));
 	strcpy(listener->path, path);
 	strcpy(address.sun_path, path);
 	if (check_directory(path, err) < 0 || take_lock(listener, err) < 0 || clear_place(&address, err) < 0)

@@ -186,8 +186,8 @@ static int listen_tcp(struct setup *setup, struct error *err)
 		return 0;
 	size = address_read(text, &at);
 	if (size == 0)
-		return error_usage(
-			err, "EMBERBOX_LISTEN: expected HOST:PORT with an IP address, or none, not \"%.80s\"", text);
+		return error_usage(err, "%s: expected HOST:PORT with an IP address, or none, not \"%.80s\"",
+				   config_said_by(&setup->config, CONFIG_LISTEN), text);
 	setup->tcp = listen_at(&at, size);
 	if (setup->tcp >= 0) {
 		tell_address(setup);
@@ -203,7 +203,10 @@ static int listen_tcp(struct setup *setup, struct error *err)
 				    text, strerror(errno));
 		return 0;
 	}
-	return error_errno(err, "cannot listen at %s", text);
+	error_errno(err, "cannot listen at %s", text);
+	if (err->errnum == EADDRINUSE || err->errnum == EACCES)
+		error_hint(err, "; choose another with --listen, or port 0");
+	return -1;
 }
 
 /* TLS */
@@ -238,12 +241,12 @@ static int try_pem(const struct setup *setup, struct error *err)
 }
 
 /* As a token's file. What is not there is for whoever reads it to say. */
-static int check_secret(const char *path, struct error *err)
+static int check_secret(const char *path, const char *name, struct error *err)
 {
 	struct stat st;
 
 	if (stat(path, &st) == 0 && (st.st_mode & 077))
-		return error_usage(err, "EMBERBOX_TLS_KEY: others may read \"%s\" (mode %04o); use: chmod 600 %s", path,
+		return error_usage(err, "%s: others may read \"%s\" (mode %04o); use: chmod 600 %s", name, path,
 				   (unsigned)(st.st_mode & 07777), path);
 	return 0;
 }
@@ -252,13 +255,14 @@ static int load_tls(struct setup *setup, struct error *err)
 {
 	const char *cert = value(setup, CONFIG_TLS_CERT), *key = value(setup, CONFIG_TLS_KEY);
 
-	if (!cert && !key)
-		return 0;
+	const char *key_name = config_said_by(&setup->config, CONFIG_TLS_KEY);
+
+	/* There are both or none: config_load() saw to that. */
 	if (!cert || !key)
-		return error_usage(err, "%s: it is needed as well: a certificate has a key",
-				   cert ? "EMBERBOX_TLS_KEY" : "EMBERBOX_TLS_CERT");
-	if (check_secret(key, err) < 0 || read_pem(cert, "EMBERBOX_TLS_CERT", &setup->tls_cert, err) < 0 ||
-	    read_pem(key, "EMBERBOX_TLS_KEY", &setup->tls_key, err) < 0)
+		return 0;
+	if (check_secret(key, key_name, err) < 0 ||
+	    read_pem(cert, config_said_by(&setup->config, CONFIG_TLS_CERT), &setup->tls_cert, err) < 0 ||
+	    read_pem(key, key_name, &setup->tls_key, err) < 0)
 		return -1;
 	return try_pem(setup, err);
 }

@@ -375,8 +375,34 @@ def a_place_that_others_can_write_to_is_refused():
     r = kit.emberbox("serve", "--socket", f"{shared}/s", env={"EMBERBOX_HOME": home})
     kit.equal((r.code, r.errtext), (
         2, f'emberbox: socket: the directory "{shared}" has to belong to you, and nobody else may write to it\n'))
-    r = kit.emberbox("serve", "--socket", f"{home}/{'x' * 120}", env={"EMBERBOX_HOME": home})
-    kit.equal((r.code, r.errtext), (2, "emberbox: socket: the path has to have 1 to 107 bytes\n"))
+    # A path that is too long is named, also where nobody chose it.
+    for args, long, env in ((["--socket", f"{home}/{'x' * 120}"], f"{home}/{'x' * 120}", home),
+                            ([], f"{home}/{'y' * 110}/emberbox.sock", f"{home}/{'y' * 110}")):
+        r = kit.emberbox("serve", *args, env={"EMBERBOX_HOME": env, "EMBERBOX_LISTEN": "none"})
+        kit.equal((r.code, r.errtext), (2, f'emberbox: socket: the path has to have 1 to 107 bytes, and "{long}" has {len(long)}; '
+                                           "use --socket or EMBERBOX_SOCKET\n"))
+
+
+@kit.test
+def what_was_given_as_an_option_is_called_so():
+    home = kit.tmp()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        r = kit.emberbox("serve", "--listen", f"127.0.0.1:{port}", env={"EMBERBOX_HOME": home})
+        kit.equal((r.code, r.errtext), (125, f"emberbox: cannot listen at 127.0.0.1:{port}: Address already in use; "
+                                             "choose another with --listen, or port 0\n"))
+    for args, env, why in (
+        (["--tls-cert", "/x"], {}, "--tls-cert: it needs --tls-key beside it"),
+        (["--tls-key", "/x"], {}, "--tls-key: it needs --tls-cert beside it"),
+        (["--tls-cert", "/x"], {"EMBERBOX_TLS_KEY": "/nonexistent"}, '--tls-cert: cannot read "/x": No such file or directory'),
+        ([], {"EMBERBOX_TLS_CERT": "/x", "EMBERBOX_TLS_KEY": "/x"}, 'EMBERBOX_TLS_CERT: cannot read "/x": No such file or directory'),
+        (["--listen", "a.example:1"], {}, '--listen: expected HOST:PORT with an IP address, or none, not "a.example:1"'),
+        ([], {"EMBERBOX_LISTEN": "a.example:1"}, 'EMBERBOX_LISTEN: expected HOST:PORT with an IP address, or none, not "a.example:1"'),
+    ):
+        r = kit.emberbox("serve", *args, env={"EMBERBOX_HOME": home, **env})
+        kit.equal((r.code, r.errtext), (2, f"emberbox: {why}\n"))
 
 
 @kit.test
@@ -534,7 +560,7 @@ def an_idle_service_sleeps():
 def options_are_checked():
     for args, sentence in (
         (["--listen", "example.com:80"],
-         'EMBERBOX_LISTEN: expected HOST:PORT with an IP address, or none, not "example.com:80"'),
+         '--listen: expected HOST:PORT with an IP address, or none, not "example.com:80"'),
         (["--max-running", "0"], '--max-running: expected a number from 1 to 1024, not "0"'),
         (["--max-queued", "many"], '--max-queued: expected a number from 1 to 65536, not "many"'),
         (["--embers", "-1"], '--embers: expected a number from 0 to 4096, not "-1"'),

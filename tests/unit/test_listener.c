@@ -117,10 +117,10 @@ static void places_that_are_not_ours_are_refused(void)
 {
 	char long_path[110];
 
-	refused("", "the path has to have 1 to 107 bytes");
+	refused("", "socket: the path has to have 1 to 107 bytes, and \"\" has 0; use --socket or EMBERBOX_SOCKET");
 	memset(long_path, 'x', sizeof(long_path));
 	long_path[108] = '\0';
-	refused(long_path, "the path has to have 1 to 107 bytes");
+	refused(long_path, "x\" has 108; use --socket or EMBERBOX_SOCKET");
 	refused("/tmp/emberbox-test.sock", "has to belong to you");
 	CHECK_INT(chmod(place, 0770), 0);
 	refused(path, "nobody else may write to it");
