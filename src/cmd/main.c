@@ -42,7 +42,8 @@ static int print_help(void)
 	     "Runs code that you do not trust in a box of its own.\n");
 	print_commands(stdout);
 	puts("\n"
-	     "  --help       this text; `emberbox COMMAND --help` or `emberbox help COMMAND` for its options\n"
+	     "  --help       this text; `emberbox COMMAND --help` or `emberbox help COMMAND`\n"
+	     "               for its options\n"
 	     "  --version    the version");
 	return cmd_flush(0);
 }

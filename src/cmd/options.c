@@ -8,7 +8,9 @@
 
 enum {
 	NAMES_MAX = 64,
-	WORD_MAX = 63
+	WORD_MAX = 63,
+	HELP_COLUMN = 28, /* where explanations begin */
+	HELP_WIDTH = 80   /* of a terminal that nobody made larger */
 };
 
 static int option_unknown(struct option_reader *reader, const char *typed, size_t size)
@@ -111,6 +113,27 @@ int option_next(struct option_reader *reader)
 	return option_short(reader);
 }
 
+/* Broken between words, each line below the first. */
+static void print_wrapped(FILE *out, const char *text)
+{
+	const size_t room = HELP_WIDTH - HELP_COLUMN;
+
+	while (strlen(text) > room) {
+		size_t size = room;
+
+		while (size > 0 && text[size] != ' ')
+			size--;
+		/* A word that is longer than a line stays whole. */
+		if (size == 0)
+			size = strcspn(text, " ");
+		if (text[size] == '\0')
+			break;
+		fprintf(out, "%.*s\n%*s", (int)size, text, HELP_COLUMN, "");
+		text += size + 1;
+	}
+	fprintf(out, "%s\n", text);
+}
+
 void option_print(FILE *out, const struct option_spec *specs)
 {
 	for (const struct option_spec *spec = specs; spec->id; spec++) {
@@ -119,8 +142,9 @@ void option_print(FILE *out, const struct option_spec *specs)
 		snprintf(form, sizeof(form), "--%s%s%s", spec->name, spec->value ? " " : "",
 			 spec->value ? spec->value : "");
 		if (spec->letter)
-			fprintf(out, "  -%c, %-27s %s\n", spec->letter, form, spec->help);
+			fprintf(out, "  -%c, %-*s ", spec->letter, HELP_COLUMN - 7, form);
 		else
-			fprintf(out, "      %-27s %s\n", form, spec->help);
+			fprintf(out, "      %-*s ", HELP_COLUMN - 7, form);
+		print_wrapped(out, spec->help);
 	}
 }

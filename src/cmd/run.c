@@ -188,8 +188,9 @@ static int print_help(void)
 	puts("\n"
 	     "SIZE is 64k, 256m, 1g or a number of bytes. LAYER is cgroup, landlock or\n"
 	     "seccomp.\n"
-	     "Exit code: the program's; 128+N when signal N ended it; 124 timeout; 137 memory or\n"
-	     "output limit; 125 emberbox failed; 126 blocked; 127 language not available; 2 bad usage.");
+	     "Exit code: the program's; 128+N when signal N ended it; 124 timeout; 137 memory\n"
+	     "or output limit; 125 emberbox failed; 126 blocked; 127 language not available;\n"
+	     "2 bad usage.");
 	return cmd_flush(0);
 }
 

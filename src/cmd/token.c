@@ -60,8 +60,8 @@ static int print_help(void)
 	     "       emberbox token remove NAME\n"
 	     "       emberbox token show\n"
 	     "Bearer tokens of the HTTP API. `add` prints the new one once: it is stored as a\n"
-	     "hash only. `show` prints the first one, which the service made at its first start,\n"
-	     "and where the service listens.\n");
+	     "hash only. `show` prints the first one, which the service made at its first\n"
+	     "start, and where the service listens.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }

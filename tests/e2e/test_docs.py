@@ -110,6 +110,19 @@ def languages_options():
 
 
 @kit.test
+def helps_fit_a_terminal():
+    commands = re.findall(r"^  ([a-z]+) +\S", kit.emberbox("--help").text.split("Commands:\n", 1)[1].split("\n\n")[0], re.M)
+    kit.true("run" in commands, commands)
+    for args in (["--help"], *([command, "--help"] for command in commands)):
+        for line in kit.emberbox(*args).text.splitlines():
+            kit.true(len(line) <= 80, f"emberbox {' '.join(args)}: {line!r}")
+    # Broken between words, below where the explanation began.
+    kit.contains(kit.emberbox("run", "--help").text,
+                 "      --stdin FILE|-        the program's input; default: ours, unless the code\n"
+                 "                            comes from there\n")
+
+
+@kit.test
 def every_command_is_in_the_manual():
     r = kit.emberbox("--help")
     kit.equal((r.code, r.err), (0, b""))
