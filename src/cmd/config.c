@@ -166,6 +166,8 @@ static int show(const struct config *config, bool json)
 		rows[i] = row_of(config, (enum config_key)i, i == CONFIG_HOME ? home : socket);
 	registry_rows(config, rows + CONFIG_KEYS, number);
 	table_begin(&table, "SETTING|VALUE|SOURCE|WHERE");
+	/* Where it came from is what people ask for; the value is in that file, and in --json. */
+	table.yields = 2;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (json)
 			add_json(list, &rows[i]);

@@ -10,6 +10,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+enum {
+	YIELD_LEAST = 12 /* cells that a column keeps */
+};
+
 /* One character of valid or invalid UTF-8; its bytes. What is not valid is one byte, U+FFFD. */
 static size_t decode(const unsigned char *at, uint32_t *rune)
 {
@@ -210,14 +214,18 @@ static void print_row(const struct table *table, const struct table_cell *row, u
 	size_t used = 0;
 
 	for (size_t i = 0; i < table->columns && (width == 0 || used < width); i++) {
-		size_t cells = text_cells(row[i].text), wide = table->widths[i];
+		size_t cells = text_cells(row[i].text), wide = table->widths[i], begin;
 		size_t room = width == 0 ? 0 : width - used;
 		bool cut = width > 0 && wide > room;
 
-		if (table->right[i] && !cut)
+		if (table->right[i] && !cut && cells < wide)
 			pad(out, wide - cells);
 		buf_text(out, paint_begin(row[i].paint, colour && *row[i].text));
-		text_line(row[i].text, room, out);
+		begin = out->size;
+		text_line(row[i].text, cells > wide && !cut ? wide : room, out);
+		/* A wide character that was cut off may leave a cell more. */
+		if (cells > wide)
+			cells = out->failed ? wide : text_cells(out->data + begin);
 		buf_text(out, paint_end(row[i].paint, colour && *row[i].text));
 		if (cut)
 			break;
@@ -230,10 +238,26 @@ static void print_row(const struct table *table, const struct table_cell *row, u
 	buf_text(out, "\n");
 }
 
+/* What is too much goes from the column that yields, down to what still tells something. */
+static void make_room(struct table *table, unsigned width)
+{
+	size_t used = 0, *yields = &table->widths[table->yields - 1];
+
+	for (size_t i = 0; i < table->columns; i++)
+		used += table->widths[i] + (i > 0 ? 2 : 0);
+	if (used <= width || *yields <= YIELD_LEAST)
+		return;
+	*yields = *yields - YIELD_LEAST > used - width ? *yields - (used - width) : YIELD_LEAST;
+}
+
 void table_print(const struct table *table, unsigned width, bool colour, struct buf *out)
 {
+	struct table fitted = *table;
+
+	if (width > 0 && table->yields > 0)
+		make_room(&fitted, width);
 	for (size_t at = 0; at + table->columns <= table->count; at += table->columns)
-		print_row(table, table->cells + at, width, colour, out);
+		print_row(&fitted, table->cells + at, width, colour, out);
 	out->failed |= table->failed;
 }
 

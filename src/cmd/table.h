@@ -3,7 +3,7 @@
  *
  * Columns are as wide as what is in them, counted in a terminal's cells, so
  * they stay aligned also with accents and wide characters. The last column is
- * cut to what the terminal has left. What strangers wrote (an error's text)
+ * cut to what the terminal has left, after the one that yields. What strangers wrote (an error's text)
  * cannot move the cursor or change colours: control characters are replaced.
  */
 #pragma once
@@ -36,6 +36,7 @@ struct table {
 		enum paint paint; /* its colour */
 	} * cells;                /* row by row */
 	size_t count;             /* of the cells */
+	size_t yields;            /* which column is cut before the last one, from 1; 0: none */
 	bool failed;              /* memory ran out */
 };
 

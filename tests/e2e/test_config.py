@@ -34,6 +34,20 @@ def refused(sentence, *args, home, env=None, help=None):
     kit.equal((r.code, r.text, r.errtext), (2, "", f"emberbox: {sentence}\n{end}"))
 
 
+def on_terminal(columns, *args, env):
+    """What it prints at a terminal of this width."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    if kit.mode != "root":
+        os.fchown(theirs, kit.UID, kit.UID)
+    process = kit.start([kit.built(), *args], stdout=theirs, env={"NO_COLOR": "1", **env})
+    kit.equal(process.wait(timeout=10), 0)
+    os.close(theirs)
+    text = os.read(ours, 65536).decode()
+    os.close(ours)
+    return text
+
+
 def mode(path):
     return stat.S_IMODE(os.stat(path).st_mode)
 
@@ -83,20 +97,16 @@ def the_table_says_the_same():
     kit.equal(rows["EMBERBOX_HOSTS"], ["-", "default"])
     kit.equal(set(rows), set(config(home)))
     # For a person what is below his home is short.
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    if kit.mode != "root":
-        os.fchown(theirs, kit.UID, kit.UID)
-    process = kit.start([kit.built(), "config"], stdout=theirs,
-                        env={"EMBERBOX_HOME": home, "HOME": os.path.dirname(home), "NO_COLOR": "1"})
-    kit.equal(process.wait(timeout=10), 0)
-    os.close(theirs)
-    text = os.read(ours, 65536).decode()
-    os.close(ours)
+    text = on_terminal(100, "config", env={"EMBERBOX_HOME": home, "HOME": os.path.dirname(home)})
     short = f"~/{os.path.basename(home)}"
     kit.matches(text, rf"\nSANDBOX_TIMEOUT_SEC +2 +\.env +\.env:1\r\n")
     kit.matches(text, rf"\nEMBERBOX_HOME +{short} +environment\r\n")
     kit.matches(text, r"\nDOCKER_CPU_LIMIT +0\.5 +registry +registry\.yaml:1\r\n")
+    # On a narrow one it is the value that is cut, not where it came from.
+    text = on_terminal(80, "config", "--socket", "/" + "x" * 60, env={"EMBERBOX_HOME": home})
+    kit.matches(text, r"\nDOCKER_CPU_LIMIT +0\.5 +registry +registry\.yaml:1\r\n")
+    kit.matches(text, r"\nEMBERBOX_SOCKET +/x+… +option +--socket\r\n")
+    kit.true(all(len(line) <= 80 for line in text.split("\r\n")), text)
 
 
 @kit.test

@@ -87,6 +87,31 @@ static void columns(void)
 	table_free(&table);
 }
 
+static void a_column_yields(void)
+{
+	struct table table;
+
+	table_begin(&table, "NAME|VALUE|WHERE");
+	table.yields = 2;
+	table_add(&table, PAINT_NONE, "a");
+	table_add(&table, PAINT_NONE, "0123456789abcdefghij");
+	table_add(&table, PAINT_NONE, "file:1");
+	table_add(&table, PAINT_NONE, "b");
+	table_add(&table, PAINT_NONE, "日本語日本語日本語日");
+	table_add(&table, PAINT_NONE, "file:2");
+	CHECK_STR(printed(&table, 34, false), "NAME  VALUE                 WHERE\n"
+					      "a     0123456789abcdefghij  file:1\n"
+					      "b     日本語日本語日本語日  file:2\n");
+	CHECK_STR(printed(&table, 28, false), "NAME  VALUE           WHERE\n"
+					      "a     0123456789abc…  file:1\n"
+					      "b     日本語日本語…   file:2\n");
+	/* Not to nothing: then it is the last one again. */
+	CHECK_STR(printed(&table, 24, false), "NAME  VALUE         WHE…\n"
+					      "a     0123456789a…  fil…\n"
+					      "b     日本語日本…   fil…\n");
+	table_free(&table);
+}
+
 static void numbers_for_people(void)
 {
 	static const struct {
@@ -117,6 +142,7 @@ int main(void)
 	RUN(lines_are_cut);
 	RUN(strangers_do_not_steer);
 	RUN(columns);
+	RUN(a_column_yields);
 	RUN(numbers_for_people);
 	buf_free(&out);
 	return check_failures > 0;
