@@ -1,5 +1,6 @@
 /* emberbox audit: the newest entries of the audit log, and whether its chain holds. */
 #include "base/own.h"
+#include "base/text.h"
 #include "cmd/options.h"
 #include "cmd/past.h"
 #include "runtime/state.h"
@@ -180,6 +181,15 @@ static int verify(int json)
 	return cmd_print(text, 0);
 }
 
+static int unexpected(const char *typed, int said)
+{
+	static const char *const words[] = { "verify", NULL };
+	const char *nearest = said ? NULL : text_nearest(typed, words);
+
+	return cmd_usage("audit", "unexpected argument \"%s\"%s%s%s", typed, nearest ? "; did you mean " : "",
+			 nearest ? nearest : "", nearest ? "?" : "");
+}
+
 int cmd_audit(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -204,7 +214,7 @@ int cmd_audit(int argc, char **argv)
 			return print_help();
 		case OPTION_WORD:
 			if (verifies || strcmp(reader.value, "verify") != 0)
-				return cmd_usage("audit", "unexpected argument \"%s\"", reader.value);
+				return unexpected(reader.value, verifies);
 			verifies = 1;
 			break;
 		default:

@@ -3,8 +3,9 @@
  *
  * Columns are as wide as what is in them, counted in a terminal's cells, so
  * they stay aligned also with accents and wide characters. The last column is
- * cut to what the terminal has left, after the one that yields. What strangers wrote (an error's text)
- * cannot move the cursor or change colours: control characters are replaced.
+ * cut to what the terminal has left, after the one that yields. What strangers
+ * wrote (an error's text) cannot move the cursor or change colours: control
+ * characters are replaced.
  */
 #pragma once
 

@@ -5,6 +5,7 @@
 #include "box/spec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/table.h"
 #include "registry/config.h"
 #include "registry/tokens.h"
 #include "serve/announce.h"
@@ -183,7 +184,10 @@ static int add(struct asked *asked)
 	lock = tokens_lock(&err);
 	if (lock < 0 || load(&arena, &tokens, &err) < 0)
 		return failed(&err);
-	if (strcmp(token->name, "default") == 0 || find(&tokens, token->name))
+	if (strcmp(token->name, "default") == 0)
+		return cmd_usage("token",
+				 "\"default\" is the first token, which the service makes itself; choose another name");
+	if (find(&tokens, token->name))
 		return cmd_usage("token", "there is a token \"%s\" already; remove it first", token->name);
 	if (tokens.count >= TOKENS_MAX)
 		return cmd_usage("token", "there are %d tokens already; remove some first", TOKENS_MAX);
@@ -233,18 +237,22 @@ static int take_away(const char *name)
 	return save(&(struct tokens){ all, kept }, &err) < 0 ? failed(&err) : 0;
 }
 
-static void list_text(struct buf *out, struct token *token)
+static void list_text(struct table *table, struct token *token)
 {
+	_cleanup_buf_ struct buf limits = { 0 };
 	char scopes[TOKEN_SCOPES_MAX];
 	const char *name;
 
-	buf_printf(out, "%-32s %s", token->name, token_scopes_text(token->scopes, scopes));
 	for (size_t i = 0; (name = token_limit_name(i)); i++)
 		if (*token_limit(token, name, NULL))
-			buf_printf(out, " %s=%s", name, *token_limit(token, name, NULL));
+			buf_printf(&limits, "%s%s=%s", limits.size > 0 ? " " : "", name,
+				   *token_limit(token, name, NULL));
 	if (token->max_concurrent)
-		buf_printf(out, " max_concurrent=%u", token->max_concurrent);
-	buf_text(out, "\n");
+		buf_printf(&limits, "%smax_concurrent=%u", limits.size > 0 ? " " : "", token->max_concurrent);
+	table_add(table, PAINT_NONE, token->name);
+	table_add(table, PAINT_NONE, token_scopes_text(token->scopes, scopes));
+	table_add(table, PAINT_NONE, limits.data);
+	table->failed |= limits.failed;
 }
 
 static json_t *list_json(struct token *token)
@@ -266,6 +274,7 @@ static json_t *list_json(struct token *token)
 static int list(bool json)
 {
 	_cleanup_arena_ struct arena arena = { 0 };
+	_cleanup_table_ struct table table = { 0 };
 	_cleanup_buf_ struct buf out = { 0 };
 	struct token first = { .name = "default", .scopes = SCOPE_ALL };
 	json_t *all = json ? json_array() : NULL;
@@ -277,14 +286,17 @@ static int list(bool json)
 		json_decref(all);
 		return failed(&err);
 	}
+	table_begin(&table, "NAME|SCOPES|LIMITS");
 	for (size_t i = 0; i <= tokens.count; i++) {
 		struct token token = i == 0 ? first : tokens.tokens[i - 1];
 
 		if (json)
 			json_array_append_new(all, list_json(&token));
 		else
-			list_text(&out, &token);
+			list_text(&table, &token);
 	}
+	if (!json)
+		table_print(&table, terminal_width(), terminal_colour(), &out);
 	if (json) {
 		json_t *root = json_pack("{so}", "tokens", all);
 
@@ -292,6 +304,10 @@ static int list(bool json)
 		buf_printf(&out, "%s\n", dump ? dump : "");
 		free(dump);
 		json_decref(root);
+	}
+	if (out.failed) {
+		cmd_complain("no memory");
+		return EXIT_BROKEN;
 	}
 	return cmd_print(out.data ? out.data : "", 0);
 }

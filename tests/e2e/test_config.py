@@ -239,7 +239,7 @@ def tokens_are_added_listed_and_removed():
               [("default", ["execute", "read", "metrics", "admin"], None), ("ci", ["execute", "read"], 2), ("other", ["execute"], None)])
     r = kit.emberbox("token", "list", env=env)
     kit.equal([line.split() for line in r.text.splitlines()],
-              [["default", "execute,read,metrics,admin"], ["ci", "execute,read", "timeout=10", "memory=64m", "max_concurrent=2"], ["other", "execute"]])
+              [["NAME", "SCOPES", "LIMITS"], ["default", "execute,read,metrics,admin"], ["ci", "execute,read", "timeout=10", "memory=64m", "max_concurrent=2"], ["other", "execute"]])
     refused('there is a token "ci" already; remove it first', "token", "add", "ci", home=home, help="token")
     kit.equal(kit.emberbox("token", "remove", "ci", env=env).code, 0)
     kit.equal([t["name"] for t in kit.emberbox("token", "list", "--json", env=env).json["tokens"]], ["default", "other"])
@@ -302,7 +302,7 @@ def bad_words_about_tokens_are_refused():
         (("add",), "add: the token's name is missing"),
         (("show", "x"), "show takes no more words"),
         (("add", "A"), '"A" cannot be a name: use at most 32 of a-z, 0-9, "_", "." and "-"'),
-        (("add", "default"), 'there is a token "default" already; remove it first'),
+        (("add", "default"), '"default" is the first token, which the service makes itself; choose another name'),
         (("add", "a", "--scope", "read,root"), '--scope: "root" is not one of execute, read, metrics, admin'),
         (("add", "a", "--scope", ""), '--scope: "" is not one of execute, read, metrics, admin'),
         (("add", "a", "--timeout", "x"), '--timeout: "x" is not a number of seconds between 0.001 and 86400'),

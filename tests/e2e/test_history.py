@@ -679,6 +679,8 @@ def bad_usage():
         (["show", "last", "--json", "--stdout"], "only one of --json, --code, --stdout, --stderr and --file can be had"),
         (["stats", "x"], 'unexpected argument "x"'),
         (["audit", "x"], 'unexpected argument "x"'),
+        (["audit", "verfy"], 'unexpected argument "verfy"; did you mean verify?'),
+        (["audit", "verify", "verify"], 'unexpected argument "verify"'),
         (["audit", "verify", "-n", "2"], "verify looks at all entries; it cannot be combined with --count"),
         (["audit", "-n", "x"], '--count: expected a number from 1 to 100000, not "x"'),
     ):
