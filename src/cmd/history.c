@@ -27,7 +27,7 @@ static const struct option_spec specs[] = {
 	{ OPT_STATUS, 0, "status", "STATUS", "only of this status: ok, failed, timeout, interrupted..." },
 	{ OPT_SINCE, 0, "since", "WHEN", "only since then: 10m, 2h, 7d, or an RFC 3339 time" },
 	{ OPT_CALLER, 0, "caller", "NAME", "only of this caller: \"uid 1000\", or a token's name" },
-	{ OPT_BEFORE, 0, "before", "ID", "only those before this run" },
+	{ OPT_BEFORE, 0, "before", "ID", "only those before this run: its id, or the beginning of it" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
@@ -202,6 +202,7 @@ int cmd_history(int argc, char **argv)
 	_cleanup_buf_ struct buf answer = { 0 };
 	struct store *store = NULL;
 	struct error err = { 0 };
+	char before[RESULT_ID];
 	int option, code;
 
 	while ((option = option_next(&reader)) != OPTION_END) {
@@ -214,9 +215,14 @@ int cmd_history(int argc, char **argv)
 	code = past_open("history", &store);
 	if (code != 0)
 		return code;
+	/* On a narrow terminal our own table has only beginnings. */
+	if (store && history.filter.before) {
+		code = past_find("history", store, history.filter.before, before);
+		history.filter.before = before;
+	}
 	if (!store)
 		buf_text(&answer, "{\"executions\":[],\"next\":null}");
-	else
+	else if (code == 0)
 		code = past_answer("history", store_list(store, &history.filter, &answer, &err), &err);
 	store_close(store);
 	if (code != 0)

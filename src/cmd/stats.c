@@ -9,6 +9,7 @@
 enum {
 	OPT_LANGUAGE = 1,
 	OPT_SINCE,
+	OPT_CALLER,
 	OPT_JSON,
 	OPT_HELP
 };
@@ -20,6 +21,7 @@ enum {
 static const struct option_spec specs[] = {
 	{ OPT_LANGUAGE, 'l', "language", "LANG", "only of this language" },
 	{ OPT_SINCE, 0, "since", "WHEN", "only since then: 10m, 2h, 7d, or an RFC 3339 time" },
+	{ OPT_CALLER, 0, "caller", "NAME", "only of this caller: \"uid 1000\", or a token's name" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
@@ -189,6 +191,9 @@ int cmd_stats(int argc, char **argv)
 				return cmd_usage("stats", PAST_WHEN_WRONG, reader.value);
 			filter.since = since;
 			break;
+		case OPT_CALLER:
+			filter.caller = reader.value;
+			break;
 		case OPT_JSON:
 			json = 1;
 			break;
@@ -211,5 +216,6 @@ int cmd_stats(int argc, char **argv)
 	store_close(store);
 	if (code != 0)
 		return code;
-	return json ? past_print_json(&answer) : print_tables(&answer, filter.language || filter.since);
+	return json ? past_print_json(&answer)
+		    : print_tables(&answer, filter.language || filter.since || filter.caller);
 }

@@ -133,6 +133,16 @@ def filters():
     kit.equal(names("--status", "failed"), ["failed"])
     kit.equal(names("--status", "ok", "-n", "2"), ["bytes", "big"])
     kit.equal(names("--before", results["big"]["id"]), ["failed", "ok"])
+    # As much of an id as tells it from all others; what no id begins with, or several do, is said.
+    big, others = results["big"]["id"], [i for i in ids if ids[i] != "big"]
+    least = next(n for n in range(1, 27) if not any(i.startswith(big[:n]) for i in others))
+    kit.equal(names("--before", big[:least]), ["failed", "ok"])
+    r = run_in(home, "history", "--before", big[:1])
+    kit.equal((r.code, r.text, r.errtext), (1, "", f'emberbox: several runs have an id that begins with "{big[:1]}"\n'))
+    r = run_in(home, "history", "--before", "ZZ")
+    kit.equal((r.code, r.text, r.errtext), (1, "", 'emberbox: there is no run "ZZ"\n'))
+    r = run_in(home, "history", "--before", "x.y")
+    kit.equal((r.code, r.text, r.errtext), (2, "", 'emberbox: "x.y" is not an id, the beginning of one, or last\nSee: emberbox history --help\n'))
     kit.equal(names("-l", "python", "-n", "1"), ["timeout"])
     kit.equal(names("--language", "ruby"), [])
     kit.equal(names("-l", "PY", "-n", "1"), ["timeout"])
@@ -141,6 +151,9 @@ def filters():
         kit.equal((r.code, r.text, r.errtext), (2, "", 'emberbox: --language: "pyhton" is not known, and was never run; '
                                                f"did you mean python?\nSee: emberbox {command} --help\n"))
     kit.equal(run_in(home, "stats", "-l", "py", "--json").json["total"], 5)
+    kit.equal(run_in(home, "stats", "--caller", f"uid {uid()}", "--json").json["total"], 5)
+    kit.equal(run_in(home, "stats", "--caller", "uid 4242", "--json").json["total"], 0)
+    kit.equal(run_in(home, "stats", "--caller", "uid 4242").text, "no such run\n")
     kit.equal(names("--caller", f"uid {uid()}", "-n", "1"), ["timeout"])
     kit.equal(names("--caller", "uid 4242"), [])
     kit.equal(len(names("--since", "7d")), 5)
