@@ -255,6 +255,49 @@ static void add_files(struct buf *out, bool colour, const json_t *run)
 	}
 }
 
+/* A word of a list; in quotes if one could not tell where it ends. */
+static void add_word(struct buf *out, const char *before, const json_t *word)
+{
+	const char *text = json_string_value(word) ? json_string_value(word) : "";
+	_cleanup_buf_ struct buf whole = { 0 };
+
+	buf_printf(&whole, "%s%s", before, text);
+	buf_text(out, out->size > 0 ? " " : "");
+	if (*text && !strpbrk(text, " \t\n\"\\")) {
+		buf_text(out, whole.data);
+	} else {
+		json_t *string = json_string(whole.data ? whole.data : "");
+		_cleanup_free_ char *quoted = json_dumps(string, JSON_ENCODE_ANY | JSON_COMPACT);
+
+		json_decref(string);
+		buf_text(out, quoted ? quoted : "");
+	}
+}
+
+/* What it was given beside the code: it is kept with that. */
+static void add_request(struct buf *out, bool colour, const json_t *request)
+{
+	static const struct {
+		const char *key;    /* in the artifact */
+		const char *name;   /* of the line */
+		const char *before; /* each word */
+	} lists[] = { { "args", "arguments", "" }, { "env", "variables", "" }, { "files", "given", "/" } };
+	char size[TABLE_WORD];
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		_cleanup_buf_ struct buf line = { 0 };
+		json_t *word;
+		size_t k;
+
+		json_array_foreach(json_object_get(request, lists[i].key), k, word)
+			add_word(&line, lists[i].before, word);
+		add_line(out, colour, lists[i].name, line.data ? line.data : "");
+		out->failed |= line.failed;
+	}
+	if (past_number(request, "stdin_bytes") > 0)
+		add_line(out, colour, "input", bytes_text(past_number(request, "stdin_bytes"), size));
+}
+
 static void add_page(struct buf *out, bool colour, const json_t *run, bool verbose)
 {
 	const json_t *meta = json_object_get(run, "meta");
@@ -276,6 +319,7 @@ static void add_page(struct buf *out, bool colour, const json_t *run, bool verbo
 	add_line(out, colour, "request", past_text(run, "request_id"));
 	add_line(out, colour, "profile", past_text(run, "profile"));
 	add_line(out, colour, "container", past_text(run, "place"));
+	add_request(out, colour, json_object_get(run, "request"));
 	if (json_is_integer(json_object_get(run, "exit_code"))) {
 		snprintf(line, sizeof(line), "%d%s%s", (int)past_number(run, "exit_code"), *signal ? ", by " : "",
 			 signal);

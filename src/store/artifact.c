@@ -100,11 +100,11 @@ int artifact_write(struct store *store, const struct field_set *fields, const st
 	return 0;
 }
 
-json_t *artifact_code(int fd)
+void artifact_read(int fd, json_t **code, json_t **request)
 {
-	json_t *root = json_loadfd(fd, JSON_ALLOW_NUL, NULL);
-	json_t *code = json_incref(json_object_get(root, "code"));
+	json_t *root = fd < 0 ? NULL : json_loadfd(fd, JSON_ALLOW_NUL, NULL);
 
+	*code = json_incref(json_object_get(root, "code"));
+	*request = json_incref(json_object_get(root, "request"));
 	json_decref(root);
-	return code;
 }

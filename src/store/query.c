@@ -326,13 +326,14 @@ static int open_artifact(struct store *store, sqlite3_stmt *stmt)
 static json_t *beside(struct store *store, sqlite3_stmt *stmt)
 {
 	_cleanup_close_ int artifact = open_artifact(store, stmt);
-	json_t *code = artifact < 0 ? NULL : artifact_code(artifact);
+	json_t *code, *request;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "caller", query_text(stmt, 7), "door",
+	artifact_read(artifact, &code, &request);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "caller", query_text(stmt, 7), "door",
 			 query_text(stmt, 8), "request_id", query_text(stmt, COLUMN_REQUEST_ID), "profile",
 			 query_text(stmt, COLUMN_PROFILE), "place", query_text(stmt, COLUMN_PLACE), "code",
 			 code ? code : json_null(), "code_sha256", query_text(stmt, COLUMN_SHA256), "code_size",
-			 query_number(stmt, COLUMN_CODE_SIZE));
+			 query_number(stmt, COLUMN_CODE_SIZE), "request", request ? request : json_null());
 }
 
 int store_show(struct store *store, const char *id, const char *caller, struct buf *out, struct error *err)

@@ -59,8 +59,8 @@ json_t *store_utf8(const char *bytes, size_t size);
 /* artifact.c: writes it and gives its name. */
 int artifact_write(struct store *store, const struct field_set *fields, const struct journal_record *record,
 		   char name[STORE_ARTIFACT], struct error *err);
-/* The code in one; NULL: it is not there. */
-json_t *artifact_code(int fd);
+/* What is in one, for the caller to release: the code, and what came with it. NULL: it is not there; so with fd -1. */
+void artifact_read(int fd, json_t **code, json_t **request);
 
 /* apply.c: one record becomes rows, an artifact and an entry of the audit log. */
 int record_apply(struct store *store, const struct journal_record *record, struct error *err);

@@ -675,6 +675,28 @@ def tampering_is_found():
     )
 
 
+@kit.test(timeout=60)
+def what_came_with_the_code_is_shown():
+    """It is kept with the code, and only then; of variables the names."""
+    home = kit.tmp()
+    given = kit.write(f"{kit.tmp()}/data.txt", "x")
+    args = ("-l", "python", "--env", "KEY=a-secret", "--env", "B=1", "--file", f"{given}:/sandbox/data/d e", "--file", given,
+            "--timeout", "20", "-c", "print(1)", "--", "one", "two words", "")
+    for policy in ("always", "never"):
+        r = kit.emberbox("run", "--cold", *args, env={"EMBERBOX_HOME": home, "SANDBOX_STORE_CODE": policy})
+        kit.equal((r.code, r.text), (0, "1\n"), r.errtext)
+        told = run_in(home, "show", "last", "--json").json["request"]
+        page = run_in(home, "show", "last").text
+        if policy == "never":
+            kit.equal(told, None)
+            kit.true("arguments" not in page and "variables" not in page, page)
+            continue
+        kit.equal((told["args"], told["env"], told["files"], told["limits"]),
+                  (["one", "two words", ""], ["KEY", "B"], ["sandbox/data/d e", "sandbox/code/data.txt"], {"timeout": 20}))
+        kit.contains(page, '\n  arguments  one "two words" ""\n  variables  KEY B\n  given      "/sandbox/data/d e" /sandbox/code/data.txt\n')
+        kit.true("a-secret" not in page, page)
+
+
 @kit.test
 def bad_usage():
     home = kit.tmp()
