@@ -26,15 +26,16 @@ enum {
 
 /* One run, on its thread's stack. */
 struct run {
-	int front;                          /* whose it is */
-	uint64_t number;                    /* as the front calls it */
-	uint64_t begun_usec;                /* when it came */
-	const struct message_run *about;    /* what is said of it */
-	const struct record_caller *caller; /* the same, for the journal */
-	struct spec *spec;                  /* what is to be run */
-	const struct supervise_io *io;      /* its descriptors */
-	struct run_ticket ticket;           /* its id, and how long it waited */
-	struct direct direct;               /* its client, while we answer it ourselves */
+	int front;                       /* whose it is */
+	uint64_t number;                 /* as the front calls it */
+	uint64_t begun_usec;             /* when it came */
+	const struct message_run *about; /* what is said of it */
+	struct record_caller caller;     /* the same, for the journal */
+	char container[RESULT_ID];       /* that it started */
+	struct spec *spec;               /* what is to be run */
+	const struct supervise_io *io;   /* its descriptors */
+	struct run_ticket ticket;        /* its id, and how long it waited */
+	struct direct direct;            /* its client, while we answer it ourselves */
 };
 
 /* History is kept also where there is no audit log. Without a place for it the service can only refuse, or run blind if
@@ -192,14 +193,14 @@ static int remember_start(struct keeper_work *work, const struct run *run, struc
 {
 	if (may_begin(work, err) < 0)
 		return -1;
-	if (!work->journal || record_start(work->journal, run->about->id, run->spec, run->caller, err) == 0)
+	if (!work->journal || record_start(work->journal, run->about->id, run->spec, &run->caller, err) == 0)
 		return 0;
 	return blind(work, err);
 }
 
 static int remember_end(const struct keeper_work *work, const struct run *run, struct result *result, struct error *err)
 {
-	if (!work->journal || record_end(work->journal, run->spec, run->caller, result,
+	if (!work->journal || record_end(work->journal, run->spec, &run->caller, result,
 					 (enum record_code)run->about->store_code, err) == 0)
 		return 0;
 	return blind(work, err);
@@ -249,7 +250,7 @@ static int run_inside(const struct keeper_work *work, const struct run *run, con
 }
 
 /* Starts a container, and runs what came with it. The answer is an object of its own, with the result in it. */
-static int run_start(const struct keeper_work *work, const struct run *run, struct result **out, struct buf *json,
+static int run_start(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
 		     struct error *err)
 {
 	const struct container_options options = {
@@ -261,19 +262,21 @@ static int run_start(const struct keeper_work *work, const struct run *run, stru
 		.most = run->about->max_concurrent,
 		.most_own = run->about->max_own,
 	};
+	char *id = run->container;
 	struct error ignored;
-	char id[RESULT_ID];
 
 	if (containers_start(work->containers, run->spec, &options, id, err) < 0)
 		return -1;
 	keeper_note(work, "container_started",
 		    json_pack("{s:s, s:s, s:s}", "id", id, "caller", options.owner, "profile", options.profile));
+	/* Nobody knew it when the run was written down. */
+	run->caller.place = id;
 	if (run->spec->code && run_inside(work, run, id, out, err) < 0) {
 		/* Nobody hears its id. */
 		containers_stop(work->containers, id, NULL, NULL, &ignored);
 		return -1;
 	}
-	buf_printf(json, "{\"id\":\"%s\",\"container\":\"%s\",\"status\":\"running\",\"ttl\":%.0f,\"result\":%s}", id,
+	buf_printf(json, "{\"id\":\"%s\",\"container\":\"%s\",\"status\":\"running\",\"ttl\":%.9g,\"result\":%s}", id,
 		   options.profile, options.ttl, *out ? result_json(*out) ?: "null" : "null");
 	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
 }
@@ -292,7 +295,7 @@ static int check_confirmed(const struct keeper_work *work, const struct run *run
 	return -1;
 }
 
-static int run_any(const struct keeper_work *work, const struct run *run, struct result **out, struct buf *json,
+static int run_any(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
 		   struct error *err)
 {
 	int done;
@@ -418,7 +421,7 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 	spec_init(&spec);
 	run->about = &about;
 	run->caller =
-		&(struct record_caller){ about.door, about.caller, about.request_id, about.profile, about.container };
+		(struct record_caller){ about.door, about.caller, about.request_id, about.profile, about.container };
 	run->spec = &spec;
 	run->io = &io;
 	run->ticket.waited_usec = message->head.waited;

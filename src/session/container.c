@@ -395,6 +395,12 @@ static json_t *timestamp(const struct timeval *time)
 	return json_string(text);
 }
 
+/* A whole number as one: it is what start was told, and answered. */
+static json_t *seconds(double value)
+{
+	return value == (double)(json_int_t)value ? json_integer((json_int_t)value) : json_real(value);
+}
+
 static json_t *container_json(struct container *container)
 {
 	struct container_usage usage;
@@ -414,13 +420,13 @@ static json_t *container_json(struct container *container)
 	container->asked_usec = now;
 	container->asked_cpu_usec = usage.cpu_usec;
 	pthread_mutex_unlock(&container->lock);
-	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:f, s:I, s:f, s:f, s:I, s:I, s:I}", "id", container->id,
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:f, s:f, s:I, s:I, s:I}", "id", container->id,
 			 "container", container->profile, "language", container->runtime->name, "status",
 			 ended ? "exited" : "running", "reason", ended ? json_string(why) : json_null(), "started",
-			 timestamp(&container->started), "ttl", container->ttl, "execs", (json_int_t)execs, "cpu_time",
-			 (double)usage.cpu_usec / 1e6, "cpu_percent", round(percent * 10) / 10, "memory_used",
-			 (json_int_t)usage.memory, "memory_limit", (json_int_t)container->limits.memory, "pids",
-			 (json_int_t)(usage.pids > 2 ? usage.pids - 2 : 0));
+			 timestamp(&container->started), "ttl", seconds(container->ttl), "execs", (json_int_t)execs,
+			 "cpu_time", (double)usage.cpu_usec / 1e6, "cpu_percent", round(percent * 10) / 10,
+			 "memory_used", (json_int_t)usage.memory, "memory_limit", (json_int_t)container->limits.memory,
+			 "pids", (json_int_t)(usage.pids > 2 ? usage.pids - 2 : 0));
 }
 
 /* Those that are visible, held; how many. The caller releases and frees. */

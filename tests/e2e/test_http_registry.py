@@ -278,6 +278,7 @@ def a_container_from_start_to_stop():
         started = wire.post("/containers/start", {"container": "shell", "ttl": 300, "files": {"given.txt": "given"},
                                                   "code": "echo 1 > state; echo begun"})
         kit.equal((started.status, started.json["container"], started.json["ttl"]), (200, "shell", 300), started)
+        kit.contains(started.text, '"ttl":300,')
         kit.equal(started.json["result"]["stdout"], "begun\n")
         box_id = started.json["id"]
         done = wire.post("/containers/exec", {"id": box_id})
@@ -288,8 +289,13 @@ def a_container_from_start_to_stop():
         done = wire.post("/containers/exec", {"id": box_id, "code": "echo $(($(cat state) + $1)); exit 4",
                                               "args": ["41"], "env": {"A": "b"}})
         kit.equal((done.json["stdout"], done.json["exit_code"]), ("42\n", 4))
+        # It found its box ready; but statistics count it apart.
+        kit.equal(wire.get(f"/v1/executions/{started.json['result']['id']}").json["place"], box_id)
+        stats = wire.get("/v1/stats").json
+        kit.equal((done.json["meta"]["start"], stats["warm"], stats["cold"], stats["other"]), ("warm", 0, 0, 4))
         shown = wire.get(f"/v1/executions/{done.json['id']}").json
         kit.equal((shown["place"], shown["door"]), (box_id, "http"))
+        kit.contains(wire.get("/containers/status").text, '"ttl":300,')
         status = wire.get("/containers/status").json["containers"]
         kit.equal([(one["id"], one["container"], one["language"], one["status"], one["execs"], one["memory_limit"])
                    for one in status], [(box_id, "shell", "bash", "running", 3, 128 << 20)])
@@ -444,6 +450,9 @@ def containers_end_by_themselves_and_with_the_service():
     asking = Web(running)
     short = asking.post("/containers/start", {"container": "shell", "ttl": 1}).json
     kit.equal(short["ttl"], 1)
+    # A part of a second is not rounded away.
+    part = asking.post("/containers/start", {"container": "shell", "ttl": 1.5}).json
+    kit.equal(part["ttl"], 1.5)
     kit.eventually(lambda: asking.get("/containers/status").json == {"containers": []}, "its time is over")
     seconds = f"1000.{uuid.uuid4().int}"
     made = asking.post("/containers/start", {"container": "shell"}).json["id"]
