@@ -6,10 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 struct walk {
@@ -214,6 +216,17 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	return copied;
 }
 
+/* Root may write anywhere, says the kernel, but in these nobody makes anything. errno is set then. */
+static bool takes_no_files(const char *dir)
+{
+	struct statfs fs;
+
+	if (statfs(dir, &fs) < 0 || (fs.f_type != PROC_SUPER_MAGIC && fs.f_type != SYSFS_MAGIC))
+		return false;
+	errno = EPERM;
+	return true;
+}
+
 int files_check_target(const char *to, struct error *err)
 {
 	_cleanup_free_ char *parent = strdup(to);
@@ -225,7 +238,7 @@ int files_check_target(const char *to, struct error *err)
 	if (stat(to, &st) == 0) {
 		if (!S_ISDIR(st.st_mode))
 			return error_set(err, ERROR_USAGE, ENOTDIR, "output: cannot open the directory \"%s\"", to);
-		if (faccessat(AT_FDCWD, to, W_OK | X_OK, AT_EACCESS) < 0)
+		if (takes_no_files(to) || faccessat(AT_FDCWD, to, W_OK | X_OK, AT_EACCESS) < 0)
 			return error_set(err, ERROR_USAGE, errno, "output: cannot write to the directory \"%s\"", to);
 		return 0;
 	}
@@ -234,7 +247,8 @@ int files_check_target(const char *to, struct error *err)
 	while (length > 0 && parent[length - 1] != '/')
 		length--;
 	parent[length] = '\0';
-	if (errno != ENOENT || faccessat(AT_FDCWD, length ? parent : ".", W_OK | X_OK, AT_EACCESS) < 0)
+	if (errno != ENOENT || takes_no_files(length ? parent : ".") ||
+	    faccessat(AT_FDCWD, length ? parent : ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return error_set(err, ERROR_USAGE, errno, "output: cannot make the directory \"%s\"", to);
 	return 0;
 }

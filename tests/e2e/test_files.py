@@ -378,6 +378,9 @@ def outputs_that_cannot_be_written():
     r = run("print('ran')", "--output", path)
     kit.true(r.code in (2, 125), repr(r))
     kit.contains(r.errtext, "output")
+    # It is said beforehand also to root, who may write there and still makes nothing.
+    r = run("print('ran')", "--output", "/proc/x")
+    kit.equal((r.code, r.text, r.errtext), (2, "", 'emberbox: output: cannot make the directory "/proc/x": Operation not permitted\n'))
 
 
 @kit.test

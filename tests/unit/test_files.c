@@ -451,6 +451,11 @@ static void targets_are_checked_before_a_run(void)
 	snprintf(sentence, sizeof(sentence), "output: cannot make the directory \"%s\": Not a directory", path);
 	CHECK_INT(files_check_target(path, &err), -1);
 	CHECK_STR(err.text, sentence);
+	/* Where even root makes nothing, though it may write. */
+	CHECK_INT(files_check_target("/proc/x", &err), -1);
+	CHECK_STR(err.text, "output: cannot make the directory \"/proc/x\": Operation not permitted");
+	CHECK_INT(files_check_target("/proc/self", &err), -1);
+	CHECK_STR(err.text, "output: cannot write to the directory \"/proc/self\": Operation not permitted");
 	done();
 }
 
