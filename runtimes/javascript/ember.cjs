@@ -162,6 +162,10 @@ function seed(number) {
 		new Set().add({});
 }
 
+// What a small collection has done by threads, unless it is told not to; Node.js 18 does so in any case.
+const threaded = ['parallel-scavenge', 'concurrent-sweeping', 'concurrent-array-buffer-sweeping'];
+const major = Number(process.versions.node.split('.')[0]);
+
 // In each fork, before there is a program: whatever is written to is a page of its own from then on. In the zygote as
 // well, so that it is compiled.
 // In a hurry only what makes a fork another than the next.
@@ -171,14 +175,16 @@ function rehearse(number, hurry) {
 		return;
 	become(process.argv.slice(1), process.env);
 	withoutStreams(() => exercise(false));
-	// Here, and not in threads of V8's: with those, pages are dearer to copy for as long as the fork lives.
-	v8.setFlagsFromString('--no-parallel-scavenge');
-	v8.setFlagsFromString('--no-concurrent-sweeping');
+	// Not with threads of V8's: beside those, pages are dearer to copy for as long as the fork lives.
+	if (major < 20)
+		return;
+	for (const way of threaded)
+		v8.setFlagsFromString(`--no-${way}`);
 	for (let i = 0; i < 6; i++)
 		new Array(8000).fill(i);
 	collect({ type: 'minor' });
-	v8.setFlagsFromString('--parallel-scavenge');
-	v8.setFlagsFromString('--concurrent-sweeping');
+	for (const way of threaded)
+		v8.setFlagsFromString(`--${way}`);
 }
 
 // V8 gives its collector to contexts that are made after it was asked for.
@@ -192,7 +198,7 @@ function collector() {
 function zygote() {
 	// It is loaded already, and known by its name.
 	process.dlopen({ exports: native }, 'libember.so');
-	if (!native.wait || !['18', '20', '22'].includes(process.versions.node.split('.')[0]))
+	if (!native.wait || ![18, 20, 22].includes(major))
 		throw new Error(`Node.js ${process.version} cannot be forked`);
 	withoutStreams(() => {
 		for (const name of common)
