@@ -15,7 +15,7 @@ import peers
 import series
 
 ROUNDS = 5
-PAUSE = ("--pause", "10")  # milliseconds: an ember that was used is made anew meanwhile
+PAUSE = ("--pause", "30")  # milliseconds: an ember that was used is made anew meanwhile, also a large one
 HELLO = ("--expect", "1\n")
 COLD_EACH = 20  # cold runs of a language
 BUILDS_EACH = 8

@@ -197,7 +197,7 @@ def latency_text(part):
                 figures = contenders[key]
                 rows.append((NAMES[language], name, figures["count"], *(ms(figures.get(rank)) for rank in ("p50", "p95", "p99")),
                              times(ratio(figures.get("p50"), bare)), note(figures)))
-    return ("Milliseconds from the start, or from sending the request, to the end of output and the result. Ten milliseconds "
+    return ("Milliseconds from the start, or from sending the request, to the end of output and the result. Thirty milliseconds "
             "lie between two runs. Go and C are built before for all but emberbox, which gets the source and has built it "
             "once. The other sandboxes have no seccomp filter.\n\n" + table(head, rows))
 
