@@ -11,6 +11,10 @@
  *   for long programs, and short ones never pay;
  * - loops: epoll, eventfd and pipes are made anew under the same numbers, so
  *   that embers share no open file with the zygote or with each other;
+ * - garbage: V8 collects when it has time, which each fork would begin with,
+ *   with threads and all pages of the heap; the zygote is started without that
+ *   (--no-memory-reducer), and the rehearsal's own small collection uses no
+ *   threads;
  * - random numbers: OpenSSL tells a fork by its process id, which is the same
  *   in each box: it is told to seed itself again. V8 is seeded by the driver.
  *
