@@ -1,6 +1,7 @@
 """RESULTS.md out of results.json: tables, and the goals with what was measured.
 
-    bench/report.py results.json    prints it
+    bench/report.py results.json             prints it
+    bench/report.py results.json README.md   writes the README's part about speed, which stands between two markers
 """
 
 import json
@@ -173,6 +174,68 @@ def goals_text(results):
     return "\n".join(f"{work:<44} {goal:<20} {measured:<14} {met.strip('*')}" for work, goal, measured, met in goals(results))
 
 
+# The README's part
+
+BEGIN, END = "<!-- speed:begin -->\n", "<!-- speed:end -->"
+
+
+def beside(figures, bare, rank="p50"):
+    """Milliseconds, and in brackets the part of the bare time."""
+    p50 = at(figures, rank)
+    return "–" if p50 is None else f"{ms(p50)} ({ratio(p50, bare):.3g})" if bare else ms(p50)
+
+
+def readme_hello(part):
+    columns = ("service", "command", "cold", "bubblewrap", "podman")
+    rows = []
+    for language, row in part.items():
+        bare = at(row, "bare", "p50")
+        rows.append((NAMES[language], ms(bare), *(beside(row.get(column), bare) for column in columns)))
+    return table(("hello in", "bare", "warm, over the socket", "warm, the whole command", "cold", "bubblewrap", "podman"), rows)
+
+
+def readme_builds(part):
+    rows = []
+    for name, row in part.items():
+        rank = "first_p50" if name.endswith("first row") else "p50"
+        bare = at(row, "bare", rank)
+        rows.append((name, ms(bare), *(beside(row.get(column), bare, rank) for column in ("service", "cold"))))
+    return table(("hello", "bare", "warm", "cold"), rows)
+
+
+def readme_throughput(part):
+    rows = []
+    for language, row in part.items():
+        bare, ours = at(row, "bare", "per_second"), at(row, "service", "per_second")
+        rows.append((NAMES[language], f"{bare:.0f}", f"{ours:.0f}", times(ratio(ours, bare))))
+    return table(("hello in", "bare", "warm", "of bare"), rows)
+
+
+def readme_text(results):
+    part = results["parts"]
+    return "\n".join((
+        f'On {results["machine"]["cores"]} cores of a virtual machine, as {results["machine"]["user"]}, in milliseconds, p50; in brackets '
+        "the part of the bare interpreter's time:\n", readme_hello(part["latency"]),
+        "Go and C are built before; the bare side is the program alone. Built each time by hand, they look so:\n",
+        readme_builds(part["builds"]),
+        "Two callers, each with the next run as soon as the last has ended, runs a second:\n",
+        readme_throughput(part["throughput"]), "What we aim at, and where it stands:\n",
+        table(("work", "goal", "measured", ""), goals(results)),
+        "Where the time of a warm run goes, and what would be needed for the rest, is in "
+        "[ARCHITECTURE.md](ARCHITECTURE.md#where-the-time-goes); all figures are in [bench/RESULTS.md](bench/RESULTS.md).\n",
+    ))  # fmt: skip
+
+
+def readme_write(path, results):
+    with open(path, encoding="utf-8") as file:
+        before, _, rest = file.read().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        sys.exit(f"bench/report.py: {path} has no place for it")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(before + BEGIN + readme_text(results) + END + after)
+
+
 def machine_text(results):
     about = results["machine"]
     versions = ", ".join(f"{name} {text}" for name, text in about["versions"].items())
@@ -319,4 +382,8 @@ def markdown(results):
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as source:
-        print(markdown(json.load(source)), end="")
+        measured_results = json.load(source)
+    if len(sys.argv) > 2:
+        readme_write(sys.argv[2], measured_results)
+    else:
+        print(markdown(measured_results), end="")
