@@ -3,10 +3,8 @@
 #include "ember/ember.h"
 #include "ember/wire.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,6 @@
  */
 #include "ember/node.h"
 
-#include "base/own.h"
-
 #include <dlfcn.h>
 #include <limits.h>
 #include <stddef.h>

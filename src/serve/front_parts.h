@@ -71,8 +71,8 @@ struct door {
 	size_t (*take)(struct front *front, struct peer *peer, const char *data, size_t size);
 	/* The client sends no more. */
 	void (*ended)(struct front *front, struct peer *peer);
-	/* Its run began, wrote something, has its result (body is not terminated JSON; `sent` bytes of the answer it
-	 * has), or is refused. After the last two it is idle. */
+	/* Its run began, wrote something, has its result (which the keeper may have sent already, see head.stream), or is
+	 * refused. After the last two it is idle. */
 	void (*started)(struct front *front, struct peer *peer, const char *json, size_t size);
 	void (*output)(struct front *front, struct peer *peer, int stream, const char *data, size_t size);
 	void (*result)(struct front *front, struct peer *peer, const struct message *message);
