@@ -28,8 +28,10 @@ FUZZ_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -
 # The targets share build directories; Ninja does what can be done in parallel.
 .NOTPARALLEL:
 
+# Without the playground's packages the program is whole but for the page, and says so.
 all:
 	@tools/setup build
+	@tools/setup page || true
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
 	@ninja -C $(BUILD)
 

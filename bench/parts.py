@@ -13,6 +13,7 @@ import census
 import over_http
 import peers
 import series
+import sessions
 
 ROUNDS = 5
 PAUSE = ("--pause", "30")  # milliseconds: an ember that was used is made anew meanwhile, also a large one
@@ -354,4 +355,5 @@ def http(bench):
     return over_http.http(bench, request_of("python"), share(bench.options.runs * 10), PAUSE)
 
 
-PARTS = {"latency": latency, "builds": builds, "throughput": throughput, "memory": memory, "growth": growth, "http": http}
+PARTS = {"latency": latency, "builds": builds, "throughput": throughput, "memory": memory, "growth": growth, "http": http,
+         "sessions": sessions.sessions}  # fmt: skip

@@ -134,6 +134,10 @@ def _megabytes(value):
     return f"{value / MEGABYTE:.2f} MB"
 
 
+def _milliseconds(value):
+    return f"{value * 1000:.3f} ms"
+
+
 GOALS = [
     ("Python hello, warm, over the socket, p50", "≤ 0.05 × bare p50", _latency("python", "service"), times, _at_most(0.05)),
     ("the same, p99", "≤ 0.3 × bare p50", _latency("python", "service", "p99"), times, _at_most(0.3)),
@@ -157,6 +161,15 @@ GOALS = [
     ("1000 idle event streams, memory", "< 50 MB", _streams("pss"), _megabytes, lambda value: value < 50 * MEGABYTE),
     ("1000 idle event streams, CPU", "< 0.5 %", lambda parts: ratio(_streams("cpu")(parts), at(parts, "http", "streams", "seconds")),
      lambda value: f"{value * 100:.2f} %", lambda value: value < 0.005),
+    ("a new Python session, warm, p50", "≤ 3 ms", lambda parts: at(parts, "sessions", "start", "p50"), _milliseconds, _at_most(0.003)),
+    ("a cell x + 1 over the socket, p50", "≤ 1 ms", lambda parts: at(parts, "sessions", "cell", "p50"), _milliseconds, _at_most(0.001)),
+    ("cells of one session, a second", "≥ 2000", lambda parts: at(parts, "sessions", "cell", "per_second"),
+     lambda value: f"{value:.0f}", _at_least(2000)),
+    ("the last tenth of 10000 cells, to the first", "≤ 1.1 ×", lambda parts: ratio(at(parts, "sessions", "cell", "last"),
+     at(parts, "sessions", "cell", "first")), times, _at_most(1.1)),
+    ("idle Python sessions there at once", "1000", lambda parts: at(parts, "sessions", "idle", "reached"), str, _at_least(1000)),
+    ("their memory, for 1000", "≤ 6 GB", lambda parts: ratio(at(parts, "sessions", "idle", "bytes"),
+     at(parts, "sessions", "idle", "reached")), lambda value: f"{value * 1000 / 1e9:.2f} GB", _at_most(6e6)),
     ("16 MB of output", "≥ 0.5 × a bare pipe", _pipe, times, _at_least(0.5)),
 ]
 

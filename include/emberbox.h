@@ -80,11 +80,14 @@ typedef struct eb_options {
 	/* The run is written down in the history of `emberbox history`, as this caller's ("uid 1000"); NULL: it is not.
 	 * What cannot be written down is run all the same, unless the environment has EMBERBOX_AUDIT=required. */
 	const char *record;
+	/* With the key tty: a pipe from which sizes of the window are read, each two uint16_t, rows and columns,
+	 * written in one piece; 0: the terminal keeps the size that the request gave it. */
+	int window_fd;
 } eb_options;
 
 #define EB_OPTIONS_INIT                                                                                                \
 	{                                                                                                              \
-		sizeof(eb_options), NULL, NULL, -1, -1, NULL                                                           \
+		sizeof(eb_options), NULL, NULL, -1, -1, NULL, 0                                                        \
 	}
 
 /*
@@ -97,7 +100,9 @@ typedef struct eb_options {
  * one of the files or of the project; without it the code is called filename, if
  * that has one of the language's endings. profile is one of the language's, such as
  * "restricted" of bash; check is yes or no: whether TypeScript's types are checked;
- * read-only is yes or no: whether the program may not change /sandbox/code and /sandbox/data.
+ * read-only is yes or no: whether the program may not change /sandbox/code and /sandbox/data;
+ * tty is yes, no or ROWSxCOLUMNS: whether its 0, 1 and 2 are a terminal, of the box's own. All that it
+ * writes is EB_STDOUT then.
  */
 EB_PUBLIC eb_request *eb_request_new(void);
 EB_PUBLIC void eb_request_free(eb_request *request);

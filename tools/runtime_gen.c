@@ -104,7 +104,9 @@ static void put_steps(FILE *out, const struct runtime *r)
 	put_list(out, "compile.sources", r->compile.sources);
 	put_text_field(out, "compile.artifact", r->compile.artifact);
 	put_list(out, "run", r->run);
-	put_list(out, "repl", r->repl);
+	put_list(out, "session.step.argv", r->session.step.argv);
+	put_list(out, "session.step.environment", r->session.step.environment);
+	fprintf(out, "\t.session.fork = %d,\n", r->session.fork);
 	put_text_field(out, "ember.point", r->ember.point);
 	put_list(out, "ember.argv", r->ember.argv);
 	put_list(out, "ember.environment", r->ember.environment);
@@ -120,7 +122,8 @@ static void put_errors(FILE *out, const struct runtime_errors *errors)
 	for (size_t i = 0; i < errors->syntax_count; i++) {
 		const struct runtime_syntax *form = &errors->syntax[i];
 
-		fprintf(out, "\t{\n\t.exit = %d,\n\t.silent = %d,\n", form->exit, form->silent);
+		fprintf(out, "\t{\n\t.exit = %d,\n\t.silent = %d,\n\t.first = %d,\n", form->exit, form->silent,
+			form->first);
 		put_text_field(out, "unless", form->unless);
 		put_text_field(out, "place", form->place);
 		put_text_field(out, "match", form->match);
@@ -133,6 +136,60 @@ static void put_errors(FILE *out, const struct runtime_errors *errors)
 	put_list(out, "errors.compile", errors->compile);
 	put_list(out, "errors.cause", errors->cause);
 	put_list(out, "errors.noise", errors->noise);
+}
+
+static void put_words(FILE *out, const char *field, const struct runtime_word *words, size_t count)
+{
+	if (count)
+		fprintf(out, "\t.explain.%ss = (const struct runtime_word[]){\n", field);
+	for (size_t i = 0; i < count; i++) {
+		fputs("\t{ ", out);
+		put_text(out, words[i].key);
+		fputs(", ", out);
+		put_text(out, words[i].value);
+		fputs(" },\n", out);
+	}
+	if (count)
+		fputs("\t},\n", out);
+	fprintf(out, "\t.explain.%s_count = %zu,\n", field, count);
+}
+
+static void put_kind(FILE *out, const struct runtime_kind *kind)
+{
+	fputs("\t{\n", out);
+	put_text_field(out, "name", kind->name);
+	put_list(out, "types", kind->types);
+	put_text_field(out, "match", kind->match);
+	put_text_field(out, "text", kind->text);
+	put_text_field(out, "code", kind->code);
+	put_text_field(out, "near", kind->near);
+	fprintf(out, "\t.among_files = %d,\n", kind->among_files);
+	put_list(out, "say", kind->say);
+	put_text_field(out, "fix", kind->fix);
+	put_text_field(out, "docs", kind->docs);
+	fputs("\t},\n", out);
+}
+
+static void put_explain(FILE *out, const struct runtime_explain *explain)
+{
+	put_text_field(out, "explain.like", explain->like);
+	put_text_field(out, "explain.start", explain->start);
+	put_text_field(out, "explain.stop", explain->stop);
+	put_list(out, "explain.frames", explain->frames);
+	fprintf(out, "\t.explain.newest_last = %d,\n", explain->newest_last);
+	put_list(out, "explain.errors", explain->errors);
+	put_text_field(out, "explain.type", explain->type);
+	put_list(out, "explain.looks", explain->looks);
+	put_list(out, "explain.names", explain->names);
+	put_words(out, "package", explain->packages, explain->package_count);
+	put_words(out, "home", explain->homes, explain->home_count);
+	if (explain->kind_count)
+		fputs("\t.explain.kinds = (const struct runtime_kind[]){\n", out);
+	for (size_t i = 0; i < explain->kind_count; i++)
+		put_kind(out, &explain->kinds[i]);
+	if (explain->kind_count)
+		fputs("\t},\n", out);
+	fprintf(out, "\t.explain.kind_count = %zu,\n", explain->kind_count);
 }
 
 static void put_confinement(FILE *out, const struct runtime *r)
@@ -198,6 +255,7 @@ static void put_runtime(FILE *out, const struct runtime *r)
 	put_steps(out, r);
 	put_confinement(out, r);
 	put_errors(out, &r->errors);
+	put_explain(out, &r->explain);
 	put_drivers(out, r);
 	put_text_field(out, "notes", r->notes);
 	fputs("},\n", out);
@@ -293,6 +351,11 @@ static void put_depends(FILE *out, const char *dir, const struct runtime *r)
 	fputs(" \\\n ", out);
 	put_path(out, dir);
 	fputs("/runtime.yaml", out);
+	if (r->explain.kinds || r->explain.frames) {
+		fputs(" \\\n ", out);
+		put_path(out, dir);
+		fputs("/explain.yaml", out);
+	}
 	for (size_t i = 0; i < r->driver_count; i++) {
 		fputs(" \\\n ", out);
 		put_path(out, dir);

@@ -40,6 +40,8 @@ for standard in $standards; do
 done
 # Line tables of version 4 are read by every addr2line; columns are not shown.
 works -gdwarf-4 -gno-column-info && flags="$flags -gdwarf-4 -gno-column-info"
+# A tab is one column, as editors and our own changes count it.
+works -fdiagnostics-column-unit=byte && flags="$flags -fdiagnostics-column-unit=byte"
 # A program that writes past the end of an array is to be told so.
 works -fstack-protector-strong && flags="$flags -fstack-protector-strong"
 [ "$language" = c ] || flags="$flags -D_GLIBCXX_ASSERTIONS"

@@ -59,12 +59,14 @@ def start(postgres, prepared):
     ]
     # As for systemd, if it was built for it, it says there that it is ready.
     environment = {**posix.environ, b"NOTIFY_SOCKET": SOCKETS.encode() + b"/notify"}
-    return posix.posix_spawn(postgres, [postgres, "-D", data], environment, file_actions=files), data
+    # In a group of its own: an interrupt of a session's cell would end it.
+    return posix.posix_spawn(postgres, [postgres, "-D", data], environment, file_actions=files, setpgroup=0), data
 
 
-process, data = start(*sys.argv[1:3])
+if __name__ == "__main__":
+    process, data = start(*sys.argv[1:3])
 
-# The rest is loaded while the server starts.
-import session
+    # The rest is loaded while the server starts.
+    import session
 
-posix._exit(session.main(process, data))
+    posix._exit(session.main(process, data))

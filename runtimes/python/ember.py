@@ -33,6 +33,7 @@ QUIET = frozenset(
     zlib""".split()
 )
 
+DRIVERS = "/opt/emberbox/drivers"
 *COMMAND, ENTRY = sys.orig_argv  # the cold command line, and its program
 UNBUFFERED = sys.stdout.write_through
 MAIN = sys.modules["__main__"].__dict__
@@ -88,8 +89,27 @@ def stream(fd, old):
     return new
 
 
+def compile_driver():
+    """The driver of sessions: {path: code} of its files, for compiling them takes longer than the rest of a start."""
+    codes = {}
+    try:
+        with posix.scandir(DRIVERS) as entries:
+            for entry in entries:
+                if entry.name.startswith("session") and entry.name.endswith(".py"):
+                    with io.open(entry.path, "rb") as file:
+                        codes[entry.path] = compile(file.read(), entry.path, "exec", dont_inherit=True)
+    except (OSError, SyntaxError, ValueError):
+        return {}  # sessions compile it themselves, and say what is wrong
+    return codes
+
+
+CODES = compile_driver()
+
+
 def begin(entry, args, place, streams, zone):
     """Makes the interpreter look as if it had been started for this program; False if it has to be started cold."""
+    if entry in CODES:
+        sys._session_codes = CODES
     sys.argv = [entry, *args]
     sys.orig_argv = [*COMMAND, entry, *args]
     sys.path[0] = place

@@ -289,34 +289,35 @@ def main(files):
     script(entry)
 
 
-separator = sys.argv.index("--", 2)
-output = table.Output(sys.argv[1])
-given = sys.argv[2:separator]
-arguments = sys.argv[separator + 1 :]
-path = choose(given[1:])
-before = state(path)
-code = 0
-try:
-    database = _sqlite3.connect(path, isolation_level=None)
-    database.text_factory = lambda data: data.decode("utf-8", "replace")
-    database.create_function("regexp", 2, regexp, deterministic=True)
-    arguments = [number(word) for word in arguments]
+if __name__ == "__main__":
+    separator = sys.argv.index("--", 2)
+    output = table.Output(sys.argv[1])
+    given = sys.argv[2:separator]
+    arguments = sys.argv[separator + 1 :]
+    path = choose(given[1:])
+    before = state(path)
+    code = 0
     try:
-        main(given)
-    except Quit as quit:
-        code = quit.args[0]
-    except Stop as stop:
-        report(*stop.args)
+        database = _sqlite3.connect(path, isolation_level=None)
+        database.text_factory = lambda data: data.decode("utf-8", "replace")
+        database.create_function("regexp", 2, regexp, deterministic=True)
+        arguments = [number(word) for word in arguments]
+        try:
+            main(given)
+        except Quit as quit:
+            code = quit.args[0]
+        except Stop as stop:
+            report(*stop.args)
+            code = 1
+        except MemoryError:
+            output.file.flush()
+            sys.stderr.write("error: out of memory\n")
+            code = 1
+        database.close()
+        leave(path, before)
+    except _sqlite3.Error as error:
+        sys.stderr.write(f"{path}: error: {error}\n")
         code = 1
-    except MemoryError:
-        output.file.flush()
-        sys.stderr.write("error: out of memory\n")
-        code = 1
-    database.close()
-    leave(path, before)
-except _sqlite3.Error as error:
-    sys.stderr.write(f"{path}: error: {error}\n")
-    code = 1
-output.file.flush()
-sys.stderr.flush()
-posix._exit(code)
+    output.file.flush()
+    sys.stderr.flush()
+    posix._exit(code)

@@ -346,3 +346,18 @@ bool json_string_copy(const char *value, size_t value_size, char *out, size_t ou
 	out[used] = '\0';
 	return true;
 }
+
+bool json_has_few_values(const char *text, size_t size, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '"') {
+			for (i++; i < size && text[i] != '"'; i++)
+				i += text[i] == '\\';
+		} else if (text[i] == ',' || text[i] == ':' || text[i] == '[' || text[i] == '{') {
+			count++;
+		}
+	}
+	return count <= most;
+}

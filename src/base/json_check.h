@@ -16,3 +16,6 @@ bool json_is_plain_text(const char *text, size_t size);
 bool json_member(const char *text, size_t size, const char *key, const char **value, size_t *value_size);
 /* A string's characters, unescaped and cut to what fits whole, terminated. False: it is no string. */
 bool json_string_copy(const char *value, size_t value_size, char *out, size_t out_size);
+/* Whether it has at most so many values to be made a tree of, valid or not: a small text could mean a great many, each
+ * of which costs a hundred bytes. */
+bool json_has_few_values(const char *text, size_t size, size_t most);

@@ -137,7 +137,7 @@ static int make_prepared(const struct job *job, const struct probe *probe, const
 	if (done == 0 && result->verdict.cancelled) {
 		done = error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", job->runtime->display);
 	} else if (done == 0 && result->verdict.status != STATUS_OK) {
-		result_explain(result);
+		result_explain(result, NULL);
 		done = error_set(err, ERROR_FAILED, 0, "cannot prepare %s: %s", job->runtime->display, result->message);
 	}
 	result_free(result);
@@ -205,8 +205,25 @@ static int keep_artifact(const int handles[], struct result *result, void *userd
 	return building->artifact < 0 ? -1 : 0;
 }
 
+/* A compiler has no terminal that would do it: what follows the output may be one that is used as a wire. */
+static void show_lines(int stream, const char *data, size_t size, const struct supervise_io *io)
+{
+	while (size > 0) {
+		const char *end = memchr(data, '\n', size);
+		size_t part = end ? (size_t)(end - data) : size;
+
+		if (part > 0)
+			io->on_output(stream, data, part, io->userdata);
+		if (end)
+			io->on_output(stream, "\r\n", 2, io->userdata);
+		part += end ? 1 : 0;
+		data += part;
+		size -= part;
+	}
+}
+
 /* What the compiler said, to whoever follows the output as it comes. */
-static void show_output(const struct result *result, const struct supervise_io *io)
+static void show_output(const struct job *job, const struct result *result, const struct supervise_io *io)
 {
 	char block[16384];
 
@@ -215,7 +232,10 @@ static void show_output(const struct result *result, const struct supervise_io *
 		long n;
 
 		while ((n = output_read(&result->outputs[i], block, sizeof(block), at)) > 0) {
-			io->on_output(i + 1, block, (size_t)n, io->userdata);
+			if (job->spec->rows > 0)
+				show_lines(i + 1, block, (size_t)n, io);
+			else
+				io->on_output(i + 1, block, (size_t)n, io->userdata);
 			at += (uint64_t)n;
 		}
 	}
@@ -232,7 +252,7 @@ static int compile(const struct job *job, const struct probe *probe, const struc
 	build->artifact = building.artifact;
 	if (result->verdict.status == STATUS_OK)
 		return 0;
-	show_output(result, io);
+	show_output(job, result, io);
 	return 1;
 }
 

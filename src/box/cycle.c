@@ -51,6 +51,7 @@ int cycle_run(const struct job *job, const struct probe *probe, const struct sup
 	int done = plan_make(job, probe, &plan, err);
 
 	result_begin(result, job->kind, &job->limits);
+	result->terminal = job->rows > 0;
 	if (done == 0) {
 		if (!plan.group || probe->cgroup.where[CGROUP_CPU] < 0)
 			result->limits.cpus = 0;

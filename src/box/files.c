@@ -36,6 +36,7 @@ static int add_entry(struct walk *walk, const char *path, const struct stat *st)
 		.path = copy,
 		.size = (uint64_t)st->st_size,
 		.blocks = (uint64_t)st->st_blocks * 512,
+		.changed = (uint64_t)st->st_ctim.tv_sec * 1000000000 + (uint64_t)st->st_ctim.tv_nsec,
 	};
 	return 0;
 }
@@ -105,6 +106,16 @@ static int walk_directory(struct walk *walk, int fd, int depth)
 static int compare(const void *a, const void *b)
 {
 	return strcmp(((const struct file_entry *)a)->path, ((const struct file_entry *)b)->path);
+}
+
+void files_since(struct file_list *list, uint64_t nsec)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->entries[i].changed >= nsec)
+			list->entries[count++] = list->entries[i];
+	list->count = count;
 }
 
 int files_list(int dir, struct file_list *list, struct error *err)

@@ -24,6 +24,7 @@ struct file_entry {
 	const char *path; /* below /sandbox/output; the bytes of the name, whatever they are */
 	uint64_t size;    /* as stat(2) says */
 	uint64_t blocks;  /* bytes that are really there: a sparse giant has few */
+	uint64_t changed; /* when, in nanoseconds since 1970, by the kernel's clock */
 	bool kept;        /* a copy was made that can be asked for later */
 };
 
@@ -34,6 +35,8 @@ struct file_list {
 	bool cut;                   /* there was more: beyond the bounds, or closed to us by the program */
 };
 
+/* Those that changed at or after that time, in nanoseconds since 1970; 0: all. */
+void files_since(struct file_list *list, uint64_t nsec);
 int files_list(int dir, struct file_list *list, struct error *err);
 void files_free(struct file_list *list);
 

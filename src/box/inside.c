@@ -19,13 +19,16 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 /* Where the root is built: every host has it, and what a plan binds is never below it (a project is taken before). */
@@ -88,6 +91,8 @@ struct progress {
 	size_t join_count;            /* how many */
 	int trees[JOB_TREES_MAX];     /* between OP_TREE and what shows them */
 	int plain[JOB_TREES_MAX];     /* the same without translated owners, if they have some; else -1 */
+	int stdio[3];                 /* the program's 0, 1, 2 */
+	int master;                   /* after OP_TERMINAL, until it is handed over: its other side */
 	pid_t program;                /* after OP_EXEC */
 	uint64_t at_usec;             /* when it was started */
 };
@@ -138,6 +143,11 @@ static int take_tree(const struct inside *in, const struct op *op, struct progre
 	/* Where the supervisor took it we may not reach it ourselves: its home is closed to the box's uid. */
 	if (plain < 0) {
 		plain = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		/* Before Linux 5.2: what is only shown can be bound from where it is. */
+		if (plain < 0 && errno == ENOSYS && op->flags) {
+			progress->trees[op->inodes] = open(op->from, O_PATH | O_CLOEXEC);
+			return progress->trees[op->inodes] < 0 ? -1 : 0;
+		}
 		if (plain < 0 || mount_setattr(plain, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 			return -1;
 	}
@@ -163,13 +173,19 @@ static int place(const struct inside *in, const struct op *op)
 static int attach(const struct op *op, const struct progress *progress)
 {
 	int tree = progress->trees[op->inodes];
+	char from[32];
 	struct stat st;
 
 	if (fstat(tree, &st) < 0)
 		return -1;
 	if ((S_ISDIR(st.st_mode) ? rootfs_dir(op->path, 0755) : rootfs_file(op->path, 0644, "", 0)) < 0)
 		return -1;
-	return mount_attach(tree, op->path);
+	if (mount_attach(tree, op->path) == 0)
+		return 0;
+	if (errno != ENOSYS)
+		return -1;
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", tree);
+	return mount_bind(from, op->path, op->flags | MOUNT_NODEV);
 }
 
 static int show_overlay(const struct op *op, const char *lower, const char *upper, const char *work)
@@ -218,8 +234,42 @@ static int copy_in(const struct inside *in, const struct op *op)
 	return fd_copy(from, to, in->plan->limits->disk);
 }
 
+/* Out of the way of 0, 1 and 2. */
+static int raised(int fd)
+{
+	int up = fd < 0 || fd > 2 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (up != fd)
+		close(fd);
+	return up;
+}
+
+/*
+ * The program's terminal. Made here, of the box's own devpts, so that it has a
+ * name that the program finds; nothing of the host's terminals is ever inside.
+ */
+static int make_terminal(const struct op *op, struct progress *progress)
+{
+	const struct winsize size = { .ws_row = (unsigned short)op->size, .ws_col = (unsigned short)op->inodes };
+	struct termios modes;
+	int slave;
+
+	progress->master = raised(open("dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+	if (progress->master < 0 || ioctl(progress->master, TIOCSPTLCK, &(int){ 0 }) < 0 ||
+	    ioctl(progress->master, TIOCSWINSZ, &size) < 0)
+		return -1;
+	slave = raised(ioctl(progress->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+	if (slave < 0 || tcgetattr(slave, &modes) < 0)
+		return -1;
+	/* LANG is UTF-8: one key takes one character away. */
+	modes.c_iflag |= IUTF8;
+	for (int i = 0; i < 3; i++)
+		progress->stdio[i] = slave;
+	return tcsetattr(slave, TCSANOW, &modes);
+}
+
 /* The supervisor reads the output directory, and where nothing else counts, the box's own /proc and the work tmpfs. */
-static int hand_over(const struct inside *in)
+static int hand_over(const struct inside *in, const struct progress *progress)
 {
 	const char *const paths[REPORT_FDS] = {
 		[REPORT_FD_OUTPUT] = "/sandbox/output",
@@ -233,9 +283,13 @@ static int hand_over(const struct inside *in)
 			  : in->plan->rich     ? REPORT_FD_RICH + 1
 					       : REPORT_FD_RICH;
 	const struct report ready = { .kind = REPORT_READY };
-	const int keep[] = { in->control, in->lock_fd, in->stdio[0], in->stdio[1], in->stdio[2] };
+	const struct report terminal = { .kind = REPORT_TERMINAL };
+	const int keep[] = { in->control,        in->lock_fd,        progress->stdio[0],
+			     progress->stdio[1], progress->stdio[2], in->channel > 0 ? in->channel : -1 };
 	int fds[REPORT_FDS];
 
+	if (in->plan->terminal && fd_send(in->control, &terminal, sizeof(terminal), &progress->master, 1) < 0)
+		return -1;
 	for (int i = 0; i < count; i++) {
 		fds[i] =
 			open(paths[i], O_RDONLY | (i == REPORT_FD_SEGMENTS ? 0 : O_DIRECTORY) | O_NOFOLLOW | O_CLOEXEC);
@@ -256,7 +310,7 @@ static int hand_over(const struct inside *in)
 }
 
 /* In the vforked child: only system calls, and the parent's memory is shared. */
-static void become_program(const struct inside *in, volatile int *errnum)
+static void become_program(const struct inside *in, const int stdio[3], volatile int *errnum)
 {
 	sigset_t none;
 
@@ -264,10 +318,20 @@ static void become_program(const struct inside *in, volatile int *errnum)
 	setsid();
 	umask(022);
 	for (int i = 0; i < 3; i++) {
-		if (dup2(in->stdio[i], i) < 0) {
+		if (dup2(stdio[i], i) < 0) {
 			*errnum = errno;
 			_exit(1);
 		}
+	}
+	/* The session's own: Ctrl-C is for it, and /dev/tty is this one. */
+	if (in->plan->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
+		*errnum = errno;
+		_exit(1);
+	}
+	/* It is above 3, so this is another descriptor, which stays over exec. */
+	if (in->channel > 0 && dup2(in->channel, STDERR_FILENO + 1) < 0) {
+		*errnum = errno;
+		_exit(1);
 	}
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (chdir(in->plan->cwd) == 0)
@@ -276,22 +340,25 @@ static void become_program(const struct inside *in, volatile int *errnum)
 	_exit(1);
 }
 
-static int start(const struct inside *in, pid_t *program)
+static int start(const struct inside *in, struct progress *progress)
 {
 	volatile int errnum = 0;
 
-	*program = vfork();
-	if (*program == 0)
-		become_program(in, &errnum);
-	if (*program < 0)
+	progress->program = vfork();
+	if (progress->program == 0)
+		become_program(in, progress->stdio, &errnum);
+	if (progress->program < 0)
 		return -1;
 	if (errnum) {
 		errno = errnum;
 		return -1;
 	}
-	/* The output pipes end when the program's last process does, not when we do. */
-	for (int i = 0; i < 3; i++)
-		close(in->stdio[i]);
+	/* The output pipes end when the program's last process does, not when we do. A terminal stays: who closes it
+	 * can open it again, by its name, and its other side must not take that for the end. */
+	for (int i = 0; i < 3 && !in->plan->terminal; i++)
+		close(progress->stdio[i]);
+	if (in->channel > 0)
+		close(in->channel);
 	return 0;
 }
 
@@ -337,6 +404,10 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 			return -1;
 		/* Read-only is about the node, its times and owner; the device itself can be written to. */
 		return mount_bind(op->from, op->path, MOUNT_READONLY | MOUNT_NOEXEC);
+	case OP_PTS:
+		return rootfs_dir(op->path, 0755) < 0 ? -1 : mount_pts(op->path, op->size);
+	case OP_TERMINAL:
+		return make_terminal(op, progress);
 	case OP_PROC:
 		return mount_proc(op->path, op->flags);
 	case OP_MASK:
@@ -360,7 +431,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_RLIMIT:
 		return rlimit_apply(&entry);
 	case OP_HANDLES:
-		return hand_over(in);
+		return hand_over(in, progress);
 	case OP_NO_NEW_PRIVS:
 		return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	case OP_LANDLOCK:
@@ -376,7 +447,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		progress->at_usec = clock_usec();
 		/* Before it: whatever the program writes is read after this report. */
 		report(in, (struct report){ .kind = REPORT_STARTED, .at_usec = progress->at_usec });
-		return start(in, &progress->program);
+		return start(in, progress);
 	case OP_KINDS:
 		break;
 	}
@@ -460,6 +531,7 @@ static int perform_all(const struct inside *in, struct progress *progress, uint3
 {
 	int seen[OP_KINDS] = { 0 };
 
+	memcpy(progress->stdio, in->stdio, sizeof(progress->stdio));
 	for (size_t i = 0; i < in->plan->op_count; i++) {
 		const struct op *op = &in->plan->ops[i];
 		int nth = seen[op->kind]++;

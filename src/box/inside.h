@@ -24,6 +24,7 @@ struct inside {
 	int control;              /* the socket to the supervisor */
 	int go;                   /* the socket on which the word comes that the maps are written */
 	int stdio[3];             /* the program's 0, 1, 2 */
+	int channel;              /* the program's 3; 0: it has none */
 	int lock_fd;              /* keeps the uid taken while this process lives; -1: none */
 	const int *file_fds;      /* by index in the job, -1: no host file */
 	int trees[JOB_TREES_MAX]; /* by index in the job: with translated owners, detached; -1: take it here */

@@ -190,8 +190,8 @@ static size_t list_length(const char *const *list)
 static int job_environment(struct job *job, const struct runtime_step *step, const struct expand_values *values,
 			   struct error *err)
 {
-	static const char *const ours[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
-					    "TERM=dumb", NULL };
+	const char *const ours[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
+				     job->rows > 0 ? "TERM=xterm-256color" : "TERM=dumb", NULL };
 	const char *const *const lists[] = { step ? step->environment : NULL, job->runtime->environment, ours };
 	size_t count = 0, most = job->spec->env_count;
 
@@ -244,8 +244,8 @@ static const char *const *choose_words(const struct job *job, const struct runti
 	case JOB_RUN:
 		break;
 	}
-	*step = NULL;
-	return runtime->run;
+	*step = job->session ? &runtime->session.step : NULL;
+	return job->session ? runtime->session.step.argv : runtime->run;
 }
 
 static int job_program(struct job *job, const struct runtime_step *step, const char *const *words, struct error *err)
@@ -273,23 +273,27 @@ static int job_program(struct job *job, const struct runtime_step *step, const c
 	return job_environment(job, step, &values, err);
 }
 
-int job_make(enum job_kind kind, const struct spec *spec, const struct job_given *given, struct job *job,
-	     struct error *err)
+/* Everything but which kind of job it is, and of what language. */
+static int job_fill(struct job *job, const struct job_given *given, struct error *err)
 {
+	const struct spec *spec = job->spec;
 	/* The compiler's limits are its own, not the program's; only what is shown of its words is the caller's choice.
 	 */
 	const struct limits shown = { .max_output = spec->limits.max_output };
 	const struct runtime_step *step;
 	const char *const *words;
 
-	*job = (struct job){ .kind = kind, .spec = spec, .runtime = spec->runtime };
 	words = choose_words(job, &step);
-	if (kind == JOB_RUN) {
+	if (job->kind == JOB_RUN) {
 		job->limits = limits_settle(&spec->limits, &spec->runtime->limits);
 		job->profile = spec_profile(spec);
-		job->rich = spec->runtime->outputs;
+		/* A driver says what it has to show by its channel. */
+		job->rich = spec->runtime->outputs && !job->session;
 		/* Of the program alone: a compiler works beside the sources. */
 		job->read_only = spec->read_only;
+		job->terminals = spec->rows > 0;
+		job->rows = spec->rows;
+		job->columns = spec->columns;
 		job->input = spec->input;
 		job->input_size = spec->input_size;
 	} else {
@@ -299,6 +303,33 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	    job_trees(job, given, err) < 0)
 		return -1;
 	return 0;
+}
+
+int job_make(enum job_kind kind, const struct spec *spec, const struct job_given *given, struct job *job,
+	     struct error *err)
+{
+	*job = (struct job){ .kind = kind, .spec = spec, .runtime = spec->runtime, .channel = -1 };
+	return job_fill(job, given, err);
+}
+
+int job_make_session(const struct spec *spec, const struct job_given *given, double ttl, struct job *job,
+		     struct error *err)
+{
+	*job = (struct job){ .kind = JOB_RUN, .spec = spec, .runtime = spec->runtime, .session = true, .channel = -1 };
+	if (job_fill(job, given, err) < 0)
+		return -1;
+	job->limits.timeout = ttl;
+	/* Cells have limits of their own; the driver is a process besides those that were asked for, as init is. */
+	job->limits.cpu_time = 0;
+	job->limits.pids++;
+	return 0;
+}
+
+bool job_session_needs_prepared(const struct runtime *runtime)
+{
+	return expand_uses(runtime->session.step.argv, "{prepared}") ||
+	       expand_uses(runtime->session.step.environment, "{prepared}") ||
+	       expand_uses(runtime->environment, "{prepared}");
 }
 
 int job_set_agent(struct job *job, const char *path, const void *data, size_t size, double ttl, struct error *err)

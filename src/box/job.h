@@ -54,9 +54,13 @@ struct job {
 	const struct runtime_profile *profile; /* all that can be executed, or NULL: all of /usr */
 	bool rich;                             /* it may write to {outputs} */
 	bool agent;                            /* its program is our agent, which brings what else there is to run */
-	bool read_only;                        /* /sandbox/code and /sandbox/data cannot be changed */
-	const void *input;                     /* its stdin, or NULL */
-	size_t input_size;                     /* of it */
+	bool session;                          /* its program is the language's driver */
+	int channel;            /* the driver's end of its channel, descriptor 3 of the program; -1: none */
+	bool read_only;         /* /sandbox/code and /sandbox/data cannot be changed */
+	bool terminals;         /* it has terminals of its own: /dev/pts, /dev/ptmx */
+	unsigned rows, columns; /* of the one that is its program's 0, 1, 2; 0: pipes are */
+	const void *input;      /* its stdin, or NULL */
+	size_t input_size;      /* of it */
 };
 
 /* What a job needs of those before it. */
@@ -78,6 +82,13 @@ int job_open_host(const char *host, struct stat *st, struct error *err);
 /* Makes it a container's: its program is this one, put into the box at `path`, without time of its own but `ttl`
  * seconds. */
 int job_set_agent(struct job *job, const char *path, const void *data, size_t size, double ttl, struct error *err);
+
+/* As job_make(JOB_RUN), but its program is the driver of the language's sessions, without time of its own but `ttl`
+ * seconds. The runtime has one. */
+int job_make_session(const struct spec *spec, const struct job_given *given, double ttl, struct job *job,
+		     struct error *err);
+/* Whether its driver, or what every program of the language has, looks at the prepared tree. */
+bool job_session_needs_prepared(const struct runtime *runtime);
 
 /* Shows the prepared tree to a job that was made without it. */
 int job_show_prepared(struct job *job, const char *path, int dir, struct error *err);

@@ -33,6 +33,7 @@ struct staging {
 	int *file_fds;           /* host files, by index in the job */
 	size_t file_count;       /* how many */
 	struct launch_ends ends; /* of the child */
+	int channel;             /* a copy of the job's, above 3; 0: none */
 };
 
 static void staging_free(struct staging *staging)
@@ -41,6 +42,8 @@ static void staging_free(struct staging *staging)
 		close_fd(&staging->file_fds[i]);
 	free(staging->file_fds);
 	launch_close_ends(&staging->ends);
+	if (staging->channel > 0)
+		close(staging->channel);
 	for (size_t i = 0; i < JOB_TREES_MAX; i++) {
 		close_fd(&staging->inside.trees[i]);
 		close_fd(&staging->inside.plain[i]);
@@ -85,8 +88,10 @@ int launch_channels(struct box *box, struct launch_ends *far, struct error *err)
 {
 	int ends[2];
 
-	if (fault_hit("channels") || make_pair(&box->input, &far->fds[0], false) < 0 ||
-	    make_pair(&box->output[0], &far->fds[1], true) < 0 || make_pair(&box->output[1], &far->fds[2], true) < 0)
+	/* A terminal is made inside, and comes by the control socket. */
+	if (fault_hit("channels") || (!box->plan->terminal && (make_pair(&box->input, &far->fds[0], false) < 0 ||
+							       make_pair(&box->output[0], &far->fds[1], true) < 0 ||
+							       make_pair(&box->output[1], &far->fds[2], true) < 0)))
 		return error_errno(err, "cannot make the box's pipes");
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_errno(err, "cannot make the box's control socket");
@@ -207,6 +212,7 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 		staging->inside.stdio[i] = staging->ends.fds[i];
 	staging->inside.control = staging->inside.go = staging->ends.fds[3];
 	staging->inside.lock_fd = box->ids.lock_fd;
+	staging->inside.channel = staging->channel;
 	pid = fault_hit("clone") ? -1
 				 : clone_into(namespaces, box->group ? cgroup_clone_fd(box->group) : -1, &box->pidfd);
 	if (pid == 0)
@@ -225,7 +231,7 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 int launch_own_channels(const struct box *box, const struct launch_ends *ends, struct error *err)
 {
 	for (int i = 0; i < 3 && box->ids.own; i++)
-		if (fchown(ends->fds[i], box->ids.uid, box->ids.gid) < 0)
+		if (ends->fds[i] >= 0 && fchown(ends->fds[i], box->ids.uid, box->ids.gid) < 0)
 			return error_errno(err, "cannot give the box its pipes");
 	return 0;
 }
@@ -264,6 +270,9 @@ static int set_up(const struct job *job, const struct probe *probe, struct box *
 {
 	if (launch_channels(box, &staging->ends, err) < 0 || open_files(job, staging, err) < 0)
 		return -1;
+	if (job->session && job->channel >= 0 &&
+	    (staging->channel = fcntl(job->channel, F_DUPFD_CLOEXEC, STDERR_FILENO + 2)) < 0)
+		return error_errno(err, "cannot give the driver its channel");
 	if (fault_fail("uid", err) < 0 || userns_take(box->plan->range, &box->ids, err) < 0 ||
 	    open_trees(job, box, staging, err) < 0)
 		return -1;
@@ -295,6 +304,7 @@ void launch_init(struct box *box, const struct plan *plan)
 		.control = -1,
 		.input = -1,
 		.output = { -1, -1 },
+		.terminal = -1,
 		.handles = { -1, -1, -1, -1, -1, -1 },
 		.ids = { .lock_fd = -1 },
 	};
@@ -373,6 +383,7 @@ int launch_end(struct box *box, struct error *err)
 	close_fd(&box->input);
 	close_fd(&box->output[0]);
 	close_fd(&box->output[1]);
+	close_fd(&box->terminal);
 	for (int i = 0; i < REPORT_FDS; i++)
 		close_fd(&box->handles[i]);
 	return result;

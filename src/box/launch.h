@@ -16,12 +16,15 @@ struct box {
 	int control;             /* reports come from here */
 	int input;               /* the program's stdin, for writing; -1 once closed */
 	int output[2];           /* its stdout and stderr, for reading */
+	int terminal;            /* the other side of its terminal, which the first two then are too; -1: it has none */
 	int handles[REPORT_FDS]; /* directories of the box, -1 until it is ready */
 	struct cgroup *group;    /* its control group, or NULL */
 	struct userns_ids ids;   /* who it is on the host */
 	bool over;               /* its program has ended, and left nobody who runs */
 	int warden;              /* hangs up when nobody can tell of the program's end any more; borrowed, -1: none */
 	uint64_t cpu_usec;       /* that it had used before there was a program */
+	uint64_t own_cpu_usec;   /* the same, of the process that waits for the program */
+	uint64_t ordered_usec;   /* when that process was given its program; 0: it is started by the box */
 };
 
 /* The box's ends of what it speaks through: stdin, stdout, stderr, the control socket. */

@@ -4,10 +4,12 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <unistd.h>
 
 void output_init(struct output *output)
@@ -17,6 +19,7 @@ void output_init(struct output *output)
 
 void output_free(struct output *output)
 {
+	buf_free(&output->near);
 	close_fd(&output->spool);
 }
 
@@ -25,23 +28,87 @@ static uint64_t kept(const struct output *output)
 	return output->bytes < OUTPUT_SPOOL_MAX ? output->bytes : OUTPUT_SPOOL_MAX;
 }
 
+static int keep_near(struct output *output, const void *data, size_t size)
+{
+	buf_add(&output->near, data, size);
+	errno = ENOMEM;
+	return output->near.failed ? -1 : 0;
+}
+
+static int need_spool(struct output *output)
+{
+	if (output->spool >= 0)
+		return 0;
+	output->spool = memfd_create("output", MFD_CLOEXEC);
+	if (output->spool < 0 || fd_write(output->spool, output->near.data, output->near.size) < 0)
+		return -1;
+	buf_free(&output->near);
+	return 0;
+}
+
+static int keep_far(struct output *output, const void *data, size_t size)
+{
+	return need_spool(output) < 0 ? -1 : fd_write(output->spool, data, size);
+}
+
 long output_add(struct output *output, const void *data, size_t size)
 {
 	uint64_t room = OUTPUT_SPOOL_MAX - kept(output);
 	size_t fits = size < room ? size : (size_t)room;
+	bool near = output->spool < 0 && output->bytes + size <= OUTPUT_NEAR_MAX;
 
-	if (output->spool < 0)
-		output->spool = memfd_create("output", MFD_CLOEXEC);
-	if (output->spool < 0 || fd_write(output->spool, data, fits) < 0)
+	if ((near ? keep_near(output, data, fits) : keep_far(output, data, fits)) < 0)
 		return -1;
 	output->bytes += size;
 	output->over |= fits < size;
 	return (long)fits;
 }
 
+long output_move(struct output *output, int pipe, size_t size)
+{
+	uint64_t room = OUTPUT_SPOOL_MAX - kept(output);
+	ssize_t n;
+
+	if (need_spool(output) < 0)
+		return -1;
+	if (room == 0)
+		return 0;
+	n = splice(pipe, NULL, output->spool, NULL, size < room ? size : (size_t)room,
+		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (n > 0)
+		output->bytes += (uint64_t)n;
+	return n;
+}
+
 long output_read(const struct output *output, void *data, size_t size, uint64_t offset)
 {
-	return output->spool < 0 ? 0 : pread(output->spool, data, size, (off_t)offset);
+	if (output->spool >= 0)
+		return pread(output->spool, data, size, (off_t)offset);
+	if (offset >= output->near.size)
+		return 0;
+	if (size > output->near.size - offset)
+		size = output->near.size - offset;
+	memcpy(data, output->near.data + offset, size);
+	return (long)size;
+}
+
+int output_save(const struct output *output, int to)
+{
+	off_t at = 0;
+
+	if (output->spool < 0)
+		return fd_write(to, output->near.data, output->near.size);
+	while ((uint64_t)at < kept(output)) {
+		ssize_t n = sendfile(to, output->spool, &at, kept(output) - (uint64_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			return -1;
+	}
+	return 0;
 }
 
 static void show_range(const struct output *output, uint64_t from, uint64_t size, struct buf *out)

@@ -12,6 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+	TERMINALS_MAX = 16 /* of one box */
+};
+
+enum {
+	PROCESSES_SPARE = 16 /* that RLIMIT_NPROC has beyond a control group's */
+};
+
 /* What is made in the order of a build; running out of memory is noticed once, at the end. */
 struct builder {
 	struct plan *plan;     /* under construction */
@@ -255,6 +263,22 @@ static void plan_dev(struct builder *b)
 		add(b, (struct op){ .kind = OP_LINK, .path = links[i][0], .from = links[i][1] });
 }
 
+/*
+ * A devpts of the box's own: its terminals are not those of the host, and have
+ * no number there. Only where one is asked for: buffers of terminals are memory
+ * that nobody counts.
+ */
+static void plan_terminals(struct builder *b)
+{
+	if (!b->job->terminals)
+		return;
+	add(b, (struct op){ .kind = OP_PTS, .path = "dev/pts", .size = TERMINALS_MAX });
+	add(b, (struct op){ .kind = OP_LINK, .path = "dev/ptmx", .from = "pts/ptmx" });
+	if (b->job->rows > 0)
+		add(b, (struct op){ .kind = OP_TERMINAL, .size = b->job->rows, .inodes = b->job->columns });
+	b->plan->terminal = b->job->rows > 0;
+}
+
 /* Readable by anybody, and about the host rather than the box; or a lever on it. */
 static void plan_masks(struct builder *b)
 {
@@ -328,6 +352,8 @@ static void plan_rules(struct builder *b)
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
 		if (!device_hides(b, devices[i]))
 			add_rule(b, devices[i], LANDLOCK_DEVICE);
+	if (b->job->terminals)
+		add_rule(b, "/dev/pts", LANDLOCK_DEVICE);
 	for (size_t i = b->job->read_only ? 2 : 0; i < ARRAY_SIZE(writable); i++)
 		add_rule(b, writable[i], LANDLOCK_WRITE);
 	if (b->job->rich)
@@ -358,10 +384,19 @@ static void plan_files(struct builder *b)
 }
 
 /* Taken before the root is made, which hides what is below the place where it is made. */
+/* What is shown at the host's own place, and not to be written to: what a definition binds. */
+static bool is_same_place(const struct job_tree *tree)
+{
+	return !tree->writable && strcmp(tree->host + 1, tree->path) == 0;
+}
+
 static void plan_take_trees(struct builder *b)
 {
 	for (size_t i = 0; i < b->job->tree_count; i++)
-		add(b, (struct op){ .kind = OP_TREE, .from = b->job->trees[i].host, .inodes = i });
+		add(b, (struct op){ .kind = OP_TREE,
+				    .from = b->job->trees[i].host,
+				    .inodes = i,
+				    .flags = is_same_place(&b->job->trees[i]) ? MOUNT_READONLY : 0 });
 }
 
 /* After the files: those are in the upper layer then, whatever the tree's own permissions say. */
@@ -371,7 +406,7 @@ static void plan_show_trees(struct builder *b)
 		const struct job_tree *tree = &b->job->trees[i];
 		/* In a place of another name an overlay, also to be read only: a bind mount would show the program the
 		 * host's path. */
-		bool same_place = !tree->writable && strcmp(tree->host + 1, tree->path) == 0;
+		bool same_place = is_same_place(tree);
 
 		add(b, (struct op){ .kind = same_place ? OP_ATTACH : OP_OVERLAY,
 				    .path = tree->path,
@@ -424,14 +459,20 @@ uint64_t plan_cpu_max(const struct limits *limits)
 	return limits->cpu_time > 0 ? (uint64_t)limits->cpu_time + 2 : 0;
 }
 
+uint64_t plan_processes_max(const struct plan *plan, const struct limits *limits)
+{
+	/* init is one of them. A group counts what it refuses, and this does not: it is the second fence then, counted
+	 * by uid, and stands behind the first by as many as can be half-made by forks on all processors at once. */
+	return limits->pids + 1 + (plan->group ? PROCESSES_SPARE : 0);
+}
+
 static void plan_rlimits(struct builder *b)
 {
 	const struct limits *limits = &b->job->limits;
 
 	plan_fixed_rlimits(b);
 	plan_rlimit(b, "fsize", RLIMIT_FSIZE, limits->disk);
-	/* init is one of them; with a group it is a second fence, counted by uid. */
-	plan_rlimit(b, "nproc", RLIMIT_NPROC, limits->pids + 1);
+	plan_rlimit(b, "nproc", RLIMIT_NPROC, plan_processes_max(b->plan, limits));
 	if (plan_cpu_max(limits))
 		plan_rlimit(b, "cpu", RLIMIT_CPU, plan_cpu_max(limits));
 }
@@ -530,6 +571,8 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 			  "accounting: memory summed by the supervisor every 10 ms, processes by rlimit; no cpu limit");
 	add_layer(b, "rlimits: core, nofile, fsize, memlock, nproc");
 	add_layer(b, "fds: 0, 1, 2");
+	if (b->job->terminals)
+		add_layer(b, "terminals: of the box's own, none of the host's");
 	add_layer(b, "no-new-privs: set");
 	if (plan->landlock)
 		add_layer(b, arena_printf(&plan->arena, "landlock: abi %d", plan->landlock));
@@ -559,6 +602,7 @@ static int plan_root(struct builder *b, struct error *err)
 	plan_top(b);
 	plan_etc(b);
 	plan_dev(b);
+	plan_terminals(b);
 	return 0;
 }
 

@@ -32,6 +32,8 @@ enum op_kind {
 	OP_TEXT,         /* path has this content, mode */
 	OP_BIND,         /* from (host) at path, read-only */
 	OP_DEVICE,       /* from (host) at path */
+	OP_PTS,          /* terminals of its own at path; size: how many there may be */
+	OP_TERMINAL,     /* one of those, for the program; size: rows, inodes: columns */
 	OP_PROC,         /* a fresh /proc; flags: MOUNT_READONLY in boxes */
 	OP_MASK,         /* path is hidden */
 	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
@@ -86,6 +88,7 @@ struct plan {
 	const char *layers[PLAN_LAYERS_MAX];        /* what meta.isolation says, but for the uid */
 	size_t layer_count;                         /* how many */
 	const struct limits *limits;                /* the job's */
+	bool terminal;                              /* the program's 0, 1 and 2 are one, and no pipes */
 	bool rich;                                  /* the directory of rich results is handed over as well */
 	bool zygote;                                /* for what is forked into boxes */
 	bool shared;                                /* a stem's box: others enter it */
@@ -109,8 +112,9 @@ int plan_make_zygote(const struct job *job, const struct probe *probe, struct pl
 int plan_make_box(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
 void plan_free(struct plan *plan);
 
-/* Limits that are settled by the program's own: open files, and seconds of CPU (0: none). */
+/* Limits that are settled by the program's own: open files, processes by uid, and seconds of CPU (0: none). */
 uint64_t plan_files_max(const struct plan *plan);
+uint64_t plan_processes_max(const struct plan *plan, const struct limits *limits);
 uint64_t plan_cpu_max(const struct limits *limits);
 
 /* The operation's name, as --explain prints it and errors name it: "pivot". */

@@ -24,6 +24,7 @@ static const char *const names[OP_KINDS] = {
 	[OP_LANDLOCK] = "landlock", [OP_CAPS] = "caps",
 	[OP_SECCOMP] = "seccomp",   [OP_PROVE] = "prove",
 	[OP_EXEC] = "exec",         [OP_FREEZE] = "freeze",
+	[OP_PTS] = "pts",           [OP_TERMINAL] = "terminal",
 };
 
 const char *op_name(enum op_kind kind)
@@ -80,6 +81,12 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_PLACE:
 		buf_printf(out, " /%s mode %04o", op->path, op->mode);
+		break;
+	case OP_PTS:
+		buf_printf(out, " /%s, at most %" PRIu64, op->path, op->size);
+		break;
+	case OP_TERMINAL:
+		buf_printf(out, " %" PRIu64 " rows, %" PRIu64 " columns", op->size, op->inodes);
 		break;
 	case OP_PROC:
 	case OP_MASK:

@@ -85,7 +85,7 @@ struct result *result_refused(const struct spec *spec, const struct error *err)
 	if (!result)
 		return NULL;
 	result_fail(result, err);
-	result_explain(result);
+	result_explain(result, NULL);
 	return result;
 }
 
@@ -99,6 +99,8 @@ void result_free(struct result *result)
 	output_free(&result->outputs[1]);
 	files_free(&result->files);
 	free(result->rich);
+	free(result->told);
+	free(result->explanation);
 	arena_free(&result->arena);
 	free(result->json);
 	free(result);
@@ -147,96 +149,16 @@ int result_exit_code(const struct result *result)
 	}
 }
 
-enum {
-	ERRORS_MAX = 1 << 20 /* bytes of stderr that are looked at; Node quotes whole lines of code */
-};
-
-/* Standard error, with a zero at its end; NULL when there is none. Of very much the part that tells: a compiler's first
- * words, a program's last ones. */
-static char *errors_text(const struct result *result, size_t *size)
+/* The session is gone, and nobody asked for that. */
+static void explain_lost(struct result *result)
 {
-	const struct output *errors = &result->outputs[1];
-	uint64_t kept, room;
-	char *text;
-	long n;
-
-	if (errors->bytes == 0)
-		return NULL;
-	kept = errors->bytes < OUTPUT_SPOOL_MAX ? errors->bytes : OUTPUT_SPOOL_MAX;
-	room = kept < ERRORS_MAX ? kept : ERRORS_MAX;
-	text = malloc(room + 1);
-	n = text ? output_read(errors, text, room, result->phase == JOB_COMPILE ? 0 : kept - room) : -1;
-	if (n < 0) {
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	*size = (size_t)n;
-	return text;
+	if (result->session.id[0] && !result->session.kept && result->verdict.status == STATUS_KILLED &&
+	    !result->verdict.cancelled)
+		snprintf(result->message, sizeof(result->message), "The session ended while this ran: %s",
+			 result->session.reason);
 }
 
-static void find_error(struct result *result, const char *text, size_t size)
-{
-	const struct verdict *v = &result->verdict;
-	struct errors_input input = {
-		.text = text,
-		.size = size,
-		.file = result->file,
-		.printed = result->outputs[0].bytes > 0,
-		.compiling = result->phase == JOB_COMPILE,
-	};
-
-	if (!WIFEXITED(v->wait_status))
-		return;
-	input.exit_code = WEXITSTATUS(v->wait_status);
-	errors_find(result->runtime, &input, &result->found);
-}
-
-static void explain_found(struct result *result)
-{
-	const struct errors_found *found = &result->found;
-	const char *kind = found->kind == ERRORS_SYNTAX ? "syntax" : "compile";
-	char where[sizeof(found->file) + 64] = "";
-
-	/* The code file needs no name; another one does. */
-	if (found->line > 0 && found->file[0] && strcmp(found->file, result->file) != 0)
-		snprintf(where, sizeof(where), " (%s, line %ld)", found->file, found->line);
-	else if (found->file[0] && strcmp(found->file, result->file) != 0)
-		snprintf(where, sizeof(where), " (%s)", found->file);
-	else if (found->line > 0)
-		snprintf(where, sizeof(where), " (line %ld)", found->line);
-	snprintf(result->message, sizeof(result->message), "%s %s error: %.384s%s", result->runtime->display, kind,
-		 found->message, where);
-}
-
-static void explain_failed(struct result *result)
-{
-	const struct verdict *v = &result->verdict;
-	int number = result_signal(result);
-	char line[384] = "";
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-
-	text = errors_text(result, &size);
-	if (text) {
-		find_error(result, text, size);
-		errors_cause(result->runtime, text, size, line, sizeof(line));
-	} else {
-		output_last_line(&result->outputs[1], line, sizeof(line));
-	}
-	if (result->found.kind != ERRORS_NONE)
-		explain_found(result);
-	else if (line[0])
-		snprintf(result->message, sizeof(result->message), "Execution failed: %s", line);
-	else if (number)
-		snprintf(result->message, sizeof(result->message), "Execution failed: ended by signal SIG%s (%s)",
-			 sigabbrev_np(number) ?: "?", sigdescr_np(number) ?: "unknown");
-	else
-		snprintf(result->message, sizeof(result->message), "Execution failed: exit code %d",
-			 WEXITSTATUS(v->wait_status));
-}
-
-void result_explain(struct result *result)
+void result_explain(struct result *result, const struct spec *spec)
 {
 	const struct verdict *v = &result->verdict;
 	bool cpu = v->limit && strcmp(v->limit, "cpu_time") == 0;
@@ -248,7 +170,7 @@ void result_explain(struct result *result)
 		result->message[0] = '\0';
 		break;
 	case STATUS_FAILED:
-		explain_failed(result);
+		result_explain_failed(result, spec);
 		break;
 	case STATUS_TIMEOUT:
 		snprintf(result->message, sizeof(result->message), "Code execution timed out after %ss%s%s",
@@ -266,6 +188,7 @@ void result_explain(struct result *result)
 	case STATUS_KILLED:
 		snprintf(result->message, sizeof(result->message), "%s",
 			 v->cancelled ? "Execution was cancelled" : "The box was ended from outside");
+		explain_lost(result);
 		break;
 	case STATUS_BLOCKED:
 	case STATUS_ERROR:

@@ -2,6 +2,7 @@
 
 #include "base/json_check.h"
 #include "base/own.h"
+#include "explain/explanation_json.h"
 #include "runtime/version.h"
 
 #include <jansson.h>
@@ -99,7 +100,7 @@ static json_t *files_json(const struct file_list *files)
 	return list;
 }
 
-static json_t *limits_json(const struct limits *limits)
+json_t *result_limits_json(const struct limits *limits)
 {
 	return json_pack("{s:f, s:o, s:I, s:o, s:I, s:I, s:I}", "timeout", limits->timeout, "cpu_time",
 			 limits->cpu_time > 0 ? json_real(limits->cpu_time) : json_null(), "memory",
@@ -154,19 +155,28 @@ static char *with_rich(const struct buf *rich, char *whole)
 	return buf_take(&out);
 }
 
+/* What a driver told of a cell's error is the interpreter's own word; what would have helped is read from the text. */
 static json_t *error_json(const struct result *result)
 {
-	const struct errors_found *found = &result->found;
-	const char *file = found->file[0] ? found->file : result->file;
+	static const struct explanation nothing;
+	json_t *told = result->told ? json_loads(result->told, JSON_ALLOW_NUL, NULL) : NULL, *error;
 
-	if (found->kind == ERRORS_NONE)
+	if (!result->explanation && !told)
 		return json_null();
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:[], s:[], s:n, s:n}", "type",
-			 found->kind == ERRORS_SYNTAX ? "SyntaxError" : "CompileError", "message",
-			 utf8(found->message, strlen(found->message)), "file", utf8(file, strlen(file)), "line",
-			 found->line > 0 ? json_integer(found->line) : json_null(), "column",
-			 found->column > 0 ? json_integer(found->column) : json_null(), "frames", "context",
-			 "suggestion", "docs");
+	error = explanation_json(result->explanation ? result->explanation : &nothing);
+	for (const char *const *key = (const char *const[]){ "type", "message", "file", "line", "column", "frames",
+							     "frame_count", NULL };
+	     told && *key; key++)
+		json_object_set(error, *key, json_object_get(told, *key));
+	json_decref(told);
+	return error;
+}
+
+static json_t *session_json(const struct result_session *session)
+{
+	return json_pack("{s:s, s:s, s:o, s:I}", "id", session->id, "state", session->kept ? "kept" : "lost", "reason",
+			 session->kept ? json_null() : utf8(session->reason, strlen(session->reason)), "cells",
+			 (json_int_t)session->cells);
 }
 
 static json_t *build_json(const struct result *result)
@@ -174,6 +184,15 @@ static json_t *build_json(const struct result *result)
 	if (!result->built)
 		return json_null();
 	return json_pack("{s:b, s:f}", "cached", result->build_cached, "time", (double)result->build_usec / 1e6);
+}
+
+static json_t *words_json(const char *const *words, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, utf8(words[i], strlen(words[i])));
+	return list;
 }
 
 static json_t *meta_json(const struct result *result, bool truncated)
@@ -187,12 +206,14 @@ static json_t *meta_json(const struct result *result, bool truncated)
 
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
-	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:[], s:b, s:b, s:o, s:s, s:o}", "runtime",
-			 "local", "language_version", known ? json_string(version) : json_null(), "start",
+	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:s, s:o}",
+			 "runtime", "local", "language_version", known ? json_string(version) : json_null(), "start",
 			 result->warm ? "warm" : "cold", "timings", "queue", (double)result->waited_usec / 1e6, "start",
 			 seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
 			 v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
-			 limits_json(&result->limits), "isolation", isolation, "blocked_imports", "truncated",
+			 result_limits_json(&result->limits), "isolation", isolation, "blocked_imports",
+			 words_json(result->blocked, result->blocked_count), "policy_warnings",
+			 words_json(result->warnings, result->warning_count), "terminal", result->terminal, "truncated",
 			 truncated, "files_truncated", result->files.cut, "limit",
 			 v->limit ? json_string(v->limit) : json_null(), "phase", phases[result->phase], "build",
 			 build_json(result));
@@ -210,18 +231,21 @@ const char *result_json(struct result *result)
 	cut |= put_rich(result, &rich);
 	out = stream(&result->outputs[0], result->limits.max_output, &cut);
 	err = stream(&result->outputs[1], result->limits.max_output, &cut);
-	root = json_pack(
-		"{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:o, "
-		"s:[], s:o, s:o}",
-		"id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK, "exit_code",
-		result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr", err, "stdout_bytes",
-		(json_int_t)result->outputs[0].bytes, "stderr_bytes", (json_int_t)result->outputs[1].bytes, "truncated",
-		cut, "execution_time", v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
-		(double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
-		v->status == STATUS_TIMEOUT, "error_message",
-		result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
-		result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
-		error_json(result), "outputs", "files", files_json(&result->files), "meta", meta_json(result, cut));
+	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:o, "
+			 "s:o, s:[], s:o, s:o}",
+			 "id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK,
+			 "exit_code", result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr",
+			 err, "stdout_bytes", (json_int_t)result->outputs[0].bytes, "stderr_bytes",
+			 (json_int_t)result->outputs[1].bytes, "truncated", cut, "execution_time",
+			 v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
+			 (double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
+			 v->status == STATUS_TIMEOUT, "error_message",
+			 result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
+			 result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
+			 error_json(result), "verdict", result_verdict_json(result), "outputs", "files",
+			 files_json(&result->files), "meta", meta_json(result, cut));
+	if (root && result->session.id[0])
+		json_object_set_new(root, "session", session_json(&result->session));
 	if (root)
 		result->json = with_rich(&rich, json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)));
 	json_decref(root);

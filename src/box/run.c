@@ -47,11 +47,14 @@ int run_collect(const int handles[], struct result *result, void *userdata, stru
 
 	if (fault_fail("collect", err) < 0 || files_list(dir, &result->files, err) < 0)
 		return -1;
+	files_since(&result->files, result->since_nsec);
 	if (spec->output && files_copy(dir, &result->files, spec->output, result->limits.disk, err) < 0)
 		return -1;
 	if (result->keep_files)
 		result->keep_files(result->keep_data, result->id, dir, &result->files);
-	return !spec->runtime->outputs ? 0 : collect_rich(handles[REPORT_FD_RICH], result, err);
+	/* A driver has told what it has to show. */
+	return !spec->runtime->outputs || result->session.id[0] ? 0
+								: collect_rich(handles[REPORT_FD_RICH], result, err);
 }
 
 void run_begin(struct result *result, const struct run_ticket *ticket)
@@ -155,7 +158,7 @@ int run_spec_by(const struct spec *spec, const struct run_means *means, const st
 			result_fail(result, err);
 	}
 	result->finish_usec = clock_usec();
-	result_explain(result);
+	result_explain(result, spec);
 	*out = result;
 	return 0;
 }

@@ -347,6 +347,42 @@ static int set_pids(struct spec *spec, const char *value, struct error *err)
 	return 0;
 }
 
+static int set_policy(struct spec *spec, const char *value, struct error *err)
+{
+	static const char *const words[] = { "off", "warn", "block" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i], value) != 0)
+			continue;
+		spec->policy = (enum policy_mode)i;
+		return 0;
+	}
+	return error_usage(err, "policy: \"%.64s\" is none of off, warn, block", value);
+}
+
+/* "24x80", rows first; or whether there is a terminal at all. */
+static int set_tty(struct spec *spec, const char *value, struct error *err)
+{
+	const char *cross = strchr(value, 'x');
+	char rows[8] = "";
+	uint64_t height, width;
+
+	if (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0) {
+		spec->rows = *value == 'y' ? SPEC_ROWS : 0;
+		spec->columns = *value == 'y' ? SPEC_COLUMNS : 0;
+		return 0;
+	}
+	if (cross && (size_t)(cross - value) < sizeof(rows))
+		memcpy(rows, value, (size_t)(cross - value));
+	if (!cross || !text_count(rows, &height) || !text_count(cross + 1, &width) || height < 1 || width < 1 ||
+	    height > SPEC_LINES_MAX || width > SPEC_LINES_MAX)
+		return error_usage(err, "tty: \"%.64s\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to %d",
+				   value, SPEC_LINES_MAX);
+	spec->rows = (unsigned)height;
+	spec->columns = (unsigned)width;
+	return 0;
+}
+
 int spec_set(struct spec *spec, const char *key, const char *value, struct error *err)
 {
 	struct limits *limits = &spec->limits;
@@ -363,6 +399,14 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 		return set_bool(&spec->unchecked, key, value, "no", err);
 	if (strcmp(key, "read-only") == 0)
 		return set_bool(&spec->read_only, key, value, "yes", err);
+	if (strcmp(key, "policy") == 0)
+		return set_policy(spec, value, err);
+	if (strcmp(key, "policy-block") == 0)
+		return set_text(spec, &spec->policy_block, key, value, err);
+	if (strcmp(key, "policy-allow") == 0)
+		return set_text(spec, &spec->policy_allow, key, value, err);
+	if (strcmp(key, "tty") == 0)
+		return set_tty(spec, value, err);
 	if (strcmp(key, "timeout") == 0)
 		return set_seconds(&limits->timeout, key, value, 86400, err);
 	if (strcmp(key, "cpu-time") == 0)

@@ -20,10 +20,20 @@ enum layer {
 /* The layer's name as --allow-weaker and meta.isolation have it. */
 const char *layer_name(enum layer layer);
 
+/* Whether somebody looks at the program before it runs: policy/policy.h */
+enum policy_mode {
+	POLICY_OFF,   /* nobody looks */
+	POLICY_WARN,  /* what would be blocked is told with the result */
+	POLICY_BLOCK, /* a program with a blocked import is not run */
+};
+
 enum {
 	SPEC_CODE_MAX = 16 << 20,  /* bytes of code, and of stdin given with the request */
 	SPEC_WORDS_MAX = 1024,     /* arguments; variables; files: of each */
 	SPEC_WORD_MAX = 128 << 10, /* bytes of one argument or variable: the kernel's own MAX_ARG_STRLEN */
+	SPEC_ROWS = 24,            /* of a terminal of no said size */
+	SPEC_COLUMNS = 80,         /* the same */
+	SPEC_LINES_MAX = 9999,     /* rows, or columns, of a terminal */
 };
 
 struct spec_file {
@@ -44,6 +54,10 @@ struct spec {
 	const char *profile;           /* of the runtime, or NULL */
 	bool unchecked;                /* leave out the compiler's check of types */
 	bool read_only;                /* the program may not change its code and data */
+	enum policy_mode policy;       /* whether its imports are looked at first */
+	const char *policy_block;      /* modules beside the language's own list, with commas between them; or NULL */
+	const char *policy_allow;      /* modules that are not blocked after all; or NULL */
+	unsigned rows, columns;        /* of the terminal that is the program's 0, 1 and 2; 0: it has none */
 	struct limits limits;          /* those asked for; 0: not said */
 	const char *project;           /* a directory on the host, or NULL */
 	const char *output;            /* where to copy /sandbox/output to, or NULL */

@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "box/account.h"
 #include "box/fault.h"
+#include "box/terminal.h"
 #include "kern/cgroup.h"
 
 #include <dirent.h>
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,46 +26,51 @@ enum {
 	END_USEC = 10000000,    /* for the kernel to end a killed box */
 	BLOCK = 65536,          /* bytes read at once: what a pipe holds */
 	PIPE_LARGE = 256 << 10, /* bytes that the pipe of a program with much output holds */
+	QUIET_USEC = 1000,      /* for so long output waits in its pipe, if nobody wants it at once */
 };
 
 enum {
 	WATCH_CONTROL,
 	WATCH_DEATH,
-	WATCH_TIMER,
 	WATCH_OOM,
 	WATCH_STDOUT,
 	WATCH_STDERR,
 	WATCH_INPUT,
 	WATCH_SOURCE,
+	WATCH_WINDOW,
 	WATCH_CANCEL,
 	WATCH_WARDEN,
 	WATCHES
 };
 
 struct watch {
-	struct box *box;               /* what is watched */
-	const struct job *job;         /* its limits */
-	const struct supervise_io *io; /* the caller's side */
-	struct output *outputs;        /* stdout and stderr */
-	struct verdict *verdict;       /* being made */
-	struct account *account;       /* of a box without a group */
-	bool counting;                 /* account is open */
-	bool killed;                   /* by us; the verdict's status says why */
-	bool dead;                     /* init is gone */
-	bool reported;                 /* the program's end was reported */
-	bool over;                     /* nothing of the program is left, and its output is read: no need to wait */
-	uint64_t own_cpu_usec;         /* of the program's process, before it was the program's */
-	uint64_t killed_usec;          /* when */
-	uint64_t launch_usec;          /* when watching began */
-	uint64_t cpu_check_usec;       /* when the CPU limit is looked at next; 0: never */
-	uint64_t sample_usec;          /* when the box is counted next; 0: never */
-	uint64_t armed_usec;           /* what the timer is set to */
-	int timer;                     /* timerfd */
-	bool source_open;              /* io->stdin_fd still has something */
-	const char *pending;           /* input not yet written */
-	size_t pending_size;           /* how much */
-	char *input_block;             /* input on its way, BLOCK bytes */
-	char *block;                   /* output on its way, BLOCK bytes */
+	struct box *box;                  /* what is watched */
+	const struct job *job;            /* its limits */
+	const struct supervise_io *io;    /* the caller's side */
+	struct output *outputs;           /* stdout and stderr */
+	struct verdict *verdict;          /* being made */
+	struct account *account;          /* of a box without a group */
+	bool counting;                    /* account is open */
+	bool plenty[2];                   /* so much comes on a stream that it is not looked at */
+	bool killed;                      /* by us; the verdict's status says why */
+	bool dead;                        /* init is gone */
+	bool reported;                    /* the program's end was reported */
+	bool over;                        /* nothing of the program is left, and its output is read: no need to wait */
+	uint64_t own_cpu_usec;            /* of the program's process, before it was the program's */
+	uint64_t killed_usec;             /* when */
+	uint64_t launch_usec;             /* when watching began */
+	uint64_t cpu_check_usec;          /* when the CPU limit is looked at next; 0: never */
+	uint64_t sample_usec;             /* when the box is counted next; 0: never */
+	uint64_t quiet_usec;              /* not before this its output is watched; 0: it is */
+	bool window_lost;                 /* no more sizes come */
+	bool source_open;                 /* io->stdin_fd still has something */
+	bool typing_end;                  /* what is pending is the end of the terminal's input */
+	char last_typed;                  /* the last byte that went to the terminal; 0: none yet */
+	char end_typed[TERMINAL_END_MAX]; /* its end */
+	const char *pending;              /* input not yet written */
+	size_t pending_size;              /* how much */
+	char *input_block;                /* input on its way, BLOCK bytes */
+	char *block;                      /* output on its way, BLOCK bytes */
 };
 
 /* Large, and mostly never touched: not on the stack of a caller's thread, which may be small. */
@@ -86,6 +91,8 @@ static void end_box(struct watch *w, enum status status, const char *limit)
 		w->verdict->limit = limit;
 		w->verdict->ended_usec = w->killed_usec;
 	}
+	if (status == STATUS_OUT_OF_MEMORY)
+		witness_biggest(w->box, &w->verdict->witness);
 	launch_kill(w->box);
 }
 
@@ -132,6 +139,7 @@ static void explain_unfit(struct watch *w, const struct report *report)
 
 	error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO,
 		  "the program could not be started in the box that was ready for it");
+	w->verdict->started_usec = 0;
 	fail(w, &err);
 }
 
@@ -213,6 +221,35 @@ static void on_ended(struct watch *w, const struct report *report)
 	}
 }
 
+/* Nothing more comes: a pipe is closed, at a terminal its end is typed. */
+static void end_input(struct watch *w)
+{
+	if (w->box->terminal >= 0 && w->box->input >= 0) {
+		w->pending = w->end_typed;
+		w->pending_size = terminal_end(w->box->terminal, w->last_typed, w->end_typed);
+		w->typing_end = true;
+	} else if (w->box->terminal < 0) {
+		close_fd(&w->box->input);
+	}
+}
+
+/* It was made inside. */
+static void take_terminal(struct watch *w, int fd)
+{
+	struct box *box = w->box;
+	struct error err;
+
+	box->terminal = fd;
+	box->input = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	box->output[0] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (box->input < 0 || box->output[0] < 0) {
+		error_errno(&err, "cannot hold the box's terminal");
+		fail(w, &err);
+	} else if (!w->source_open && w->pending_size == 0) {
+		end_input(w);
+	}
+}
+
 static void on_control(struct watch *w)
 {
 	struct report report;
@@ -235,6 +272,8 @@ static void on_control(struct watch *w)
 	for (size_t i = 0; i < count; i++) {
 		if (report.kind == REPORT_READY && i < REPORT_FDS && w->box->handles[i] < 0)
 			w->box->handles[i] = fds[i];
+		else if (report.kind == REPORT_TERMINAL && w->box->plan->terminal && w->box->terminal < 0)
+			take_terminal(w, fds[i]);
 		else
 			close_fd(&fds[i]);
 	}
@@ -250,13 +289,29 @@ static void on_control(struct watch *w)
 		explain_unfit(w, &report);
 }
 
+/* Much output goes from the pipe to the spool, and from there to who wants it, without being copied here. False: as
+ * ever, which also tells of ends and failures. */
+static bool on_plenty(struct watch *w, int index)
+{
+	struct output *output = &w->outputs[index];
+	uint64_t from = output->bytes;
+	long n = fault_hit("output") ? -1 : output_move(output, w->box->output[index], PIPE_LARGE);
+
+	if (n > 0 && w->io->on_kept)
+		w->io->on_kept(index + 1, output->spool, from, (size_t)n, w->io->userdata);
+	return n > 0;
+}
+
 static void on_output(struct watch *w, int index)
 {
 	int *fd = &w->box->output[index];
-	ssize_t n = read(*fd, w->block, BLOCK);
 	struct error err;
+	ssize_t n;
 	long fits;
 
+	if (w->plenty[index] && on_plenty(w, index))
+		return;
+	n = read(*fd, w->block, BLOCK);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -265,8 +320,10 @@ static void on_output(struct watch *w, int index)
 	}
 	/* Who writes that much need not wait for us after each block. What is in it counts as the program's memory; an
 	 * ordinary user may have too many of them already, and then it stays as it is. */
-	if (n == BLOCK && w->outputs[index].bytes == 0)
+	if (n == BLOCK && !w->plenty[index]) {
 		fcntl(*fd, F_SETPIPE_SZ, PIPE_LARGE);
+		w->plenty[index] = !w->io->on_output || w->io->on_kept;
+	}
 	fits = fault_hit("output") ? -1 : output_add(&w->outputs[index], w->block, (size_t)n);
 	if (fits < 0) {
 		error_errno(&err, "cannot keep the program's output");
@@ -293,11 +350,16 @@ static void on_input(struct watch *w)
 		w->pending_size = 0;
 		w->source_open = false;
 	} else {
+		w->last_typed = n > 0 ? w->pending[n - 1] : w->last_typed;
 		w->pending += n;
 		w->pending_size -= (size_t)n;
 	}
-	if (w->pending_size == 0 && !w->source_open)
+	if (w->pending_size > 0 || w->source_open)
+		return;
+	if (n < 0 || w->typing_end)
 		close_fd(&w->box->input);
+	else
+		end_input(w);
 }
 
 static void on_source(struct watch *w)
@@ -308,7 +370,7 @@ static void on_source(struct watch *w)
 		return;
 	if (n <= 0) {
 		w->source_open = false;
-		close_fd(&w->box->input);
+		end_input(w);
 		return;
 	}
 	w->pending = w->input_block;
@@ -409,11 +471,9 @@ static void check_cpu(struct watch *w, uint64_t now)
 
 static void on_time(struct watch *w)
 {
-	uint64_t now = clock_usec(), expirations;
+	uint64_t now = clock_usec();
 	struct error err;
 
-	(void)!read(w->timer, &expirations, sizeof(expirations));
-	w->armed_usec = 0;
 	if (!w->killed && !w->reported && now >= deadline(w)) {
 		if (w->verdict->started_usec) {
 			end_box(w, STATUS_TIMEOUT, "timeout");
@@ -422,6 +482,8 @@ static void on_time(struct watch *w)
 			fail(w, &err);
 		}
 	}
+	if (now >= w->quiet_usec)
+		w->quiet_usec = 0;
 	if (w->sample_usec && now >= w->sample_usec) {
 		take_sample(w);
 		w->sample_usec = now + SAMPLE_USEC;
@@ -442,20 +504,19 @@ static uint64_t next_due(const struct watch *w)
 		due = w->cpu_check_usec;
 	if (w->sample_usec && w->sample_usec < due)
 		due = w->sample_usec;
+	if (w->quiet_usec && w->quiet_usec < due)
+		due = w->quiet_usec;
 	return due;
 }
 
-static void arm(struct watch *w)
+/* As poll(), until something is due at the latest; then 0. */
+static int wait_for(const struct watch *w, struct pollfd *fds)
 {
-	uint64_t due = next_due(w);
-	struct itimerspec when = {
-		.it_value = { .tv_sec = (time_t)(due / 1000000), .tv_nsec = (long)(due % 1000000) * 1000 },
-	};
+	uint64_t now = clock_usec(), due = next_due(w), left = due > now ? due - now : 0;
+	const struct timespec patience = { .tv_sec = (time_t)(left / 1000000),
+					   .tv_nsec = (long)(left % 1000000) * 1000 };
 
-	if (due == w->armed_usec)
-		return;
-	timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &when, NULL);
-	w->armed_usec = due;
+	return ppoll(fds, WATCHES, &patience, NULL);
 }
 
 static void fill(struct watch *w, struct pollfd *fds)
@@ -463,17 +524,18 @@ static void fill(struct watch *w, struct pollfd *fds)
 	short oom_events = 0;
 	int oom = w->box->group && !w->killed ? cgroup_oom_fd(w->box->group, &oom_events) : -1;
 	bool writing = w->box->input >= 0 && w->pending_size > 0;
+	bool following = w->box->terminal >= 0 && w->io->window_fd > 0 && !w->window_lost && !w->killed;
 	bool reading =
 		w->box->input >= 0 && w->source_open && w->pending_size == 0 && w->verdict->started_usec && !w->killed;
 
 	fds[WATCH_CONTROL] = (struct pollfd){ .fd = w->box->control, .events = POLLIN };
 	fds[WATCH_DEATH] = (struct pollfd){ .fd = w->dead ? -1 : w->box->pidfd, .events = POLLIN };
-	fds[WATCH_TIMER] = (struct pollfd){ .fd = w->timer, .events = POLLIN };
 	fds[WATCH_OOM] = (struct pollfd){ .fd = oom, .events = oom_events };
-	fds[WATCH_STDOUT] = (struct pollfd){ .fd = w->box->output[0], .events = POLLIN };
-	fds[WATCH_STDERR] = (struct pollfd){ .fd = w->box->output[1], .events = POLLIN };
+	fds[WATCH_STDOUT] = (struct pollfd){ .fd = w->quiet_usec ? -1 : w->box->output[0], .events = POLLIN };
+	fds[WATCH_STDERR] = (struct pollfd){ .fd = w->quiet_usec ? -1 : w->box->output[1], .events = POLLIN };
 	fds[WATCH_INPUT] = (struct pollfd){ .fd = writing ? w->box->input : -1, .events = POLLOUT };
 	fds[WATCH_SOURCE] = (struct pollfd){ .fd = reading ? w->io->stdin_fd : -1, .events = POLLIN };
+	fds[WATCH_WINDOW] = (struct pollfd){ .fd = following ? w->io->window_fd : -1, .events = POLLIN };
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = w->killed ? -1 : w->io->cancel_fd, .events = POLLIN };
 	/* Only that it hangs up: what it says is for others. */
 	fds[WATCH_WARDEN] = (struct pollfd){ .fd = w->killed || w->reported ? -1 : w->box->warden };
@@ -494,12 +556,12 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 		on_input(w);
 	if (fds[WATCH_SOURCE].revents)
 		on_source(w);
+	if (fds[WATCH_WINDOW].revents && terminal_follow(w->box->terminal, w->io->window_fd) < 0)
+		w->window_lost = true;
 	if (fds[WATCH_CANCEL].revents && !w->killed && !w->reported) {
 		w->verdict->cancelled = true;
 		end_box(w, STATUS_KILLED, NULL);
 	}
-	if (fds[WATCH_TIMER].revents)
-		on_time(w);
 	if (fds[WATCH_WARDEN].revents)
 		on_warden(w);
 	if (fds[WATCH_DEATH].revents)
@@ -515,6 +577,7 @@ static void drain(struct watch *w)
 {
 	struct pollfd fds[WATCHES];
 
+	w->quiet_usec = 0;
 	for (;;) {
 		fill(w, fds);
 		for (int i = 0; i < WATCHES; i++)
@@ -619,9 +682,8 @@ static void watch_loop(struct watch *w)
 	struct error err;
 
 	while (!w->dead) {
-		arm(w);
 		fill(w, fds);
-		if (poll(fds, WATCHES, -1) < 0) {
+		if (wait_for(w, fds) < 0) {
 			if (errno == EINTR)
 				continue;
 			error_errno(&err, "cannot watch the box");
@@ -629,6 +691,8 @@ static void watch_loop(struct watch *w)
 			return;
 		}
 		dispatch(w, fds);
+		if (clock_usec() >= next_due(w))
+			on_time(w);
 		settle_shared(w);
 		if (w->over)
 			return;
@@ -687,20 +751,26 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 	buffers->account.segments_fd = -1;
 	if (!w.source_open && w.pending_size == 0)
 		close_fd(&box->input);
-	w.timer = fault_hit("timer") ? -1 : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (w.timer < 0) {
-		error_errno(&err, "cannot make a timer");
-		fail(&w, &err);
-		free(buffers);
-		return;
-	}
 	/* A box that was made before has reported that it is ready. */
 	if (box->handles[REPORT_FD_PROC] >= 0)
 		open_account(&w);
-	with_pipe_signal_held(&w, watch_loop);
+	/*
+	 * Who waited for its program says nothing when it begins, and while
+	 * nobody wants its first words they wait for its end, which is mostly
+	 * near: each would wake us while it needs the processor.
+	 */
+	if (box->ordered_usec) {
+		on_started(&w, &(struct report){ .at_usec = box->ordered_usec, .cpu_usec = box->own_cpu_usec });
+		w.quiet_usec = io->on_output ? 0 : box->ordered_usec + QUIET_USEC;
+	}
+	if (box->input < 0)
+		watch_loop(&w);
+	else
+		with_pipe_signal_held(&w, watch_loop);
 	explain_silence(&w);
 	count_usage(&w);
+	if (verdict->status != STATUS_OK && verdict->status != STATUS_ERROR)
+		witness_limits(box, &verdict->witness);
 	account_close(&buffers->account);
 	free(buffers);
-	close_fd(&w.timer);
 }

@@ -1,6 +1,7 @@
 #include "client/client.h"
 
 #include "base/own.h"
+#include "box/terminal.h"
 #include "runtime/state.h"
 #include "serve/frame.h"
 
@@ -23,6 +24,7 @@ enum {
 	WATCH_SOCKET,
 	WATCH_CANCEL,
 	WATCH_INPUT,
+	WATCH_WINDOW,
 	WATCHES
 };
 
@@ -37,6 +39,8 @@ struct link {
 	bool cancelled;                     /* CANCEL was asked for */
 	bool cancel_sent;                   /* and sent */
 	bool input_open;                    /* stdin has not ended */
+	bool window_open;                   /* sizes may still come */
+	unsigned char window[FRAME_WINDOW]; /* the last, on its way */
 	char *block;                        /* stdin's bytes on their way; owned */
 	char *in;                           /* bytes that came and are not read yet; owned */
 	size_t have;                        /* how many */
@@ -127,6 +131,22 @@ static void on_input(struct link *link)
 	send_frame(link, FRAME_INPUT, link->block, n > 0 ? (size_t)n : 0);
 }
 
+/* All that wait; only the last counts. */
+static void on_window(struct link *link)
+{
+	struct terminal_size sizes[64];
+	ssize_t n = read(link->io->window_fd, sizes, sizeof(sizes));
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	link->window_open = n > 0;
+	n /= (ssize_t)sizeof(*sizes);
+	if (n <= 0)
+		return;
+	frame_put_window(sizes[n - 1].rows, sizes[n - 1].columns, link->window);
+	send_frame(link, FRAME_RESIZE, link->window, sizeof(link->window));
+}
+
 static int bad_answer(struct error *err)
 {
 	return error_set(err, ERROR_FAILED, EPROTO, "the service answered what cannot be understood");
@@ -210,10 +230,12 @@ static void fill(const struct link *link, struct pollfd *fds)
 {
 	/* Input is the run's: while there is none, it stays where it is. */
 	bool reading = link->input_open && link->answer->began && !link->cancelled && !link->deaf && !sending(link);
+	bool resizing = link->window_open && link->answer->began && !link->deaf && !sending(link);
 
 	fds[WATCH_SOCKET] = (struct pollfd){ .fd = link->socket, .events = POLLIN | (sending(link) ? POLLOUT : 0) };
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = link->cancelled ? -1 : link->io->cancel_fd, .events = POLLIN };
 	fds[WATCH_INPUT] = (struct pollfd){ .fd = reading ? link->io->stdin_fd : -1, .events = POLLIN };
+	fds[WATCH_WINDOW] = (struct pollfd){ .fd = resizing ? link->io->window_fd : -1, .events = POLLIN };
 }
 
 static int converse(struct link *link, struct error *err)
@@ -242,6 +264,8 @@ static int converse(struct link *link, struct error *err)
 			link->cancel_sent = true;
 			send_frame(link, FRAME_CANCEL, NULL, 0);
 		}
+		if (fds[WATCH_WINDOW].revents && !sending(link))
+			on_window(link);
 		if (fds[WATCH_INPUT].revents && !sending(link))
 			on_input(link);
 		if (fds[WATCH_SOCKET].revents & (POLLIN | POLLHUP | POLLERR))
@@ -258,6 +282,7 @@ int client_run(int socket, const char *json, size_t size, const struct client_io
 		.io = io,
 		.answer = answer,
 		.input_open = io->stdin_fd >= 0,
+		.window_open = io->window_fd > 0,
 		.in = malloc(ROOM),
 		.room = ROOM,
 	};

@@ -19,6 +19,7 @@ struct client_io {
 	void *userdata;                                                               /* for it */
 	int cancel_fd;                                                                /* readable: cancel; -1: never */
 	int stdin_fd;                                                                 /* streamed; -1: none */
+	int window_fd; /* of a run with a terminal: a pipe of struct terminal_size; 0 or less: none */
 };
 
 struct client_answer {

@@ -196,10 +196,44 @@ static bool put_files(struct buf *out, const struct spec *spec)
 	return true;
 }
 
+/* A cell is code, its times and how much is shown: all else is the session's. */
+static bool cell_json(const struct spec *spec, const struct request_extra *extra, struct buf *out)
+{
+	const struct limits limits = { .timeout = spec->limits.timeout,
+				       .cpu_time = spec->limits.cpu_time,
+				       .max_output = spec->limits.max_output };
+
+	buf_text(out, "{\"session\":");
+	if (!put_string(out, extra->session, strlen(extra->session)))
+		return false;
+	if (extra->language && !put_member(out, "language", extra->language))
+		return false;
+	put_code(out, spec);
+	if (!put_args(out, spec))
+		return false;
+	put_limits(out, &limits);
+	return true;
+}
+
+static void put_manner(struct buf *out, const struct request_extra *extra)
+{
+	if (extra->stream)
+		buf_text(out, ",\"stream\":true");
+	if (extra->input)
+		buf_text(out, ",\"input\":\"stream\"");
+	buf_text(out, "}");
+}
+
 bool request_json(const struct spec *spec, const struct request_extra *extra, struct buf *out)
 {
 	const char *language = extra->language ? extra->language : spec->runtime ? spec->runtime->name : NULL;
 
+	if (extra->session) {
+		bool whole = cell_json(spec, extra, out);
+
+		put_manner(out, extra);
+		return whole && !out->failed;
+	}
 	if (spec->project || spec->output || spec->input || !language)
 		return false;
 	buf_text(out, "{\"language\":");
@@ -216,10 +250,11 @@ bool request_json(const struct spec *spec, const struct request_extra *extra, st
 		buf_text(out, ",\"check\":false");
 	if (spec->read_only)
 		buf_text(out, ",\"read_only\":true");
-	if (extra->stream)
-		buf_text(out, ",\"stream\":true");
-	if (extra->input)
-		buf_text(out, ",\"input\":\"stream\"");
-	buf_text(out, "}");
+	if (extra->policy || spec->policy != POLICY_OFF)
+		buf_printf(out, ",\"policy\":\"%s\"",
+			   extra->policy ? extra->policy : spec->policy == POLICY_WARN ? "warn" : "block");
+	if (spec->rows > 0)
+		buf_printf(out, ",\"tty\":{\"rows\":%u,\"cols\":%u}", spec->rows, spec->columns);
+	put_manner(out, extra);
 	return !out->failed;
 }

@@ -13,6 +13,8 @@ enum {
 struct request_extra {
 	const char *language; /* as the user wrote it; NULL: the spec's */
 	const char *profile;  /* of our registry, which is in the spec already; NULL: none */
+	const char *session;  /* where it is to run as a cell; NULL: in a box of its own */
+	const char *policy;   /* as the user wrote it; NULL: the spec's, unless that is off */
 	bool stream;          /* output is wanted as it comes */
 	bool input;           /* stdin comes in frames */
 };

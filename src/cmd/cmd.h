@@ -12,16 +12,20 @@ enum {
 
 /* Each takes argv from its own name on and returns the exit code. */
 int cmd_run(int argc, char **argv);
+int cmd_repl(int argc, char **argv);
 int cmd_languages(int argc, char **argv);
 int cmd_prepare(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_mcp(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_token(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_detect(int argc, char **argv);
 
 /* `emberbox: SENTENCE` on standard error. */
 void cmd_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,6 +1,7 @@
 /* What the environment, .env and the registry's settings say about a run. */
 #include "base/own.h"
 #include "cmd/run.h"
+#include "policy/policy.h"
 #include "service/public.h"
 
 #include <errno.h>
@@ -55,6 +56,7 @@ int run_configure(struct run *run)
 	const struct config_option option = { CONFIG_REGISTRY_FILE, run->registry };
 	const struct config_value *engine, *service;
 	struct error err = { 0 };
+	eb_error why = { 0 };
 
 	if (config_load(&option, run->registry ? 1 : 0, &run->config, &err) < 0)
 		return run_misconfigured(run, &err);
@@ -68,5 +70,29 @@ int run_configure(struct run *run)
 		return EXIT_USAGE;
 	run->service = *service->text == 'n' ? SERVICE_NEVER : *service->text == 's' ? SERVICE_START : SERVICE_AUTO;
 	run->cold |= run->service == SERVICE_NEVER;
+	if (config_policy(&run->config) != POLICY_OFF &&
+	    eb_request_set(run->request, "policy", policy_mode_name(config_policy(&run->config)), &why) < 0)
+		return run_refused(run, &why);
 	return set_limits(run, &run->config.said);
+}
+
+int run_settle_policy(struct run *run)
+{
+	const struct spec *spec = request_spec(run->request);
+	char caller[RUN_CALLER_MAX];
+	struct policy_lists lists;
+	struct recorded_by by;
+	eb_error err = { 0 };
+
+	if (spec->policy < config_policy(&run->config)) {
+		by = run_recorded_as(run, caller);
+		recorded_bypass(&by, "--policy");
+	}
+	if (spec->policy == POLICY_OFF || !spec->runtime)
+		return 0;
+	lists = registry_lists(&run->config.registry, spec->runtime->name);
+	if ((lists.block && eb_request_set(run->request, "policy-block", lists.block, &err) < 0) ||
+	    (lists.allow && eb_request_set(run->request, "policy-allow", lists.allow, &err) < 0))
+		return run_refused(run, &err);
+	return 0;
 }

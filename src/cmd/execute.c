@@ -6,10 +6,12 @@
 #include "cmd/past.h"
 #include "cmd/relay.h"
 #include "cmd/run.h"
+#include "cmd/terminal.h"
 #include "service/public.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ struct ending {
 	const char *message; /* the sentence, or NULL */
 	int signal;          /* that ended the program by itself, or 0 */
 	int code;            /* as we are to exit */
-	const char *json;    /* the whole result; NULL: memory ran out */
+	const char *json;    /* the whole result; NULL: nobody needs it, or memory ran out */
 };
 
 /*
@@ -63,6 +65,7 @@ static int open_stdin(const struct run *run, int *fd)
 }
 
 /* Only what a signal handler or the relay's thread must reach is global. */
+static int window_fd = -1;                  /* sizes of our terminal, for the one in the box */
 static volatile sig_atomic_t caught_signal; /* the first one, or 0 */
 static struct relay relay;                  /* to our standard output and error */
 static int cancel_pipe[2] = { -1, -1 };     /* [0] is the run's cancel_fd */
@@ -80,6 +83,8 @@ static void on_signal(int number)
 
 	if (!caught_signal)
 		caught_signal = number;
+	/* Now: the next signal may not wait for us. */
+	terminal_restore();
 	cancel_run();
 	errno = saved;
 }
@@ -142,6 +147,56 @@ static void tell_end(const struct run *run, const struct ending *ending)
 	}
 }
 
+/* A member of a member, as text. */
+static bool inner_text(const char *json, const char *outer, const char *key, char *out, size_t room)
+{
+	const char *object, *value;
+	size_t size;
+
+	return json_member(json, strlen(json), outer, &object, &size) && *object == '{' &&
+	       json_member(object, size, key, &value, &size) && json_string_copy(value, size, out, room);
+}
+
+/* To a person; who reads what we write by a program has --json. */
+static void tell_hint(const struct run *run, const struct ending *ending)
+{
+	_cleanup_buf_ struct buf line = { 0 };
+	char hint[1024];
+
+	if (run->quiet || !on_terminal[STDERR_FILENO] || !ending->json)
+		return;
+	if (!inner_text(ending->json, "error", "suggestion", hint, sizeof(hint)) &&
+	    !inner_text(ending->json, "verdict", "suggestion", hint, sizeof(hint)))
+		return;
+	end_line();
+	text_line(hint, 0, &line);
+	if (line.data)
+		cmd_complain("hint: %s", line.data);
+}
+
+/* What the policy saw in a program that ran all the same: who asked for `warn` is told, at a terminal or not. */
+static void tell_warnings(const struct run *run, const struct ending *ending)
+{
+	const char *meta, *list;
+	size_t size;
+	json_t *warnings;
+
+	if (run->quiet || !ending->json || !json_member(ending->json, strlen(ending->json), "meta", &meta, &size) ||
+	    *meta != '{' || !json_member(meta, size, "policy_warnings", &list, &size))
+		return;
+	warnings = json_loadb(list, size, 0, NULL);
+	for (size_t i = 0; i < json_array_size(warnings); i++) {
+		_cleanup_buf_ struct buf line = { 0 };
+		const char *text = json_string_value(json_array_get(warnings, i));
+
+		text_line(text ? text : "", 0, &line);
+		end_line();
+		if (line.data)
+			cmd_complain("policy: %s", line.data);
+	}
+	json_decref(warnings);
+}
+
 static int show_ending(const struct run *run, const struct ending *ending)
 {
 	int ended = ended_from_outside(ending->status);
@@ -149,6 +204,7 @@ static int show_ending(const struct run *run, const struct ending *ending)
 	 */
 	int errnum = relay_finish(&relay, ended || caught_signal ? 1 : 0);
 
+	terminal_restore();
 	/* The object and we say the same, also when a signal to us ended the run. */
 	if (run->json)
 		return run_print_json(ending->json, ending->code);
@@ -159,6 +215,8 @@ static int show_ending(const struct run *run, const struct ending *ending)
 		return EXIT_BROKEN;
 	}
 	tell_end(run, ending);
+	tell_warnings(run, ending);
+	tell_hint(run, ending);
 	return caught_signal ? 128 + caught_signal : ending->code;
 }
 
@@ -193,6 +251,7 @@ static int lost(struct run *run, const char *why)
 	eb_error err = { .code = EB_FAILED };
 
 	relay_finish(&relay, 1);
+	terminal_restore();
 	end_line();
 	snprintf(err.message, sizeof(err.message), "the run is lost: %.900s", why);
 	return run_refused(run, &err);
@@ -216,9 +275,10 @@ static bool show_refusal(struct run *run, const struct client_answer *answer, in
 	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
 		if (strcmp(word, passing[i]) != 0)
 			continue;
-		if (answer->began)
+		/* A session is nowhere else. */
+		if (answer->began || run->session)
 			*code = lost(run, err.message);
-		return answer->began;
+		return answer->began || run->session;
 	}
 	if (strcmp(word, "unknown_language") == 0)
 		err.code = EB_NO_LANGUAGE;
@@ -226,6 +286,52 @@ static bool show_refusal(struct run *run, const struct client_answer *answer, in
 		err.code = EB_FAILED; /* nothing is wrong with what was asked */
 	*code = run_refused(run, &err);
 	return true;
+}
+
+/* What a cell failed by: its driver tells it apart from what the cell wrote. */
+static void show_error(const struct client_answer *answer)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+	const char *value, *file, *type, *message;
+	size_t size;
+	json_t *error;
+
+	if (!json_member(answer->text, answer->size, "error", &value, &size))
+		return;
+	error = json_loadb(value, size, JSON_DECODE_ANY, NULL);
+	type = json_string_value(json_object_get(error, "type"));
+	message = json_string_value(json_object_get(error, "message"));
+	file = json_string_value(json_object_get(error, "file"));
+	if (type && file)
+		buf_printf(&text, "  File \"%s\", line %lld\n", file,
+			   (long long)json_integer_value(json_object_get(error, "line")));
+	if (type)
+		buf_printf(&text, "%s%s%s\n", type, message && *message ? ": " : "", message ? message : "");
+	if (text.size > 0)
+		on_output(STDERR_FILENO, text.data, text.size, NULL);
+	json_decref(error);
+}
+
+/* What a cell shows besides what it writes, as text. */
+static void show_values(const struct client_answer *answer)
+{
+	const char *value;
+	size_t size, i;
+	json_t *list, *item;
+
+	if (!json_member(answer->text, answer->size, "outputs", &value, &size))
+		return;
+	list = json_loadb(value, size, JSON_ALLOW_NUL, NULL);
+	json_array_foreach(list, i, item)
+	{
+		const json_t *text = json_object_get(item, "text/plain");
+
+		if (!json_is_string(text))
+			continue;
+		on_output(STDOUT_FILENO, json_string_value(text), json_string_length(text), NULL);
+		on_output(STDOUT_FILENO, "\n", 1, NULL);
+	}
+	json_decref(list);
 }
 
 /* Nothing is read of a null device, so nothing has to be streamed. */
@@ -243,12 +349,15 @@ static bool execute_remote(struct run *run, int stdin_fd, int *code)
 {
 	struct client_io io = { .on_output = run->json ? NULL : on_output,
 				.cancel_fd = cancel_pipe[0],
-				.stdin_fd = stream_of(stdin_fd) };
+				.stdin_fd = stream_of(stdin_fd),
+				.window_fd = window_fd };
 	/* That a run began is only told to who hears its output: its input waits for that, and what began is not done
 	 * twice. */
 	const struct request_extra extra = {
 		.language = run->deferred ? run->language : NULL,
 		.profile = run->of ? run->of->name : NULL,
+		.session = run->session,
+		.policy = run->policy,
 		.stream = true,
 		.input = io.stdin_fd >= 0,
 	};
@@ -267,12 +376,17 @@ static bool execute_remote(struct run *run, int stdin_fd, int *code)
 	/* From here on there is no run that a signal would have to end. */
 	catch_signals(SIG_DFL, 0);
 	if (answered && answer.refused) {
+		terminal_restore();
 		done = show_refusal(run, &answer, code);
 	} else if (answered && read_ending(&answer, &ending, status, message)) {
+		if (run->session && !run->json) {
+			show_values(&answer);
+			show_error(&answer);
+		}
 		*code = show_ending(run, &ending);
 		done = true;
 	}
-	if (!done && answer.began) {
+	if (!done && (answer.began || run->session)) {
 		*code = lost(run, err.text[0] ? err.text : "the service answered what cannot be understood");
 		done = true;
 	}
@@ -303,10 +417,13 @@ static int execute_here(struct run *run, int stdin_fd)
 	char caller[RUN_CALLER_MAX], byte;
 	int code = run_settle_language(run);
 
+	if (code == 0)
+		code = run_settle_policy(run);
 	if (code != 0)
 		return code;
 	options.cancel_fd = cancel_pipe[0];
 	options.stdin_fd = stdin_fd;
+	options.window_fd = window_fd;
 	by = run_recorded_as(run, caller);
 	if (!run->json)
 		options.on_output = on_output;
@@ -320,7 +437,9 @@ static int execute_here(struct run *run, int stdin_fd)
 			.message = eb_result_message(result),
 			.signal = eb_result_signal(result),
 			.code = eb_result_exit_code(result),
-			.json = run->json ? eb_result_json(result) : NULL,
+			.json = run->json || on_terminal[STDERR_FILENO] || result_has_warnings(result)
+					? eb_result_json(result)
+					: NULL,
 		};
 
 		code = show_ending(run, &ending);
@@ -328,6 +447,7 @@ static int execute_here(struct run *run, int stdin_fd)
 			  eb_result_read(result, EB_STDERR, &byte, 1, LARGE_OUTPUT) > 0 ||
 			  result_kept(result) >= LARGE_OUTPUT);
 	} else {
+		terminal_restore();
 		code = run_refused(run, &err);
 	}
 	eb_result_free(result);
@@ -353,6 +473,9 @@ int run_execute(struct run *run)
 	on_terminal[STDERR_FILENO] = isatty(STDERR_FILENO);
 	relay_start(&relay, cancel_run);
 	signal(SIGPIPE, SIG_IGN);
+	/* With --json nobody sees what is typed to: the keys stay those of a line. */
+	if (run->tty)
+		window_fd = terminal_open(stdin_fd == STDIN_FILENO && isatty(STDIN_FILENO) && !run->json);
 	if (run->socket >= 0 && execute_remote(run, stdin_fd, &code))
 		return code;
 	/* What a service that does not answer may be doing for us ends with this. */

@@ -13,10 +13,14 @@ static const struct command {
 	int (*run)(int argc, char **argv); /* its function */
 } commands[] = {
 	{ "run", "run a program in a box, stream its output, exit as it did", cmd_run },
+	{ "repl", "an interactive session: what was defined stays", cmd_repl },
 	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
 	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
+	{ "check", "a look at a program: mistakes, imports, dangerous calls", cmd_check },
+	{ "detect", "does this chat message ask for its code to be run?", cmd_detect },
 	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
 	{ "serve", "serve runs over HTTP and a Unix socket, with boxes made ahead", cmd_serve },
+	{ "mcp", "MCP server on stdin and stdout, for assistants", cmd_mcp },
 	{ "history", "past runs, the newest first", cmd_history },
 	{ "show", "one past run, with its whole output", cmd_show },
 	{ "stats", "past runs counted by language and status", cmd_stats },

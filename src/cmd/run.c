@@ -5,8 +5,10 @@
  * executed, with output passed on as it comes, and the exit code is the
  * program's. What is wrong with the arguments is said before anything runs.
  */
+#include "box/spec.h"
 #include "cmd/options.h"
 #include "cmd/run.h"
+#include "cmd/terminal.h"
 #include "service/public.h"
 
 #include <errno.h>
@@ -19,6 +21,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define TERM_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-._"
 
 enum {
 	OPT_CODE = 1,
@@ -41,6 +45,8 @@ enum {
 	OPT_REQUEST_LAST,
 	OPT_NO_CHECK,
 	OPT_READ_ONLY,
+	OPT_POLICY,
+	OPT_TTY,
 	OPT_NET,
 	OPT_PROFILE,
 	OPT_REGISTRY,
@@ -67,6 +73,7 @@ static const struct option_spec specs[] = {
 	{ OPT_DISK, 0, "disk", "SIZE", "what it may write below /sandbox and /tmp (1g)" },
 	{ OPT_MAX_OUTPUT, 0, "max-output", "SIZE", "how much of each stream a result shows (20k)" },
 	{ OPT_STDIN, 0, "stdin", "FILE|-", "the program's input; default: ours, unless the code comes from there" },
+	{ OPT_TTY, 't', "tty", NULL, "give it a terminal, so that it can ask and be answered" },
 	{ OPT_ENV, 0, "env", "K=V", "set an environment variable; may be repeated" },
 	{ OPT_FILE, 0, "file", "HOST[:BOX]", "give it a copy of a file, in its directory or at BOX; may be repeated" },
 	{ OPT_PROJECT, 0, "project", "DIR", "show it a directory in /sandbox/code; its changes stay in the box" },
@@ -79,8 +86,9 @@ static const struct option_spec specs[] = {
 	{ OPT_YES, 'y', "yes", NULL, "agree to a profile that needs confirmation" },
 	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: run without checking types" },
 	{ OPT_READ_ONLY, 0, "read-only", NULL, "/sandbox/code and /sandbox/data cannot be changed" },
+	{ OPT_POLICY, 0, "policy", "MODE", "look at its imports first: off, warn or block (EMBERBOX_POLICY)" },
 	{ OPT_PACKAGE, 0, "package", "NAME", "not available yet" },
-	{ OPT_SESSION, 0, "session", "ID", "not available yet" },
+	{ OPT_SESSION, 0, "session", "ID", "run the code as the next cell of a session of the service" },
 	{ OPT_ENGINE, 0, "engine", "NAME", "local, docker or auto; docker is not available yet (auto)" },
 	{ OPT_COLD, 0, "cold", NULL, "do not use the service, also if there is one" },
 	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "run even if the host lacks this layer; may be repeated" },
@@ -216,6 +224,9 @@ static int take_option(struct run *run, int option, const char *value)
 			run->project = value;
 		if (option == OPT_ENTRY)
 			run->entry = value;
+		if (option != OPT_LANGUAGE && option != OPT_TIMEOUT && option != OPT_CPU_TIME &&
+		    option != OPT_MAX_OUTPUT)
+			run->of_box = spec_of(option)->name;
 		if (option == OPT_LANGUAGE && run->deferred)
 			return 0;
 		return eb_request_set(run->request, spec_of(option)->name, value, &err) < 0 ? run_refused(run, &err)
@@ -247,8 +258,16 @@ static int take_option(struct run *run, int option, const char *value)
 		return eb_request_set(run->request, "check", "no", &err) < 0 ? run_refused(run, &err) : 0;
 	case OPT_READ_ONLY:
 		return eb_request_set(run->request, "read-only", "yes", &err) < 0 ? run_refused(run, &err) : 0;
-	case OPT_PACKAGE:
+	case OPT_POLICY:
+		run->policy = value;
+		return eb_request_set(run->request, "policy", value, &err) < 0 ? run_refused(run, &err) : 0;
+	case OPT_TTY:
+		run->tty = 1;
+		return 0;
 	case OPT_SESSION:
+		run->session = value;
+		return 0;
+	case OPT_PACKAGE:
 		return run_usage(run, "--%s is not available yet", spec_of(option)->name);
 	case OPT_EXPLAIN:
 		run->explain = 1;
@@ -289,6 +308,29 @@ int run_settle_language(struct run *run)
 	return eb_request_set(run->request, "language", run->language, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
+/* As ours is, if we have one. */
+static int ask_for_terminal(struct run *run)
+{
+	const struct spec *spec = request_spec(run->request);
+	const char *kind = getenv("TERM");
+	unsigned rows = 24, columns = 80;
+	char text[64];
+	eb_error err = { 0 };
+
+	terminal_size(&rows, &columns);
+	snprintf(text, sizeof(text), "%ux%u", rows < 9999 ? rows : 9999, columns < 9999 ? columns : 9999);
+	if (eb_request_set(run->request, "tty", text, &err) < 0)
+		return run_refused(run, &err);
+	/* A name of a file below terminfo; --env TERM=… beats it. */
+	if (!kind || !*kind || strlen(kind) > 32 || strspn(kind, TERM_LETTERS) != strlen(kind))
+		return 0;
+	for (size_t i = 0; i < spec->env_count; i++)
+		if (strncmp(spec->env[i], "TERM=", 5) == 0)
+			return 0;
+	snprintf(text, sizeof(text), "TERM=%s", kind);
+	return eb_request_set(run->request, "env", text, &err) < 0 ? run_refused(run, &err) : 0;
+}
+
 static int read_arguments(struct run *run, int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -305,6 +347,18 @@ static int read_arguments(struct run *run, int argc, char **argv)
 	}
 	if (code == 0 && run->explain && run->json)
 		code = run_usage(run, "--explain prints a plan, not a result; it cannot be combined with --json");
+	if (code == 0 && run->session && (run->of_box || run->profile))
+		code = run_usage(run, "--%s: it is the session's, since it was started; leave it out",
+				 run->of_box ? run->of_box : "profile");
+	if (code == 0 && run->session && run->cold)
+		code = run_usage(run, "--session: sessions live in the service, which --cold, --explain, --output and "
+				      "EMBERBOX_SERVICE=never do without");
+	if (code == 0 && run->session && run->socket < 0)
+		code = run_usage(run, "--session: there is no service; sessions live in it: emberbox serve");
+	if (code == 0 && run->session && run->tty)
+		code = run_usage(run, "--tty: a session's cells have none; leave it out");
+	if (code == 0 && run->tty)
+		code = ask_for_terminal(run);
 	if (code == 0 && run->engine && strcmp(run->engine, "docker") == 0)
 		code = run_usage(run, "%s: docker is not available yet; use local", run->engine_from);
 	return code;
@@ -411,7 +465,8 @@ static int read_code(struct run *run)
 		snprintf(err.message, sizeof(err.message), "%.900s%s", message, hint);
 		return run_refused(run, &err);
 	}
-	if (!run->language)
+	/* A session has its language. */
+	if (!run->language && !run->session)
 		code = detect_language(run);
 	if (code == 0 && run->project && source->name && !run->entry)
 		code = place_in_project(run);

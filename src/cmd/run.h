@@ -20,6 +20,8 @@ struct run {
 	const char *file;         /* FILE or "-", or NULL */
 	const char *language;     /* of -l, or NULL */
 	const char *project;      /* of --project, or NULL */
+	const char *session;      /* of --session, or NULL */
+	const char *of_box;       /* an option that is said of a box when it is made, such as --memory; or NULL */
 	const char *entry;        /* of --entry, or NULL */
 	const char *stdin_from;   /* of --stdin, or NULL */
 	const char *engine;       /* of --engine or SANDBOX_TYPE, or NULL */
@@ -30,6 +32,7 @@ struct run {
 	int cold;                 /* --cold, or something that no service can do */
 	int json;                 /* --json */
 	int quiet;                /* --quiet */
+	int tty;                  /* --tty */
 	int explain;              /* --explain */
 	int help;                 /* --help */
 	int yes;                  /* --yes */
@@ -37,6 +40,7 @@ struct run {
 	const char *profile;      /* of --profile, or NULL */
 	const struct profile *of; /* the registry's of that name; NULL: it is the language's, or none */
 	const char *registry;     /* of --registry, or NULL */
+	const char *policy;       /* of --policy, or NULL */
 	struct config config;     /* the settings */
 };
 
@@ -65,6 +69,9 @@ int run_set_engine(struct run *run, const char *engine, const char *from);
 int run_configure(struct run *run);
 /* The profile of the registry or of the language, and the registry's settings for what is still open. */
 int run_apply_profile(struct run *run);
+/* By whose lists the program is looked at, when its language is known; that it is not, though the settings say so, is
+ * written down. */
+int run_settle_policy(struct run *run);
 /* Asks a person where that profile wants it; whoever decided what is written down. */
 int run_confirm(struct run *run);
 /* Runs it and tells how it ended. */

@@ -17,6 +17,7 @@ enum {
 	OPT_STDOUT,
 	OPT_STDERR,
 	OPT_FILE,
+	OPT_REPORT,
 	OPT_VERBOSE,
 	OPT_HELP
 };
@@ -27,6 +28,7 @@ static const struct option_spec specs[] = {
 	{ OPT_STDOUT, 0, "stdout", NULL, "print its whole standard output, byte for byte" },
 	{ OPT_STDERR, 0, "stderr", NULL, "print its whole standard error, byte for byte" },
 	{ OPT_FILE, 0, "file", "PATH", "print a file that it left in /sandbox/output, byte for byte" },
+	{ OPT_REPORT, 0, "report", NULL, "print a report for who has to mend it, in Markdown; with --json as JSON" },
 	{ OPT_VERBOSE, 'v', "verbose", NULL, "each layer of isolation on a line" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
@@ -298,6 +300,15 @@ static void add_request(struct buf *out, bool colour, const json_t *request)
 		add_line(out, colour, "input", bytes_text(past_number(request, "stdin_bytes"), size));
 }
 
+static void add_hint(struct buf *out, bool colour, const json_t *run)
+{
+	const char *hint = past_text(json_object_get(run, "error"), "suggestion");
+	_cleanup_free_ char *text = strdup(*hint ? hint : past_text(json_object_get(run, "verdict"), "suggestion"));
+
+	if (text && *text)
+		add_wrapped(out, colour, "hint", text);
+}
+
 static void add_page(struct buf *out, bool colour, const json_t *run, bool verbose)
 {
 	const json_t *meta = json_object_get(run, "meta");
@@ -309,6 +320,7 @@ static void add_page(struct buf *out, bool colour, const json_t *run, bool verbo
 		   paint_end(PAINT_BOLD, colour), paint_begin(past_status_paint(status), colour), status,
 		   paint_end(past_status_paint(status), colour));
 	add_line(out, colour, "error", past_text(run, "error_message"));
+	add_hint(out, colour, run);
 	snprintf(line, sizeof(line), "%s%s%s%s%s%s", past_text(run, "language"), *version ? " " : "", version,
 		 *start ? " (" : "", start, *start ? ")" : "");
 	add_line(out, colour, "language", line);
@@ -343,6 +355,21 @@ static int print_page(const struct buf *answer, bool verbose)
 	return past_print(&out, 0);
 }
 
+static int print_report(struct store *store, const char *id, bool json)
+{
+	_cleanup_buf_ struct buf answer = { 0 }, out = { 0 };
+	struct error err = { 0 };
+	int code = past_answer("show", store_report(store, id, NULL, !json, &answer, &err), &err);
+	json_t *root;
+
+	if (code != 0 || json)
+		return code != 0 ? code : past_print_json(&answer);
+	root = json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, NULL);
+	buf_text(&out, past_text(root, "markdown"));
+	json_decref(root);
+	return past_print(&out, 0);
+}
+
 static int show(struct store *store, const char *id, int what, const char *path, bool verbose)
 {
 	_cleanup_buf_ struct buf answer = { 0 };
@@ -368,7 +395,7 @@ int cmd_show(int argc, char **argv)
 	struct store *store = NULL;
 	char id[RESULT_ID] = "";
 	int option, what = 0, code;
-	bool verbose = false;
+	bool verbose = false, report = false;
 
 	while ((option = option_next(&reader)) != OPTION_END) {
 		switch (option) {
@@ -382,6 +409,9 @@ int cmd_show(int argc, char **argv)
 					"show", "only one of --json, --code, --stdout, --stderr and --file can be had");
 			what = option;
 			path = reader.value;
+			break;
+		case OPT_REPORT:
+			report = true;
 			break;
 		case OPT_VERBOSE:
 			verbose = true;
@@ -399,6 +429,8 @@ int cmd_show(int argc, char **argv)
 	}
 	if (!typed)
 		return cmd_usage("show", "which run? Give an id of `emberbox history`, or last");
+	if (report && what && what != OPT_JSON)
+		return cmd_usage("show", "--report goes with --json alone");
 	code = past_open("show", &store);
 	if (code == 0)
 		code = past_find("show", store, typed, id);
@@ -407,7 +439,7 @@ int cmd_show(int argc, char **argv)
 		code = 1;
 	}
 	if (code == 0)
-		code = show(store, id, what, path, verbose);
+		code = report ? print_report(store, id, what == OPT_JSON) : show(store, id, what, path, verbose);
 	store_close(store);
 	return code;
 }

@@ -10,19 +10,10 @@
 #pragma once
 
 #include "base/buf.h"
+#include "term/cells.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-enum paint {
-	PAINT_NONE,
-	PAINT_GOOD,  /* green */
-	PAINT_BAD,   /* red */
-	PAINT_LIMIT, /* yellow: a limit or somebody ended it */
-	PAINT_DIM,   /* what matters less */
-	PAINT_BOLD,  /* titles */
-	PAINT_CYAN,  /* bars */
-};
 
 enum {
 	TABLE_COLUMNS = 12 /* at most */
@@ -49,14 +40,6 @@ void table_addf(struct table *table, enum paint paint, const char *format, ...) 
 void table_print(const struct table *table, unsigned width, bool colour, struct buf *out);
 void table_free(struct table *table);
 #define _cleanup_table_ _cleanup_(table_free)
-
-/* The cells of a terminal that a text takes. */
-size_t text_cells(const char *text);
-/* One line of a text without control characters, cut to so many cells with an ellipsis; 0: not cut. */
-void text_line(const char *text, size_t cells, struct buf *out);
-/* The escape that begins a colour, "" for none. */
-const char *paint_begin(enum paint paint, bool colour);
-const char *paint_end(enum paint paint, bool colour);
 
 /* What standard output is: its width (0: it is no terminal, nothing is cut) and whether colours are wanted there. */
 unsigned terminal_width(void);

@@ -31,7 +31,7 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_SCOPE, 0, "scope", "SCOPE,...", "add: what it may do: execute, read, metrics, admin (execute)" },
+	{ OPT_SCOPE, 0, "scope", "SCOPE,...", "add: what it may do: execute, read, metrics, admin, trusted (execute)" },
 	{ OPT_TIMEOUT, 0, "timeout", "SEC", "add: the most that its requests may ask for" },
 	{ OPT_CPU_TIME, 0, "cpu-time", "SEC", "add: the same for CPU time" },
 	{ OPT_MEMORY, 0, "memory", "SIZE", "add: the same for memory" },
@@ -81,7 +81,8 @@ static int read_scopes(const char *value, struct token *token)
 		unsigned bit = token_scope_of(at, size);
 
 		if (!bit)
-			return cmd_usage("token", "--scope: \"%.*s\" is not one of execute, read, metrics, admin",
+			return cmd_usage("token",
+					 "--scope: \"%.*s\" is not one of execute, read, metrics, admin, trusted",
 					 size > 64 ? 64 : (int)size, at);
 		token->scopes |= bit;
 		if (at[size] == '\0')

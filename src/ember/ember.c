@@ -31,7 +31,6 @@ struct child {
 
 static struct {
 	bool armed;                                /* a zygote that has not reached its point yet */
-	bool once;                                 /* not a zygote: in its box already */
 	int epoll;                                 /* the socket, and every child */
 	int files[16];                             /* of the interpreter, that its forks open anew */
 	size_t file_count;                         /* how many */
@@ -44,10 +43,9 @@ int ember_armed(void)
 	return self.armed;
 }
 
-void zygote_arm(bool once)
+void zygote_arm(void)
 {
 	self.armed = true;
-	self.once = once;
 }
 
 /* The zygote's own descriptors are where a fork finds them all at once. */
@@ -254,22 +252,24 @@ const struct enter_claim *zygote_wait(const struct ember_language *language)
 	const struct enter_claim *claim;
 	struct ember_fork order = { 0 };
 	enum ember_step step;
+	int control;
 
 	self.armed = false;
-	if (!self.once) {
-		open_house();
-		serve(language, &order);
-		if (enter_box(&order, &step) < 0)
-			enter_fail(EMBER_FD_CONTROL, step, errno);
-	}
+	open_house();
+	serve(language, &order);
+	if (enter_box(&order, &step) < 0)
+		enter_fail(EMBER_FD_CONTROL, step, errno);
 	if (language && language->rehearse)
 		language->rehearse(order.hurry != 0);
-	enter_report_warm();
-	claim = enter_await(&step);
+	control = enter_shut(&step);
+	if (control < 0)
+		enter_fail(EMBER_FD_CONTROL, step, errno);
+	enter_report_warm(control);
+	claim = enter_await(control, &step);
 	if (!claim && step == EMBER_STEP_ORDER && errno == 0)
 		_exit(0);
 	if (!claim)
-		enter_fail(EMBER_FD_CONTROL, step, errno);
+		enter_fail(control, step, errno);
 	return claim;
 }
 

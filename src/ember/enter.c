@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -35,11 +36,11 @@ static uint64_t cpu_usec(void)
 	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-void enter_report_warm(void)
+void enter_report_warm(int control)
 {
 	const struct report warm = { .kind = REPORT_WARM, .cpu_usec = cpu_usec(), .at_usec = clock_usec() };
 
-	fd_send(EMBER_FD_CONTROL, &warm, sizeof(warm), NULL, 0);
+	fd_send(control, &warm, sizeof(warm), NULL, 0);
 }
 
 _Noreturn void enter_fail(int control, enum ember_step step, int errnum)
@@ -72,6 +73,11 @@ static int prove(const struct ember_fork *order)
 	return 0;
 }
 
+static int limit(const char *name, int resource, uint64_t value)
+{
+	return rlimit_apply(&(struct rlimit_entry){ .name = name, .resource = resource, .value = value });
+}
+
 int enter_box(const struct ember_fork *order, enum ember_step *step)
 {
 	const int namespaces =
@@ -98,6 +104,9 @@ int enter_box(const struct ember_fork *order, enum ember_step *step)
 		return -1;
 	close(EMBER_FD_INIT);
 	close(EMBER_FD_RULESET);
+	*step = EMBER_STEP_LIMITS;
+	if (limit("nofile", RLIMIT_NOFILE, order->nofile) < 0 || limit("fsize", RLIMIT_FSIZE, order->fsize) < 0)
+		return -1;
 	*step = EMBER_STEP_PROVE;
 	return prove(order);
 }
@@ -144,6 +153,27 @@ static void *read_bytes(struct reader *reader, size_t size)
 	return bytes;
 }
 
+/* Nearly always the directory is there: one call then, which follows no link either. Whatever else is wrong, the long
+ * way says. */
+static int create(const char *path, mode_t mode)
+{
+	const struct open_how how = {
+		.flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		.mode = mode,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	return fd >= 0 ? fd : rootfs_create(path, mode);
+}
+
+static int place(const char *path, mode_t mode, const void *data, size_t size)
+{
+	_cleanup_close_ int fd = create(path, mode);
+
+	return fd < 0 ? -1 : fd_write(fd, data, size);
+}
+
 /* The artifact's own x bits count, as when it is copied into a cold box. */
 static int place_open(struct reader *reader, const char *path, const struct ember_file *file)
 {
@@ -159,7 +189,7 @@ static int place_open(struct reader *reader, const char *path, const struct embe
 	reader->fd_count--;
 	if (fstat(from, &st) < 0)
 		return -1;
-	to = rootfs_create(path, file->mode | (st.st_mode & 0111 ? 0111 : 0));
+	to = create(path, file->mode | (st.st_mode & 0111 ? 0111 : 0));
 	return to < 0 ? -1 : fd_copy(from, to, file->size);
 }
 
@@ -182,25 +212,10 @@ static int place_files(struct reader *reader, uint32_t count)
 			continue;
 		}
 		data = read_bytes(reader, file.size);
-		if (!data || rootfs_file(path, file.mode, data, file.size) < 0)
+		if (!data || place(path, file.mode, data, file.size) < 0)
 			return -1;
 	}
 	umask(before);
-	return 0;
-}
-
-static int limit(const struct ember_order *order)
-{
-	const struct rlimit_entry limits[] = {
-		{ .name = "fsize", .resource = RLIMIT_FSIZE, .value = order->fsize },
-		{ .name = "nproc", .resource = RLIMIT_NPROC, .value = order->nproc },
-		{ .name = "nofile", .resource = RLIMIT_NOFILE, .value = order->nofile },
-		{ .name = "cpu", .resource = RLIMIT_CPU, .value = order->cpu },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(limits) - (order->cpu ? 0 : 1); i++)
-		if (rlimit_apply(&limits[i]) < 0)
-			return -1;
 	return 0;
 }
 
@@ -217,6 +232,15 @@ static int shut_gate(void)
 		return -1;
 	}
 	return 0;
+}
+
+int enter_shut(enum ember_step *step)
+{
+	/* A driver's channel has its own place. */
+	int control = fcntl(EMBER_FD_CONTROL, F_DUPFD_CLOEXEC, EMBER_FD_CHANNEL + 1);
+
+	*step = EMBER_STEP_GATE;
+	return control >= 0 && shut_gate() == 0 ? control : -1;
 }
 
 /* The texts: behind the head in the message, or in a file. */
@@ -255,11 +279,35 @@ static int read_order(const struct ember_order *order, struct reader *reader, st
 	return 0;
 }
 
-const struct enter_claim *enter_await(enum ember_step *step)
+/* A driver's channel, as 3: what the interpreter has there is not for others to close. */
+static int take_channel(const struct ember_order *order, int *fds, size_t *count)
 {
-	static struct enter_claim claim = { .control = -1 };
+	_cleanup_close_ int from = -1;
+
+	if (!order->channel)
+		return 0;
+	if (*count == 0) {
+		errno = EPROTO;
+		return -1;
+	}
+	from = fds[0];
+	--*count;
+	memmove(fds, fds + 1, *count * sizeof(*fds));
+	if (from == EMBER_FD_CHANNEL) {
+		take_fd(&from);
+		return fcntl(EMBER_FD_CHANNEL, F_SETFD, 0);
+	}
+	if (fcntl(EMBER_FD_CHANNEL, F_GETFD) >= 0) {
+		errno = EBUSY;
+		return -1;
+	}
+	return dup2(from, EMBER_FD_CHANNEL);
+}
+
+const struct enter_claim *enter_await(int control, enum ember_step *step)
+{
+	static struct enter_claim claim;
 	static char message[sizeof(struct ember_order) + EMBER_ORDER_INLINE] __attribute__((aligned(8)));
-	struct report started = { .kind = REPORT_STARTED };
 	struct ember_order order;
 	struct reader reader;
 	int fds[FD_MESSAGE_MAX];
@@ -267,8 +315,7 @@ const struct enter_claim *enter_await(enum ember_step *step)
 	ssize_t n;
 
 	*step = EMBER_STEP_ORDER;
-	n = fd_receive(EMBER_FD_CONTROL, message, sizeof(message), fds, &count);
-	started.at_usec = clock_usec();
+	n = fd_receive(control, message, sizeof(message), fds, &count);
 	if (n <= 0) {
 		errno = 0;
 		return NULL;
@@ -279,25 +326,18 @@ const struct enter_claim *enter_await(enum ember_step *step)
 	memcpy(&order, message, sizeof(order));
 	reader = (struct reader){ .left = order.size, .fds = fds };
 	reader.at = texts_of(&order, message, (size_t)n, fds, &count);
-	reader.fd_count = count;
-	if (!reader.at || read_order(&order, &reader, &claim) < 0)
+	if (!reader.at || read_order(&order, &reader, &claim) < 0 || take_channel(&order, fds, &count) < 0)
 		return NULL;
+	reader.fd_count = count;
 	*step = EMBER_STEP_FILES;
 	if (place_files(&reader, order.files) < 0 || chdir(BOX_CODE) < 0)
 		return NULL;
 	*step = EMBER_STEP_LIMITS;
-	if (limit(&order) < 0)
-		return NULL;
-	*step = EMBER_STEP_GATE;
-	claim.control = fcntl(EMBER_FD_CONTROL, F_DUPFD_CLOEXEC, 3);
-	if (claim.control < 0 || shut_gate() < 0)
+	if (limit("nproc", RLIMIT_NPROC, order.nproc) < 0 || (order.cpu && limit("cpu", RLIMIT_CPU, order.cpu) < 0))
 		return NULL;
 	environ = claim.claim.envp;
 	if (order.linger)
 		ember_allow_linger();
-	started.cpu_usec = cpu_usec();
-	*step = EMBER_STEP_ORDER;
-	if (fd_send(claim.control, &started, sizeof(started), NULL, 0) < 0)
-		return NULL;
+	claim.control = control;
 	return &claim;
 }

@@ -71,7 +71,7 @@ __attribute__((constructor)) static void arm(void)
 	point = name;
 	program = strchr(name, ':') + 1;
 	take_variable("LD_PRELOAD");
-	zygote_arm(false);
+	zygote_arm();
 }
 
 static bool is_at(const char *name)

@@ -35,6 +35,7 @@ static struct {
 	object *environ;      /* posix.environ, which os.environ looks into */
 	object *begin;        /* the driver's functions… */
 	object *rehearse;     /* … */
+	object *codes;        /* of a session's driver: code by path, compiled ahead */
 	object *hook;         /* sys.excepthook as it was */
 	char **command;       /* the cold command line, NULL in place of the program */
 	size_t words;         /* of it */
@@ -239,7 +240,9 @@ static void leave_by_exit(void)
 _Noreturn static void run(FILE *file, const char *entry)
 {
 	struct flags flags = { 0 };
-	object *result = py.PyRun_FileExFlags(file, entry, FILE_INPUT, self.main, self.main, 1, &flags);
+	object *code = py.PyDict_GetItemString(self.codes, entry);
+	object *result = code ? py.PyEval_EvalCode(code, self.main, self.main)
+			      : py.PyRun_FileExFlags(file, entry, FILE_INPUT, self.main, self.main, 1, &flags);
 	bool interrupted = false;
 
 	flush_io();
@@ -463,7 +466,8 @@ static int driver_run(const char *path)
 	py.Py_DecRef(code);
 	self.begin = py.PyDict_GetItemString(place, "begin");
 	self.rehearse = py.PyDict_GetItemString(place, "rehearse");
-	return self.begin && self.rehearse ? python_end_prepare(place) : -1;
+	self.codes = py.PyDict_GetItemString(place, "CODES");
+	return self.begin && self.rehearse && self.codes ? python_end_prepare(place) : -1;
 }
 
 static int parts_find(void)

@@ -25,6 +25,7 @@ enum {
 	ZYGOTE_FD_SOCKET = ZYGOTE_FD_FIRST,                  /* …the socket on which the keeper asks for forks */
 	EMBER_JOIN_MAX = EMBER_FD_HOME - EMBER_FD_JOIN,      /* groups */
 	EMBER_FORK_FDS = 6,                                  /* descriptors of struct ember_fork but for the groups */
+	EMBER_FD_CHANNEL = 3,                                /* the channel of a session's driver */
 	EMBER_CHILDREN_MAX = 4096,                           /* forks of one zygote that live */
 	EMBER_ORDER_INLINE = 96 << 10,                       /* bytes of an order that travel in the message */
 };
@@ -36,6 +37,8 @@ struct ember_fork {
 	uint32_t groups;   /* files of groups */
 	uint32_t hurry;    /* 1: somebody waits for it, so that a rehearsal would cost what it saves */
 	uint32_t spare;    /* 0 */
+	uint64_t nofile;   /* RLIMIT_NOFILE */
+	uint64_t fsize;    /* RLIMIT_FSIZE */
 };
 
 /* What a fork does, in order; a report of REPORT_UNFIT names the step that failed. */
@@ -60,14 +63,12 @@ enum ember_step {
  * An order: the program of an ember. Behind the head lie the texts, each ended
  * by a NUL: the entry, the words of the command line, the environment; then for
  * each file a struct ember_file, its path with a NUL, and its content. More than
- * EMBER_ORDER_INLINE bytes come as a descriptor; files that are open come as
- * descriptors after it.
+ * EMBER_ORDER_INLINE bytes come as a descriptor; after it the channel of a
+ * session's driver, and files that are open.
  */
 struct ember_order {
 	uint64_t size;     /* bytes behind the head */
 	uint64_t seed;     /* by chance */
-	uint64_t nofile;   /* RLIMIT_NOFILE */
-	uint64_t fsize;    /* RLIMIT_FSIZE */
 	uint64_t nproc;    /* RLIMIT_NPROC */
 	uint64_t cpu;      /* RLIMIT_CPU, seconds; 0: as it is */
 	uint32_t words;    /* of the command line */
@@ -76,6 +77,8 @@ struct ember_order {
 	uint32_t files;    /* files */
 	uint32_t detached; /* 1: the texts are behind the first descriptor */
 	uint32_t linger;   /* 1: its memory may be held when it has ended, for nobody adds up what processes have */
+	uint32_t channel;  /* 1: the next descriptor after that of the texts is to be the program's 3 */
+	uint32_t spare;    /* 0 */
 };
 
 struct ember_file {

@@ -3,9 +3,7 @@
 
 #include "ember/enter.h"
 
-#include <stdbool.h>
-
-/* This process becomes a zygote, or is an ember by itself, at its next ember_wait(). */
-void zygote_arm(bool once);
+/* This process becomes a zygote at its next ember_wait(). */
+void zygote_arm(void);
 /* ember_wait(), with the command line. The control socket is the caller's to close. */
 const struct enter_claim *zygote_wait(const struct ember_language *language);

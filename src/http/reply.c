@@ -58,6 +58,7 @@ static const struct {
 	{ 501, "Not Implemented" },
 	{ 502, "Bad Gateway" },
 	{ 503, "Service Unavailable" },
+	{ 507, "Insufficient Storage" },
 	{ 504, "Gateway Timeout" },
 	{ 505, "HTTP Version Not Supported" },
 	{ 507, "Insufficient Storage" },

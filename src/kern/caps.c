@@ -130,3 +130,18 @@ int caps_has(int capability)
 		return 0;
 	return (data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
 }
+
+int caps_use(int capability, bool use)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+	const uint32_t bit = CAP_TO_MASK(capability);
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -1;
+	if (use && !(data[CAP_TO_INDEX(capability)].permitted & bit))
+		return 0;
+	data[CAP_TO_INDEX(capability)].effective &= ~bit;
+	data[CAP_TO_INDEX(capability)].effective |= use ? bit : 0;
+	return syscall(SYS_capset, &header, data) < 0 ? -1 : 0;
+}

@@ -1,6 +1,7 @@
 /* Capabilities: all five sets emptied, or cut, and read back. Safe after clone: 0, or -1 with errno. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Drops bounding, ambient, inheritable, permitted and effective, and locks securebits so that no uid gives them back.
@@ -18,3 +19,6 @@ int caps_within(uint64_t keep);
 
 /* Whether this process has the capability (CAP_SYS_ADMIN…) effective. */
 int caps_has(int capability);
+
+/* This thread alone does, or does not, use what it may; nothing to use is success. */
+int caps_use(int capability, bool use);

@@ -326,8 +326,9 @@ size_t cgroup_join_fds(const struct cgroup *group, int *fds)
 int cgroup_enter_fds(struct cgroup *group, int *fds)
 {
 	for (size_t i = 0; i < group->count; i++) {
-		if (group->unified[i] && group->join[i] < 0)
-			group->join[i] = openat(group->dir[i], "cgroup.procs", O_WRONLY | O_CLOEXEC);
+		if (group->join[i] < 0)
+			group->join[i] = openat(group->dir[i], group->unified[i] ? "cgroup.procs" : "tasks",
+						O_WRONLY | O_CLOEXEC);
 		if (group->join[i] < 0)
 			return -1;
 		fds[i] = group->join[i];
@@ -390,6 +391,19 @@ int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks)
 	_cleanup_close_ int fd = open_in(group, CGROUP_PIDS, "pids.current", O_RDONLY);
 
 	return fd >= 0 && number_at(fd, tasks) ? 0 : -1;
+}
+
+int cgroup_forks_refused(const struct cgroup *group, uint64_t *times)
+{
+	char text[256];
+	ssize_t n = group->where[CGROUP_PIDS] < 0
+			    ? -1
+			    : read_in(group, group->where[CGROUP_PIDS], "pids.events", text, sizeof(text));
+
+	if (n > 0 && cgroup_parse_field(text, (size_t)n, "max", times))
+		return 0;
+	errno = ENODATA;
+	return -1;
 }
 
 int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes)

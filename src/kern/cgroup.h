@@ -111,6 +111,9 @@ bool cgroup_knows_peak(const struct cgroup *group);
 /* Processes and threads in it now. Returns 0, or -1 with errno. */
 int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks);
 
+/* Times that a fork was refused because of the limit of processes. Returns 0, or -1 with errno. */
+int cgroup_forks_refused(const struct cgroup *group, uint64_t *times);
+
 /* Bytes in use now, by one read of a descriptor that the group keeps. Returns 0, or -1 with errno. */
 int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes);
 

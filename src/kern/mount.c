@@ -144,6 +144,25 @@ int mount_proc(const char *to, unsigned flags)
 	return mount("proc", to, "proc", old_flags(flags), NULL);
 }
 
+int mount_pts(const char *to, uint64_t most)
+{
+	char text[24], all[64] = "mode=600,ptmxmode=666,max=";
+	/* The ends of a pair belong to who opened it; more are had by anybody in the box. */
+	const char *const options[][2] = {
+		{ "mode", "600" },
+		{ "ptmxmode", "666" },
+		{ "max", digits(text, most, 10) },
+		{ NULL, NULL },
+	};
+
+	if (make_new("devpts", options, MOUNT_NOEXEC, to) == 0)
+		return 0;
+	if (errno != ENOSYS)
+		return -1;
+	strncat(all, options[2][1], sizeof(all) - strlen(all) - 1);
+	return mount("devpts", to, "devpts", old_flags(MOUNT_NOEXEC), all);
+}
+
 int mount_mask(const char *path, const char *null, const char *empty)
 {
 	struct stat st;

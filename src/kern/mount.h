@@ -30,6 +30,9 @@ int mount_bind(const char *from, const char *to, unsigned flags);
 /* A fresh /proc of this pid namespace. EPERM when the one that is there is partly covered. */
 int mount_proc(const char *to, unsigned flags);
 
+/* Terminals of its own, at most so many pairs; whoever makes one owns it. */
+int mount_pts(const char *to, uint64_t most);
+
 /* Hides a file or directory that is there: a file behind `null`, a directory behind `empty`. Not there is fine. */
 int mount_mask(const char *path, const char *null, const char *empty);
 

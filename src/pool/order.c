@@ -80,11 +80,17 @@ static int detach(struct buf *text, int *fd, struct error *err)
 	return 0;
 }
 
-/* What the interpreter is to run: the program, or what its compiler made of it. */
+/* What the interpreter is to run: the program, what its compiler made of it, or a session's driver. */
 static void put_entry(struct buf *out, const struct job *job)
 {
 	const char *artifact = job->runtime->compile.step.argv ? job->runtime->compile.artifact : NULL;
 
+	for (const char *const *word = job->argv; job->session && *word; word++) {
+		if (strncmp(*word, BOX_DRIVERS "/", sizeof(BOX_DRIVERS)) == 0) {
+			buf_add(out, *word, strlen(*word) + 1);
+			return;
+		}
+	}
 	buf_text(out, artifact ? BOX_BUILD "/" : BOX_CODE "/");
 	buf_text(out, artifact ? artifact : spec_entry(job->spec));
 	buf_add(out, "", 1);
@@ -93,23 +99,25 @@ static void put_entry(struct buf *out, const struct job *job)
 int order_send(int socket, const struct job *job, const struct plan *plan, struct error *err)
 {
 	struct ember_order order = {
-		.nofile = plan_files_max(plan),
-		.fsize = job->limits.disk,
-		.nproc = job->limits.pids + 1,
+		.nproc = plan_processes_max(plan, &job->limits),
 		.cpu = plan_cpu_max(&job->limits),
-		.linger = plan->group,
+		/* Nobody waits for the end of a session. */
+		.linger = plan->group && !job->session,
+		.channel = job->session && job->channel >= 0,
 	};
 	_cleanup_buf_ struct buf text = { 0 };
 	_cleanup_close_ int detached = -1;
 	int fds[FD_MESSAGE_MAX + 1] = { -1 };
 	size_t count = 1;
 
+	if (order.channel)
+		fds[count++] = job->channel;
 	if (getrandom(&order.seed, sizeof(order.seed), 0) != sizeof(order.seed))
 		return error_errno(err, "cannot have chance");
 	buf_add(&text, &order, sizeof(order));
 	put_entry(&text, job);
 	order.words = put_list(&text, job->argv);
-	order.first = order.words - (uint32_t)job->spec->arg_count;
+	order.first = order.words - (job->session ? 0 : (uint32_t)job->spec->arg_count);
 	order.env = put_list(&text, job->envp);
 	if (put_files(job, &text, &order, fds, &count, err) < 0)
 		return -1;

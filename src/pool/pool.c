@@ -425,9 +425,9 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 	/* A stem knows only the built-in languages: the folder of the user's own is not in its root. */
 	if (runtime_is_own(job->runtime))
 		return false;
-	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->limits.disk != own.disk ||
-	    job->limits.inodes != own.inodes || strlen(job->runtime->name) >= STEM_NAME_MAX ||
-	    (spec->profile && strlen(spec->profile) >= STEM_NAME_MAX))
+	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->terminals ||
+	    job->limits.disk != own.disk || job->limits.inodes != own.inodes ||
+	    strlen(job->runtime->name) >= STEM_NAME_MAX || (spec->profile && strlen(spec->profile) >= STEM_NAME_MAX))
 		return false;
 	/* A limit that was asked for and cannot be had is refused, by who makes the box. */
 	if (spec->limits.cpus > 0 && !spec->weaker[LAYER_CGROUP] &&
@@ -506,6 +506,8 @@ static enum zygote_kind kind_for(const struct job *job)
 {
 	const struct runtime_ember *ember = &job->runtime->ember;
 
+	if (job->session)
+		return ember->point && job->runtime->session.fork && !is_started_with(job) ? ZYGOTE_FORK : ZYGOTE_EXEC;
 	if (!ember->point || is_started_with(job) ||
 	    (!ember->any_entry && strcmp(spec_entry(job->spec), job->runtime->file) != 0))
 		return ZYGOTE_EXEC;
@@ -556,24 +558,37 @@ static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_k
 	return held;
 }
 
+/* Its limits are the job's. Less memory than it has already, for one, cannot be: a box of its own begins with none. */
+static int limit(struct box *box, const struct job *job, struct error *err)
+{
+	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
+				   limits = launch_group_limits(&job->limits);
+
+	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
+}
+
+static int give(struct box *box, const struct job *job, struct error *err)
+{
+	/* Before, not after: who is woken may run to its end on our processor. */
+	box->ordered_usec = clock_usec();
+	return order_send(box->control, job, box->plan, err);
+}
+
 /* Gives it the job. 1: the ember was no good, and nothing ran. */
 static int use(struct held *held, const struct job *job, const struct supervise_io *io, struct result *result,
 	       cycle_collect *collect, void *collect_data, struct error *err)
 {
 	struct box *box = &held->ember.box;
-	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
-				   limits = launch_group_limits(&job->limits);
 	struct error later = { 0 };
 
 	result_begin(result, job->kind, &job->limits);
 	if (!box->group || held->hearth->pool->probe.cgroup.where[CGROUP_CPU] < 0)
 		result->limits.cpus = 0;
-	/* Less memory than it has already, for one: a box of its own begins with none. */
-	if (box->group && cgroup_change(box->group, &before, &limits, err) < 0)
+	if (limit(box, job, err) < 0)
 		return 1;
 	if (cycle_layers(result, box->plan, &box->ids) < 0)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	if (order_send(box->control, job, box->plan, err) < 0)
+	if (give(box, job, err) < 0)
 		return 1;
 	result->warm = true;
 	supervise_box(box, job, io, result->outputs, &result->verdict);
@@ -598,14 +613,12 @@ static void put_out(void *data)
 	pthread_mutex_unlock(&hearth->pool->lock);
 }
 
-static int cycle(void *userdata, const struct job *job, const struct supervise_io *io, struct result *result,
-		 cycle_collect *collect, void *collect_data, struct error *err)
+/* One for this job, or NULL. */
+static struct held *find(struct pool *pool, const struct job *job)
 {
-	struct pool *pool = userdata;
 	struct stem_begin begin = { 0 };
 	struct hearth *hearth = NULL;
 	struct held *held = NULL;
-	int done = 1;
 
 	pthread_mutex_lock(&pool->lock);
 	if (pool->options.embers_max > 0 && fits(job, &pool->probe, &begin))
@@ -613,15 +626,48 @@ static int cycle(void *userdata, const struct job *job, const struct supervise_i
 	if (hearth)
 		held = take(pool, hearth, kind_for(job));
 	pthread_mutex_unlock(&pool->lock);
-	if (held)
-		done = use(held, job, io, result, collect, collect_data, err);
+	return held;
+}
+
+/* `done` as use() gives it. */
+static void count(struct pool *pool, struct held *held, int done)
+{
 	pthread_mutex_lock(&pool->lock);
 	pool->stats.warm += done == 0;
 	pool->stats.cold += done == 1;
 	/* A zygote that died does not come back. */
 	if (held && done == 1)
-		give_up(hearth, held->source);
+		give_up(held->hearth, held->source);
 	pthread_mutex_unlock(&pool->lock);
+}
+
+struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box)
+{
+	struct held *held = find(pool, job);
+	struct error ignored;
+	bool good = held && limit(&held->ember.box, job, &ignored) == 0 && give(&held->ember.box, job, &ignored) == 0;
+
+	count(pool, held, good ? 0 : 1);
+	if (held && !good)
+		put_out(held);
+	else if (held)
+		*box = &held->ember.box;
+	return good ? held : NULL;
+}
+
+void pool_return(struct held *held)
+{
+	put_out(held);
+}
+
+static int cycle(void *userdata, const struct job *job, const struct supervise_io *io, struct result *result,
+		 cycle_collect *collect, void *collect_data, struct error *err)
+{
+	struct pool *pool = userdata;
+	struct held *held = find(pool, job);
+	int done = held ? use(held, job, io, result, collect, collect_data, err) : 1;
+
+	count(pool, held, done);
 	if (done == 1)
 		result->warm = false;
 	if (held && done == 0) {

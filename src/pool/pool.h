@@ -33,6 +33,12 @@ void pool_close(struct pool *pool);
 /* As run_spec(), with an ember where one fits the request. From any thread. */
 int pool_run(struct pool *pool, const struct spec *spec, const struct run_ticket *ticket, const struct supervise_io *io,
 	     struct result **out, struct error *err);
+/* A box made ahead that has been given the job, for who watches it himself: it is the caller's until pool_return(),
+ * which kills what is left of it. NULL: none fits. Whether the program starts is told by the box: one that does not was
+ * no good, and another, or a cold one, is. */
+struct held;
+struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box);
+void pool_return(struct held *held);
 /* Languages may have changed: what was made from the old definitions goes, as soon as nobody uses it. */
 void pool_reload(struct pool *pool);
 /* What it knows of the host. */

@@ -283,7 +283,9 @@ static int ask_zygote(struct stem *stem, enum zygote_kind kind, bool hurry, cons
 {
 	const struct ember_fork order = { .landlock = (uint32_t)box->plan->landlock,
 					  .groups = (uint32_t)far->group_count,
-					  .hurry = hurry };
+					  .hurry = hurry,
+					  .nofile = plan_files_max(box->plan),
+					  .fsize = box->plan->limits->disk };
 	int fds[FD_MESSAGE_MAX] = { box->pidfd,       far->ends.fds[3], far->ends.fds[0],
 				    far->ends.fds[1], far->ends.fds[2], box->handles[REPORT_FD_RULESET] };
 
@@ -320,7 +322,7 @@ static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct emb
 		close_fd(&box->handles[REPORT_FD_RICH]);
 	if (!box->plan->segments)
 		close_fd(&box->handles[REPORT_FD_SEGMENTS]);
-	box->cpu_usec = report.cpu_usec;
+	box->cpu_usec = box->own_cpu_usec = report.cpu_usec;
 	if (box->group && cgroup_usage(box->group, &usage, NULL) == 0)
 		box->cpu_usec = usage.cpu_usec;
 	return 0;

@@ -85,7 +85,7 @@ static _Noreturn void execute(void)
 {
 	const struct enter_claim *claim;
 
-	zygote_arm(false);
+	zygote_arm();
 	claim = zygote_wait(NULL);
 	execve(claim->argv[0], claim->argv, claim->claim.envp);
 	enter_fail(claim->control, EMBER_STEP_EXEC, errno);

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "box/spec.h"
 #include "registry/registry.h"
 #include "registry/setting.h"
 #include "registry/tokens.h"
@@ -78,6 +79,9 @@ void config_unexport(void);
 /* token_first(), with EMBERBOX_TOKEN from wherever it came. */
 int config_first_token(const struct config *config, char *out, struct error *err);
 
+/* The stricter of SANDBOX_BLOCK_DANGEROUS_IMPORTS and EMBERBOX_POLICY. */
+enum policy_mode config_policy(const struct config *config);
+
 /* What the front gets of it, in one text that crosses to another process: the limits' defaults, hosts, registry and
  * tokens (with the first token's text hashed). Parsed again there by config_decode(), which opens nothing. */
 struct front_config {
@@ -89,6 +93,7 @@ struct front_config {
 	struct config_limits settings; /* by the registry's settings, which a profile beats */
 	const char *const *hosts;      /* NULL-terminated, never NULL */
 	const char *store_code;        /* SANDBOX_STORE_CODE; NULL: the default */
+	enum policy_mode policy;       /* config_policy() */
 	const char *audit;             /* EMBERBOX_AUDIT; NULL: the default */
 };
 /* `first_token` may be NULL: there is none then. The caller frees *text. */

@@ -31,6 +31,8 @@ static void put_text(struct buf *out, const char *name, const char *text)
 		put(out, name, text, strlen(text));
 }
 
+static const char *const modes[] = { [POLICY_OFF] = "off", [POLICY_WARN] = "warn", [POLICY_BLOCK] = "block" };
+
 int config_encode(const struct config *config, const char *first_token, const char *tokens_json, size_t tokens_size,
 		  char **text, size_t *size, struct error *err)
 {
@@ -51,6 +53,7 @@ int config_encode(const struct config *config, const char *first_token, const ch
 	put_text(&out, "hosts", config->values[CONFIG_HOSTS].text);
 	put_text(&out, "store_code", config->values[CONFIG_STORE_CODE].text);
 	put_text(&out, "audit", config->values[CONFIG_AUDIT].text);
+	put_text(&out, "policy", modes[config_policy(config)]);
 	if (first_token) {
 		token_hash(first_token, strlen(first_token), hash);
 		token_hex(hash, sizeof(hash), hex);
@@ -70,7 +73,7 @@ struct span {
 /* What the records are read into, by their names. */
 struct wire {
 	struct span where, registry, first, tokens, hosts; /* texts of their own */
-	struct span store_code, audit;                     /* settings */
+	struct span store_code, audit, policy;             /* settings */
 	struct span limits[8];                             /* of the environment, then of the registry */
 };
 
@@ -89,6 +92,7 @@ static struct span *record_of(struct wire *wire, const char *name)
 	       : strcmp(name, "first") == 0      ? &wire->first
 	       : strcmp(name, "tokens") == 0     ? &wire->tokens
 	       : strcmp(name, "audit") == 0      ? &wire->audit
+	       : strcmp(name, "policy") == 0     ? &wire->policy
 	       : strcmp(name, "hosts") == 0      ? &wire->hosts
 	       : strcmp(name, "store_code") == 0 ? &wire->store_code
 						 : NULL;
@@ -154,6 +158,9 @@ static int decode(const char *text, size_t size, struct front_config *out, struc
 	out->hosts = split_hosts(&wire.hosts, &out->arena);
 	out->store_code = wire.store_code.data;
 	out->audit = wire.audit.data;
+	for (size_t i = 0; wire.policy.data && i < ARRAY_SIZE(modes); i++)
+		if (strcmp(wire.policy.data, modes[i]) == 0)
+			out->policy = (enum policy_mode)i;
 	if (!out->hosts)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the configuration");
 	if (registry_parse(wire.where.data, wire.registry.data, wire.registry.size, &out->arena, &out->registry, err) <

@@ -1,5 +1,6 @@
 #include "registry/registry.h"
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "base/yaml.h"
@@ -313,10 +314,76 @@ static int read_settings(const struct yaml_doc *doc, const struct yaml_node *nod
 	return 0;
 }
 
+/* Names of modules as one text with commas between them. */
+static int read_modules(const struct yaml_doc *doc, const struct yaml_node *node, const char **out, struct error *err)
+{
+	static const char what[] = "a list of modules such as [socket, os.path]";
+	_cleanup_buf_ struct buf text = { 0 };
+	const char *const *names;
+
+	if (yaml_list(doc, node, what, &names, err) < 0)
+		return -1;
+	yaml_each(item, node)
+	{
+		if (!*item->text || strspn(item->text, NAME_CHARACTERS "/@:+") != strlen(item->text))
+			return yaml_expected(doc, item, err, "a module's name");
+		buf_printf(&text, "%s%s", text.size > 0 ? "," : "", item->text);
+	}
+	*out = arena_string(doc->arena, text.data ? text.data : "");
+	return *out && !text.failed ? 0 : no_memory(doc->where, err);
+}
+
+/* policy: {python: {block: [...], allow: [...]}} */
+static int read_policies(const struct yaml_doc *doc, const struct yaml_node *node, struct registry *out,
+			 struct error *err)
+{
+	static const char *const known[] = { "block", "allow", NULL };
+	struct registry_policy *policies;
+
+	if (node->kind == YAML_NOTHING)
+		return 0;
+	if (yaml_expect(doc, node, YAML_MAP, "a mapping of languages to their lists", err) < 0)
+		return -1;
+	policies = arena_alloc(doc->arena, (node->count + 1) * sizeof(*policies));
+	if (!policies)
+		return no_memory(doc->where, err);
+	out->policies = policies;
+	yaml_each(item, node)
+	{
+		struct registry_policy *policy = &policies[out->policy_count++];
+		const struct yaml_node *block, *allow;
+
+		if (yaml_expect(doc, item, YAML_MAP, "a mapping with block and allow", err) < 0 ||
+		    yaml_unknown_keys(doc, item, known, err) < 0)
+			return -1;
+		policy->language = item->key->text;
+		policy->line = item->key->line;
+		policy->column = item->key->column;
+		block = yaml_map_get(item, "block");
+		allow = yaml_map_get(item, "allow");
+		if ((block && read_modules(doc, block, &policy->lists.block, err) < 0) ||
+		    (allow && read_modules(doc, allow, &policy->lists.allow, err) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+struct policy_lists registry_lists(const struct registry *registry, const char *language)
+{
+	const struct runtime *wanted = runtime_find(language);
+
+	/* By any of the language's names, as -l takes them. */
+	for (size_t i = 0; i < registry->policy_count; i++)
+		if (strcmp(registry->policies[i].language, language) == 0 ||
+		    (wanted && runtime_find(registry->policies[i].language) == wanted))
+			return registry->policies[i].lists;
+	return (struct policy_lists){ NULL, NULL };
+}
+
 int registry_parse(const char *where, const char *text, size_t size, struct arena *arena, struct registry *out,
 		   struct error *err)
 {
-	static const char *const known[] = { "containers", "settings", NULL };
+	static const char *const known[] = { "containers", "settings", "policy", NULL };
 	const struct yaml_node *part;
 	struct yaml_doc doc;
 
@@ -325,11 +392,14 @@ int registry_parse(const char *where, const char *text, size_t size, struct aren
 		return -1;
 	if (doc.root->kind == YAML_NOTHING)
 		return 0;
-	if (yaml_expect(&doc, doc.root, YAML_MAP, "a mapping with containers and settings", err) < 0 ||
+	if (yaml_expect(&doc, doc.root, YAML_MAP, "a mapping with containers, settings and policy", err) < 0 ||
 	    yaml_unknown_keys(&doc, doc.root, known, err) < 0)
 		return -1;
 	part = yaml_map_get(doc.root, "containers");
 	if (part && read_profiles(&doc, part, out, err) < 0)
+		return -1;
+	part = yaml_map_get(doc.root, "policy");
+	if (part && read_policies(&doc, part, out, err) < 0)
 		return -1;
 	part = yaml_map_get(doc.root, "settings");
 	return part ? read_settings(&doc, part, out, err) : 0;

@@ -39,6 +39,19 @@ struct profile {
 	const char *max_output;      /* a size */
 };
 
+/* Which imports are blocked beside the language's own list, and which are not after all: names with commas between
+ * them, or NULL. */
+struct policy_lists {
+	const char *block; /* more of them */
+	const char *allow; /* fewer; whoever names more of a module decides */
+};
+
+struct registry_policy {
+	const char *language;      /* as it was written */
+	struct policy_lists lists; /* of it */
+	unsigned line, column;     /* where the language stands */
+};
+
 struct registry_setting {
 	const char *name;      /* as the environment has it: SANDBOX_TIMEOUT_SEC */
 	const char *value;     /* checked already */
@@ -53,6 +66,8 @@ struct registry {
 	unsigned auto_cleanup_line, max_concurrent_line;         /* where they are said; 0: not */
 	struct registry_setting settings[REGISTRY_SETTINGS_MAX]; /* by the names of the environment */
 	size_t setting_count;                                    /* how many */
+	const struct registry_policy *policies;                  /* by language */
+	size_t policy_count;                                     /* how many */
 };
 
 /* All of it lives in the arena. `where` is the file's name for errors. Whether the languages exist is not asked. */
@@ -60,6 +75,8 @@ int registry_parse(const char *where, const char *text, size_t size, struct aren
 		   struct error *err);
 /* Every language has to be one that emberbox knows, installed or not. */
 int registry_check(const char *where, const struct registry *registry, struct error *err);
+/* The lists of a language, by its name; empty ones when nothing is said of it. */
+struct policy_lists registry_lists(const struct registry *registry, const char *language);
 /* Reads the file's text: `path`, or registry.yaml in the state directory when NULL; none there is an empty text (*size
  * 0). One that others may write to is refused. The caller frees. */
 int registry_read(const char *path, char **text, size_t *size, char *where, size_t where_size, struct error *err);

@@ -79,12 +79,9 @@ static int check_type(const char *name, const char *value, const char *words, st
 	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is none of %s", name, value, words);
 }
 
-/* Who asks for a check must not get a run without it. */
 static int check_imports(const char *name, const char *value, const char *words, struct error *err)
 {
-	if (!is_word(value, words))
-		return error_usage(err, "%s: \"%.80s\" is not true or false", name, value);
-	return *value == 'f' ? 0 : error_usage(err, "%s: true is not available yet; use false", name);
+	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is not true or false", name, value);
 }
 
 static int check_path(const char *name, const char *value, const char *detail, struct error *err)
@@ -188,6 +185,8 @@ static const struct setting settings[CONFIG_KEYS] = {
 				"how much of each stream a result shows, in KiB" },
 	[CONFIG_BLOCK_IMPORTS] = { "SANDBOX_BLOCK_DANGEROUS_IMPORTS", NULL, "false", check_imports, "true, false", 0,
 				   "refuse programs with dangerous imports" },
+	[CONFIG_POLICY] = { "EMBERBOX_POLICY", NULL, "off", check_word, "off, warn, block", 0,
+			    "what becomes of programs with dangerous imports: off, warn or block" },
 	[CONFIG_STORE_CODE] = { "SANDBOX_STORE_CODE", NULL, "on_error", check_word, "always, on_error, never", 0,
 				"when the code of a run is kept: always, on_error or never" },
 	[CONFIG_MEMORY] = { "DOCKER_MEMORY_LIMIT", NULL, "512m", check_limit, "memory", 0, "memory of a run" },

@@ -15,6 +15,7 @@ enum config_key {
 	CONFIG_TIMEOUT,       /* SANDBOX_TIMEOUT_SEC */
 	CONFIG_MAX_OUTPUT,    /* SANDBOX_MAX_OUTPUT_KB */
 	CONFIG_BLOCK_IMPORTS, /* SANDBOX_BLOCK_DANGEROUS_IMPORTS */
+	CONFIG_POLICY,        /* EMBERBOX_POLICY: off (default), warn, block */
 	CONFIG_STORE_CODE,    /* SANDBOX_STORE_CODE: always, on_error (default), never */
 	CONFIG_MEMORY,        /* DOCKER_MEMORY_LIMIT */
 	CONFIG_CPUS,          /* DOCKER_CPU_LIMIT */

@@ -15,10 +15,8 @@ static const struct {
 	const char *name;     /* in the file */
 	enum token_scope bit; /* in the struct */
 } scopes[] = {
-	{ "execute", SCOPE_EXECUTE },
-	{ "read", SCOPE_READ },
-	{ "metrics", SCOPE_METRICS },
-	{ "admin", SCOPE_ADMIN },
+	{ "execute", SCOPE_EXECUTE }, { "read", SCOPE_READ },       { "metrics", SCOPE_METRICS },
+	{ "admin", SCOPE_ADMIN },     { "trusted", SCOPE_TRUSTED },
 };
 
 static const struct {
@@ -207,14 +205,14 @@ static int read_scopes(const struct reading *r, const json_t *object, struct tok
 	size_t i;
 
 	if (!json_is_array(list) || json_array_size(list) == 0)
-		return fault(r, "scopes", "expected a list of execute, read, metrics, admin");
+		return fault(r, "scopes", "expected a list of execute, read, metrics, admin, trusted");
 	json_array_foreach(list, i, item)
 	{
 		const char *word = json_string_value(item);
 		unsigned bit = word ? token_scope_of(word, strlen(word)) : 0;
 
 		if (!bit)
-			return fault(r, "scopes", "expected execute, read, metrics or admin, not %s%.32s%s",
+			return fault(r, "scopes", "expected execute, read, metrics, admin or trusted, not %s%.32s%s",
 				     word ? "\"" : "", word ? word : "something else", word ? "\"" : "");
 		out->scopes |= bit;
 	}

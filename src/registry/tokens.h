@@ -18,11 +18,12 @@
 #include <stddef.h>
 
 enum token_scope {
-	SCOPE_EXECUTE = 1, /* run, check, sessions, containers; its own history */
-	SCOPE_READ = 2,    /* languages, doctor, everybody's history and stats */
-	SCOPE_METRICS = 4, /* /metrics */
-	SCOPE_ADMIN = 8,   /* all of it, and cancelling others' runs */
-	SCOPE_ALL = 15,    /* of the first token */
+	SCOPE_EXECUTE = 1,  /* run, check, sessions, containers; its own history */
+	SCOPE_READ = 2,     /* languages, doctor, everybody's history and stats */
+	SCOPE_METRICS = 4,  /* /metrics */
+	SCOPE_ADMIN = 8,    /* all of it, and cancelling others' runs */
+	SCOPE_TRUSTED = 16, /* may run what the policy would not let run */
+	SCOPE_ALL = 31,     /* of the first token: it is of who owns the state, and could change the policy itself */
 };
 
 enum {
@@ -72,7 +73,7 @@ void token_hex(const unsigned char *bytes, size_t size, char *out);
 bool token_unhex(const char *text, size_t length, unsigned char *out, size_t size);
 
 bool token_name_ok(const char *name);
-/* "execute", "read", "metrics", "admin"; 0: no such scope. */
+/* "execute", "read", "metrics", "admin", "trusted"; 0: no such scope. */
 unsigned token_scope_of(const char *word, size_t size);
 /* "execute,read"; `out` has TOKEN_SCOPES_MAX bytes. */
 #define TOKEN_SCOPES_MAX 40

@@ -3,7 +3,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "runtime/errors.h"
+#include "runtime/pattern.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,9 +16,9 @@ enum {
 	IN_PREPARE = 1 << 1,
 	IN_COMPILE = 1 << 2,
 	IN_RUN = 1 << 3,
-	IN_REPL = 1 << 4,
+	IN_SESSION = 1 << 4,
 	IN_ENVIRONMENT = 1 << 5, /* the runtime's own, which every step gets */
-	IN_ALL = IN_PREPARE | IN_COMPILE | IN_RUN | IN_REPL | IN_ENVIRONMENT,
+	IN_ALL = IN_PREPARE | IN_COMPILE | IN_RUN | IN_SESSION | IN_ENVIRONMENT,
 };
 
 enum {
@@ -43,20 +43,20 @@ static const struct placeholder {
 	const char *needs; /* the key it has none without; NULL: it always has */
 	bool many;         /* a whole word that becomes many */
 } placeholders[] = {
-	{ IN_COMPILE | IN_RUN, NULL, false },                    /* entry */
-	{ IN_COMPILE | IN_RUN, NULL, false },                    /* name */
-	{ IN_COMPILE | IN_RUN, NULL, false },                    /* stem */
-	{ IN_RUN, "compile", false },                            /* artifact */
-	{ IN_ALL, NULL, false },                                 /* drivers */
-	{ IN_ALL, "prepare", false },                            /* prepared */
-	{ IN_RUN | IN_REPL | IN_ENVIRONMENT, "outputs", false }, /* outputs */
-	{ IN_RUN | IN_REPL, NULL, true },                        /* args */
-	{ IN_COMPILE, NULL, true },                              /* sources */
-	{ IN_COMPILE | IN_RUN | IN_REPL, NULL, true },           /* files */
-	{ IN_ALL, NULL, false },                                 /* memory */
-	{ IN_ALL, NULL, false },                                 /* memory_mb */
-	{ IN_ALL, NULL, false },                                 /* cpus */
-	{ IN_ALL, NULL, false },                                 /* timeout */
+	{ IN_COMPILE | IN_RUN, NULL, false },                       /* entry */
+	{ IN_COMPILE | IN_RUN, NULL, false },                       /* name */
+	{ IN_COMPILE | IN_RUN, NULL, false },                       /* stem */
+	{ IN_RUN, "compile", false },                               /* artifact */
+	{ IN_ALL, NULL, false },                                    /* drivers */
+	{ IN_ALL, "prepare", false },                               /* prepared */
+	{ IN_RUN | IN_SESSION | IN_ENVIRONMENT, "outputs", false }, /* outputs */
+	{ IN_RUN | IN_SESSION, NULL, true },                        /* args */
+	{ IN_COMPILE, NULL, true },                                 /* sources */
+	{ IN_COMPILE | IN_RUN | IN_SESSION, NULL, true },           /* files */
+	{ IN_ALL, NULL, false },                                    /* memory */
+	{ IN_ALL, NULL, false },                                    /* memory_mb */
+	{ IN_ALL, NULL, false },                                    /* cpus */
+	{ IN_ALL, NULL, false },                                    /* timeout */
 };
 static_assert(ARRAY_SIZE(placeholders) == ARRAY_SIZE(definition_placeholders) - 1, "one for each");
 
@@ -183,7 +183,7 @@ static int unknown_placeholder(struct reader *r, const struct yaml_node *node, u
 
 static int misplaced_placeholder(struct reader *r, const struct yaml_node *node, size_t index)
 {
-	static const char *const places[] = { "version", "prepare", "compile", "run", "repl", "environment" };
+	static const char *const places[] = { "version", "prepare", "compile", "run", "session", "environment" };
 	unsigned where = placeholders[index].where;
 	char list[96] = "";
 
@@ -378,7 +378,7 @@ static int read_pattern(struct reader *r, const struct yaml_node *node, const st
 		return -1;
 	if (!*node->text)
 		return yaml_expected(&r->doc, node, r->err, "a pattern");
-	if (!errors_pattern_check(node->text, why, sizeof(why)))
+	if (!pattern_check(node->text, why, sizeof(why)))
 		return yaml_fault(&r->doc, node, r->err, "expected a pattern that compiles: %s", why);
 	if (f->what && !strstr(node->text, f->what))
 		return yaml_fault(&r->doc, node, r->err, "expected a pattern with %s…)", f->what);
@@ -493,9 +493,17 @@ static const struct field ember_fields[] = {
 	{ NULL },
 };
 
+static const struct field session_fields[] = {
+	COMMAND("run", offsetof(struct runtime_session, step.argv), "the driver's command line", IN_SESSION),
+	ENVIRONMENT(offsetof(struct runtime_session, step.environment), IN_SESSION),
+	{ "fork", read_bool, offsetof(struct runtime_session, fork) },
+	{ NULL },
+};
+
 static const struct field syntax_fields[] = {
 	{ "exit", read_exit, offsetof(struct runtime_syntax, exit) },
 	{ "silent", read_bool, offsetof(struct runtime_syntax, silent) },
+	{ "first", read_bool, offsetof(struct runtime_syntax, first) },
 	{ "unless", read_pattern, offsetof(struct runtime_syntax, unless) },
 	{ "place", read_pattern, offsetof(struct runtime_syntax, place), .what = "(?<line>" },
 	{ "match", read_pattern, offsetof(struct runtime_syntax, match),
@@ -647,7 +655,8 @@ static const struct field runtime_fields[] = {
 	{ "compile", read_fields, offsetof(struct runtime, compile), .what = "a mapping with \"run\" and \"artifact\"",
 	  .fields = compile_fields },
 	COMMAND("run", offsetof(struct runtime, run), "the program's command line", IN_RUN),
-	COMMAND("repl", offsetof(struct runtime, repl), NULL, IN_REPL),
+	{ "session", read_fields, offsetof(struct runtime, session), .what = "a mapping with \"run\"",
+	  .fields = session_fields },
 	{ "ember", read_fields, offsetof(struct runtime, ember), .what = "a mapping with \"point\" and \"run\"",
 	  .fields = ember_fields },
 	{ "outputs", read_bool, offsetof(struct runtime, outputs) },
@@ -676,6 +685,7 @@ int definition_read(const char *name, const char *where, const char *text, size_
 		.prepare.step.environment = nothing,
 		.compile.step.environment = nothing,
 		.compile.sources = nothing,
+		.session.step.environment = nothing,
 		.errors = { .compile = nothing, .cause = nothing, .noise = nothing },
 	};
 	if (!is_runtime_name(name) || strlen(name) > 32)

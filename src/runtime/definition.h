@@ -19,13 +19,13 @@
  *	prepare: {run: […], environment: {…}, limits: {…}, writable: false}
  *	compile: {run: […], unchecked: […], sources: ["*.go"], artifact: main, environment: {…}, limits: {…}}
  *	run: ["{artifact}", "{args}"]                       required
- *	repl: [...]
+ *	session: {run: ["{python}", "{drivers}/session.py"], environment: {K: V}, fork: false}
  *	ember: {point: main, run: [...], environment: {K: V}, not_with: ["LC_*"], any_entry: false}
  *	outputs: false
  *	seccomp: [{call: shmget, reason: why}]
  *	profiles: {restricted: {commands: [cat, ls]}}
  *	errors:
- *	  syntax: [{exit: 1, silent: true, unless: …, place: …, match: …, ends: …}]
+ *	  syntax: [{exit: 1, silent: true, first: false, unless: …, place: …, match: …, ends: …}]
  *	  compile: […]   cause: […]   noise: […]
  *	notes: one line
  *

@@ -3,13 +3,8 @@
  *
  * Hostile input: it is the program that wrote it. Patterns are matched line by
  * line, as bytes, each match with a bounded effort; what takes longer does not
- * match. Looked at are 16 KiB of a line, 16384 lines and 1 MiB, of a compiler's
+ * match (pattern.h). Looked at are 16 KiB of a line, 16384 lines and 1 MiB, of a compiler's
  * the first, of a program's the last; a call takes some 40 ms at most.
- *
- * A pattern sees one line, without its end. One with \n in it starts in a line
- * and goes on into those that follow, up to 16 KiB: so it can tell a message by
- * what stands below it, as Rust's place is. ^ and $ are then those of any line.
- * Of several groups of one name the first that took part counts.
  *
  * A syntax error is told by walking the lines from the first, blank ones aside:
  * `match` is the error, with its own line number or the last that `place` kept;
@@ -21,6 +16,7 @@
  */
 #pragma once
 
+#include "runtime/pattern.h"
 #include "runtime/runtime.h"
 
 enum errors_kind {
@@ -30,12 +26,13 @@ enum errors_kind {
 };
 
 struct errors_input {
-	const char *text; /* standard error, with a zero at its end */
-	size_t size;      /* its size */
-	const char *file; /* the code file's path in the box */
-	int exit_code;    /* of the program or the compiler */
-	bool printed;     /* something is on standard output */
-	bool compiling;   /* it was the compiler: `compile` applies as well, after `syntax` */
+	const char *text;  /* standard error, with a zero at its end */
+	size_t size;       /* its size */
+	const char *file;  /* the code file's path in the box */
+	int exit_code;     /* of the program or the compiler */
+	bool printed;      /* something is on standard output */
+	bool compiling;    /* it was the compiler: `compile` applies as well, after `syntax` */
+	struct heap *heap; /* for all that is made on the way; NULL: malloc() */
 };
 
 struct errors_found {
@@ -50,11 +47,4 @@ void errors_find(const struct runtime *runtime, const struct errors_input *input
 
 /* The line that says why a program failed: the last that matches `cause`, or what (?<message>) is of it; else the last
  * that is neither blank nor `noise`; empty when there is none. {file} is nothing in these. */
-void errors_cause(const struct runtime *runtime, const char *text, size_t size, char *line, size_t line_size);
-
-/* What the named group of the pattern matched in the text, which is no program's but a tool's; false: it did not match,
- * or does not fit. */
-bool errors_group(const char *pattern, const char *group, const char *text, char *out, size_t size);
-
-/* Whether the pattern can be used; if not, why, and where in it. {file} is allowed. For definition.c. */
-bool errors_pattern_check(const char *pattern, char *why, size_t size);
+void errors_cause(const struct runtime *runtime, const struct errors_input *input, char *line, size_t size);

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/yaml.h"
 #include "runtime/definition.h"
+#include "runtime/definition_explain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define DEFINITION "runtime.yaml"
+#define EXPLAIN    "explain.yaml"
 
 static int out_of_memory(const char *where, struct error *err)
 {
@@ -63,8 +65,8 @@ static bool is_driver(const char *name)
 {
 	size_t length = strlen(name);
 
-	return name[0] != '.' && strcmp(name, DEFINITION) != 0 && name[length - 1] != '~' &&
-	       !(length > 3 && strcmp(name + length - 3, ".md") == 0);
+	return name[0] != '.' && strcmp(name, DEFINITION) != 0 && strcmp(name, EXPLAIN) != 0 &&
+	       name[length - 1] != '~' && !(length > 3 && strcmp(name + length - 3, ".md") == 0);
 }
 
 static int by_name(const void *a, const void *b)
@@ -124,7 +126,7 @@ static bool driver_there(const struct runtime *runtime, const char *name)
 static int drivers_check(const struct runtime *runtime, const char *where, struct error *err)
 {
 	const char *const *const lists[] = { runtime->prepare.step.argv, runtime->compile.step.argv,
-					     runtime->compile.unchecked, runtime->run, runtime->repl };
+					     runtime->compile.unchecked, runtime->run, runtime->session.step.argv };
 	static const char start[] = "{drivers}/";
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
@@ -136,6 +138,27 @@ static int drivers_check(const struct runtime *runtime, const char *where, struc
 		}
 	}
 	return 0;
+}
+
+/* explain.yaml need not be there. */
+static int explain_read(DIR *dir, const char *where, bool own, struct arena *arena, struct runtime *out,
+			struct error *err)
+{
+	char path[512], *kept;
+	void *text = NULL;
+	size_t size = 0;
+	int kind;
+
+	if (faccessat(dirfd(dir), EXPLAIN, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	put_path(path, sizeof(path), where, EXPLAIN);
+	kind = file_read(dirfd(dir), EXPLAIN, where, own, YAML_SIZE_MAX, arena, &text, &size, err);
+	if (kind > 0)
+		return error_usage(err, "%s: expected a plain file, not a directory", path);
+	kept = kind < 0 ? NULL : arena_string(arena, path);
+	if (kind == 0 && !kept)
+		return out_of_memory(path, err);
+	return kind < 0 ? -1 : definition_explain_read(kept, text, size, arena, &out->explain, err);
 }
 
 int folder_read(int dir_fd, const char *name, const char *where, bool own, struct arena *arena, struct runtime *out,
@@ -154,7 +177,7 @@ int folder_read(int dir_fd, const char *name, const char *where, bool own, struc
 	if (kind > 0)
 		return error_usage(err, "%s: expected a plain file, not a directory", where);
 	if (kind < 0 || definition_read(name, where, text, size, arena, out, err) < 0 ||
-	    drivers_read(dir, where, own, arena, out, err) < 0)
+	    explain_read(dir, where, own, arena, out, err) < 0 || drivers_read(dir, where, own, arena, out, err) < 0)
 		return -1;
 	return drivers_check(out, where, err);
 }

@@ -1,4 +1,4 @@
-/* A language's folder: runtime.yaml, and the drivers beside it. */
+/* A language's folder: runtime.yaml, explain.yaml if it has one, and the drivers beside them. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,12 +11,11 @@ enum {
 
 /*
  * Reads the folder that dir_fd is, of the language `name`; `where` is the path of its runtime.yaml for errors. All of
- * *out is in the arena. Drivers are its plain files, sorted by name, but for runtime.yaml, *.md, hidden ones and names
- * that end in ~; directories are left out. A link counts as what it leads to, so that languages can share a driver; a
- * device is refused, and so is a {drivers}/FILE in a command line that is not there. ERROR_USAGE when the folder is
- * wrong, ERROR_FAILED when it cannot be read.
- * With `own` it is a user's, whose version command runs outside of a box: a file that somebody else could have written
- * is refused.
+ * *out is in the arena. Drivers are its plain files, sorted by name, but for runtime.yaml, explain.yaml, *.md, hidden
+ * ones and names that end in ~; directories are left out. A link counts as what it leads to, so that languages can
+ * share a driver; a device is refused, and so is a {drivers}/FILE in a command line that is not there. ERROR_USAGE when
+ * the folder is wrong, ERROR_FAILED when it cannot be read. With `own` it is a user's, whose version command runs
+ * outside of a box: a file that somebody else could have written is refused.
  */
 int folder_read(int dir_fd, const char *name, const char *where, bool own, struct arena *arena, struct runtime *out,
 		struct error *err);

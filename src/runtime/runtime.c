@@ -4,7 +4,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "runtime/builtin.h"
-#include "runtime/errors.h"
+#include "runtime/pattern.h"
 #include "runtime/expand.h"
 #include "runtime/folder.h"
 #include "runtime/state.h"
@@ -391,7 +391,7 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 		return false;
 	text[ask((char *const *)argv, text, sizeof(text) - 1)] = '\0';
 	if (runtime->version_pattern)
-		return errors_group(runtime->version_pattern, "version", text, out, size);
+		return pattern_find(runtime->version_pattern, "version", text, out, size);
 	digits = strpbrk(text, "0123456789");
 	if (!digits)
 		return false;

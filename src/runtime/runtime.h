@@ -48,6 +48,7 @@ struct runtime_compile {
 struct runtime_syntax {
 	int exit;           /* the exit code it comes with; -1: any */
 	bool silent;        /* only when nothing was printed: the program never ran */
+	bool first;         /* of a compiler that goes on: another error before it is the cause */
 	const char *unless; /* a line like this, before or after, says that it is none */
 	const char *place;  /* a line like this before it tells where: (?<line>…), (?<column>…), (?<file>…) */
 	const char *match;  /* the line that tells what: (?<message>…), and the same */
@@ -61,6 +62,45 @@ struct runtime_errors {
 		*compile; /* lines of a compiler that name an error: (?<file>)(?<line>)(?<column>)(?<message>) */
 	const char *const *cause; /* the line of standard error that says why the program failed: (?<message>…) */
 	const char *const *noise; /* lines at its end that say nothing */
+};
+
+/* A word, and what is known of it. */
+struct runtime_word {
+	const char *key;   /* "cv2" */
+	const char *value; /* "opencv-python" */
+};
+
+/* A kind of failure, and what would have helped; see explain/explain.h. */
+struct runtime_kind {
+	const char *name;         /* "missing-module" */
+	const char *const *types; /* of the error, or signals' names; NULL: any */
+	const char *match;        /* pattern of the message; NULL: its type is enough */
+	const char *text;         /* pattern of a line of standard error; NULL: not asked */
+	const char *code;         /* pattern of the line of code where it failed; NULL: not asked */
+	const char *near;         /* the group whose nearest known name is {close}; NULL: none is looked for */
+	bool among_files;         /* it is the name of a file: nearest of those given */
+	const char *const *say;   /* sentences with {groups}; the first of which all are known */
+	const char *fix;          /* what stands for the group, or at the error's column; NULL: nobody can tell */
+	const char *docs;         /* a page that explains it, or NULL */
+};
+
+/* How its failures are read: explain.yaml beside the definition. */
+struct runtime_explain {
+	const char *like;                    /* another language, whose words and kinds come after its own; NULL */
+	const char *start;                   /* pattern of a line at which a trace begins; NULL: any frame counts */
+	const char *stop;                    /* pattern of a line at which it ends; NULL: it goes on */
+	const char *const *frames;           /* patterns: (?<file>)(?<line>)(?<column>)(?<function>)(?<library>) */
+	bool newest_last;                    /* in which order they are printed */
+	const char *const *errors;           /* patterns of the cause: (?<type>)(?<message>) */
+	const char *type;                    /* of an error that names none; NULL: "Error" */
+	const char *const *looks;            /* patterns of lines of code that hardly another language has */
+	const char *const *names;            /* that it knows by itself */
+	const struct runtime_word *packages; /* what a module's package is called */
+	size_t package_count;                /* how many */
+	const struct runtime_word *homes;    /* what has to be imported or included for a name */
+	size_t home_count;                   /* how many */
+	const struct runtime_kind *kinds;    /* in the order in which they are tried */
+	size_t kind_count;                   /* how many */
 };
 
 struct runtime_call {
@@ -88,6 +128,12 @@ struct runtime_ember {
 	bool any_entry;                 /* the program may have any name, not only `file` */
 };
 
+/* A box that lives, with a driver in it that keeps the language's state (emberbox-session(7)). */
+struct runtime_session {
+	struct runtime_step step; /* the driver; without argv: the language has no sessions */
+	bool fork;                /* the zygote can be told to run it, by its first word below {drivers} */
+};
+
 struct runtime {
 	const char *name;                 /* "python", as requests have it: the folder's name */
 	const char *display;              /* "Python", as sentences have it */
@@ -106,7 +152,7 @@ struct runtime {
 	struct runtime_prepare prepare;   /* before the first use */
 	struct runtime_compile compile;   /* before a run */
 	const char *const *run;           /* the program */
-	const char *const *repl;          /* a conversation; NULL: none */
+	struct runtime_session session;   /* its driver */
 	struct runtime_ember ember;       /* its zygote */
 	bool outputs;                     /* it writes rich results to {outputs} */
 	const struct runtime_call *calls; /* additions to the system call filter */
@@ -114,6 +160,7 @@ struct runtime {
 	const struct runtime_profile *profiles; /* by name */
 	size_t profile_count;                   /* how many */
 	struct runtime_errors errors;           /* how its errors look */
+	struct runtime_explain explain;         /* what they mean */
 	const struct runtime_driver *drivers;   /* the other files of the folder, in the box at {drivers} */
 	size_t driver_count;                    /* how many */
 	const char *notes;                      /* one line for the table in the README, or NULL */

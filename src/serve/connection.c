@@ -18,7 +18,7 @@ void connection_empty(struct buf *buf)
 
 size_t connection_pending(const struct connection *c)
 {
-	return c->out.size - c->out_at;
+	return c->out.size - c->out_at + c->lent.size;
 }
 
 size_t connection_held(const struct connection *c)
@@ -76,11 +76,14 @@ static size_t send_parts(struct connection *c, struct iovec *parts, size_t count
 static void keep_rest(struct connection *c, const struct iovec *parts, size_t count, size_t sent)
 {
 	/* What is written already is dropped when it is the larger part: each byte moves once or twice. */
-	if (c->out_at > connection_pending(c)) {
-		memmove(c->out.data, c->out.data + c->out_at, connection_pending(c));
+	if (c->out_at > c->out.size - c->out_at) {
+		memmove(c->out.data, c->out.data + c->out_at, c->out.size - c->out_at);
 		c->out.size -= c->out_at;
 		c->out_at = 0;
 	}
+	/* Nothing overtakes what was lent. */
+	buf_add(&c->out, c->lent.data, c->lent.size);
+	c->lent.size = 0;
 	for (size_t i = 0; i < count; i++) {
 		size_t done = sent < parts[i].iov_len ? sent : parts[i].iov_len;
 
@@ -104,6 +107,23 @@ void connection_write(struct connection *c, struct iovec parts[], size_t count)
 		keep_rest(c, parts, count, sent);
 }
 
+void connection_lend(struct connection *c, const void *data, size_t size)
+{
+	struct iovec part = { .iov_base = (void *)data, .iov_len = size };
+	size_t sent = 0;
+
+	if (c->lent.size > 0) {
+		connection_write(c, &part, 1);
+		return;
+	}
+	if (c->broken || size == 0)
+		return;
+	if (connection_pending(c) == 0)
+		sent = send_parts(c, &part, 1);
+	c->lent.data = (const char *)data + sent;
+	c->lent.size = c->broken ? 0 : size - sent;
+}
+
 void connection_send(struct connection *c, enum frame_kind kind, const void *payload, size_t size)
 {
 	struct frame frame = { .kind = kind, .size = (uint32_t)size };
@@ -119,14 +139,21 @@ void connection_send(struct connection *c, enum frame_kind kind, const void *pay
 
 void connection_flush(struct connection *c)
 {
-	struct iovec part = { .iov_base = c->out.data + c->out_at, .iov_len = connection_pending(c) };
+	struct iovec part = { .iov_base = c->out.data + c->out_at, .iov_len = c->out.size - c->out_at };
+	struct iovec lent = { .iov_base = (void *)c->lent.data, .iov_len = c->lent.size };
 
-	if (c->broken || part.iov_len == 0)
-		return;
-	c->out_at += send_parts(c, &part, 1);
-	if (connection_pending(c) == 0) {
-		connection_empty(&c->out);
-		c->out_at = 0;
+	if (!c->broken && part.iov_len > 0) {
+		c->out_at += send_parts(c, &part, 1);
+		if (c->out.size == c->out_at) {
+			connection_empty(&c->out);
+			c->out_at = 0;
+		}
+	}
+	if (!c->broken && c->out.size == 0 && lent.iov_len > 0) {
+		size_t sent = send_parts(c, &lent, 1);
+
+		c->lent.data += sent;
+		c->lent.size -= sent;
 	}
 }
 

@@ -24,13 +24,19 @@ struct connection {
 	size_t skip;     /* bytes still to come of a frame that nobody wants */
 	struct buf out;  /* frames to be written */
 	size_t out_at;   /* bytes of it that are */
-	bool ended;      /* the peer sends no more */
-	bool broken;     /* nothing can be written any more */
+	struct {
+		const char *data; /* constant */
+		size_t size;      /* how many are left */
+	} lent;                   /* bytes that are written behind them, from where they are */
+	bool ended;               /* the peer sends no more */
+	bool broken;              /* nothing can be written any more */
 };
 
 /* Adds bytes from a few places; they are written at once as far as that goes. */
 void connection_write(struct connection *c, struct iovec parts[], size_t count);
-/* Adds a frame in the same way. */
+/* Adds bytes that stay where they are for as long as the program runs: a peer that does not read costs no memory. */
+void connection_lend(struct connection *c, const void *data, size_t size);
+/* Adds a frame as connection_write() does. */
 void connection_send(struct connection *c, enum frame_kind kind, const void *payload, size_t size);
 /* Writes what waits, as far as that goes. */
 void connection_flush(struct connection *c);

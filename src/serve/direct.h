@@ -18,3 +18,5 @@ struct direct {
 
 /* False: it was not sent, and neither will be what comes after it. */
 bool direct_send(struct direct *direct, enum frame_kind kind, const void *payload, size_t size);
+/* The same with bytes of a file. */
+bool direct_send_file(struct direct *direct, enum frame_kind kind, int file, uint64_t offset, size_t size);

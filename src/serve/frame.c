@@ -19,6 +19,8 @@ static int64_t frame_most(unsigned char kind)
 	case FRAME_STARTED:
 	case FRAME_ERROR:
 		return JSON_SMALL_MAX;
+	case FRAME_RESIZE:
+		return FRAME_WINDOW;
 	case FRAME_CANCEL:
 		return 0;
 	default:
@@ -44,4 +46,18 @@ int frame_decode(const unsigned char header[FRAME_HEADER], struct frame *frame)
 		return -1;
 	*frame = (struct frame){ .kind = (enum frame_kind)header[4], .size = size };
 	return 0;
+}
+
+void frame_put_window(unsigned rows, unsigned columns, unsigned char payload[FRAME_WINDOW])
+{
+	payload[0] = (unsigned char)rows;
+	payload[1] = (unsigned char)(rows >> 8);
+	payload[2] = (unsigned char)columns;
+	payload[3] = (unsigned char)(columns >> 8);
+}
+
+void frame_get_window(const unsigned char payload[FRAME_WINDOW], uint16_t *rows, uint16_t *columns)
+{
+	*rows = (uint16_t)(payload[0] | payload[1] << 8);
+	*columns = (uint16_t)(payload[2] | payload[3] << 8);
 }

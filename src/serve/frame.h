@@ -6,7 +6,7 @@
  * carries one request after the other; the answer to one ends with RESULT or
  * ERROR, and only then may the next be sent.
  *
- *	client:  REQUEST  [INPUT … INPUT(empty)]  [CANCEL]
+ *	client:  REQUEST  [INPUT … INPUT(empty)]  [RESIZE …]  [CANCEL]
  *	service: [STARTED]  [STDOUT | STDERR …]   RESULT | ERROR
  *
  * REQUEST is a JSON object with the fields of POST /v1/execute, and beside them
@@ -36,6 +36,7 @@ enum frame_kind {
 	FRAME_REQUEST = 'R', /* to the service: JSON */
 	FRAME_INPUT = 'I',   /* to the service: bytes of stdin; empty: its end */
 	FRAME_CANCEL = 'C',  /* to the service: end the run; the result says "killed" */
+	FRAME_RESIZE = 'W',  /* to the service: the size of the window, for a run with a terminal */
 	FRAME_STARTED = 'S', /* to the client: JSON {"id"} */
 	FRAME_STDOUT = '1',  /* to the client: bytes */
 	FRAME_STDERR = '2',  /* to the client: bytes */
@@ -45,6 +46,7 @@ enum frame_kind {
 
 enum {
 	FRAME_HEADER = 8,             /* bytes */
+	FRAME_WINDOW = 4,             /* bytes of a RESIZE: rows, then columns, 16 bits each, little-endian */
 	FRAME_REQUEST_MAX = 64 << 20, /* bytes of a REQUEST: code, stdin and files, escaped */
 	FRAME_BYTES_MAX = 64 << 10,   /* bytes of INPUT, STDOUT, STDERR */
 	FRAME_RESULT_MAX = 64 << 20,  /* bytes of a RESULT */
@@ -58,3 +60,7 @@ struct frame {
 void frame_encode(const struct frame *frame, unsigned char header[FRAME_HEADER]);
 /* 0, or -1 when the kind is none, the padding is not zero, or the size is more than that kind may have. */
 int frame_decode(const unsigned char header[FRAME_HEADER], struct frame *frame);
+
+/* The payload of a RESIZE. */
+void frame_put_window(unsigned rows, unsigned columns, unsigned char payload[FRAME_WINDOW]);
+void frame_get_window(const unsigned char payload[FRAME_WINDOW], uint16_t *rows, uint16_t *columns);

@@ -75,8 +75,10 @@ static void front_drain(struct front *front)
 
 void front_settle(struct front *front)
 {
+	struct error ignored;
+
 	front->unsettled = false;
-	if (front->options.tell_ready && fd_send(front->control.fd, &(char){ ROLE_READY }, 1, NULL, 0) < 0)
+	if (front->options.tell_ready && role_ready(front->control.fd, &ignored) < 0)
 		front_fail(front, "cannot tell the supervisor");
 	front->options.tell_ready = false;
 }
@@ -194,6 +196,7 @@ static void front_bury(struct front *front)
 		struct peer *peer = front->dead;
 
 		front->dead = peer->next;
+		free(peer->terminal);
 		free(peer);
 	}
 }
@@ -214,6 +217,16 @@ static void front_alarm(struct front *front)
 		}
 		if (!peer->dead && peer->deadline_usec && (!earliest || peer->deadline_usec < earliest))
 			earliest = peer->deadline_usec;
+	}
+	for (struct run *run = front->runs; run < front->runs + front->options.max_running; run++) {
+		if (!run->number || !run->orphan_usec)
+			continue;
+		if (run->orphan_usec <= now) {
+			close_fd(&run->cancel);
+			run->orphan_usec = 0;
+		} else if (!earliest || run->orphan_usec < earliest) {
+			earliest = run->orphan_usec;
+		}
 	}
 	front->alarm_usec = earliest;
 }
@@ -276,6 +289,8 @@ static void options_settle(struct front_options *options)
 	times->linger = times->linger ?: 3000;
 	times->ping = times->ping ?: 15000;
 	times->confirm = times->confirm ?: 600000;
+	times->orphan = times->orphan ?: 30000;
+	times->session = times->session ?: 3600000;
 }
 
 /* Jansson would take its seed from a file, which cannot be opened any more; without one, keys could be made to collide.
@@ -331,6 +346,7 @@ static void front_close(struct front *front)
 	while (front->unsaid_count > 0)
 		free(front->unsaid[--front->unsaid_count]);
 	metrics_free(front->metrics);
+	mcp_free(front->mcp);
 	front_config_free(&front->config);
 	close_fd(&front->listen.fd);
 	close_fd(&front->tcp.fd);

@@ -26,6 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+	FRONT_ASKS = 512 /* questions that wait for their answer; half of them are the keeper's */
+};
+
 struct tls_context;
 
 /* How long it waits for a client, in milliseconds. 0 in any: the default. */
@@ -37,6 +41,8 @@ struct front_times {
 	unsigned linger;  /* for who goes on sending what was refused; 3 s */
 	unsigned ping;    /* between signs of life on an event stream; 15 s */
 	unsigned confirm; /* how long a confirmation is good, in whole seconds; 10 min */
+	unsigned orphan;  /* for the end of a run whose client of MCP is gone and did not cancel it; 30 s */
+	unsigned session; /* for the next message of a session of MCP; 1 h */
 };
 
 /* 0 in any: the default. */
@@ -48,7 +54,8 @@ struct front_options {
 	uint64_t memory_max;      /* bytes held for connections that have more than 128k on their way; 512 MiB */
 	struct tls_context *tls;  /* for connections over TCP, or NULL; the caller's */
 	struct front_times times; /* patience */
-	bool tell_ready;         /* the supervisor is to be told when it serves: ROLE_READY */
+	bool tell_ready;          /* the supervisor is to be told when it serves: ROLE_READY */
+	bool mcp_fixtures;        /* for tests: what the conformance suite of MCP wants to see is there */
 	bool wait_for_store;      /* nothing runs before a store said that it can write */
 	int config;               /* a memfd with what config_encode() made; 0: none. Taken over */
 };

@@ -40,13 +40,18 @@ static size_t asks_of(const struct front *front, const struct caller *caller, bo
 	for (size_t i = 0; i < FRONT_ASKS; i++) {
 		const struct ask *other = &front->asks[i];
 
-		count +=
-			other->number && other->store == store && other->peer && other->peer->caller.key == caller->key;
+		/* Also those whose client has gone: they are at work all the same. */
+		count += other->number && other->store == store && other->asked && other->caller == caller->key;
 	}
 	return count;
 }
 
 int ask(struct front *front, struct peer *peer, bool store, const char *json, ask_told *told)
+{
+	return ask_with(front, peer, store, json, -1, told);
+}
+
+int ask_with(struct front *front, struct peer *peer, bool store, const char *json, int given, ask_told *told)
 {
 	const struct source *to = store ? &front->store : &front->keeper;
 	struct message_head head = { .kind = MESSAGE_ASK, .size = strlen(json) };
@@ -61,15 +66,18 @@ int ask(struct front *front, struct peer *peer, bool store, const char *json, as
 		return -1;
 	}
 	head.run = question->number;
-	if (message_send(to->fd, &head, json, NULL, 0, &err) < 0) {
+	if (message_send(to->fd, &head, json, &given, given >= 0, &err) < 0) {
 		question->number = 0;
 		return -1;
 	}
 	question->peer = peer;
 	question->told = told;
 	question->store = store;
-	if (peer)
-		peer->ask = question->number;
+	question->asked = peer != NULL;
+	if (!peer)
+		return 0;
+	question->caller = peer->caller.key;
+	peer->ask = question->number;
 	return 0;
 }
 

@@ -16,17 +16,18 @@ static void send_buf(struct peer *peer, const struct buf *out)
 	connection_write(&peer->link, &(struct iovec){ out->data, out->size }, 1);
 }
 
-static void events_begin(struct front *front, struct peer *peer)
+void events_begin(struct front *front, struct peer *peer)
 {
 	struct exchange *x = peer->exchange;
 	_cleanup_buf_ struct buf out = { 0 };
+	const char *id = peer->about.id;
 	char lines[192];
 
 	if (x->streaming)
 		return;
 	snprintf(lines, sizeof(lines),
-		 "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\nX-Request-Id: %s\r\nX-Execution-Id: %s\r\n",
-		 x->request_id, peer->about.id);
+		 "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\nX-Request-Id: %s\r\n%s%s%s", x->request_id,
+		 *id ? "X-Execution-Id: " : "", id, *id ? "\r\n" : "");
 	http_reply_head(&out, 200, "text/event-stream", HTTP_CHUNKED, x->keep_alive, lines);
 	send_buf(peer, &out);
 	x->streaming = true;
@@ -34,7 +35,7 @@ static void events_begin(struct front *front, struct peer *peer)
 	peer_deadline(front, peer, front->options.times.ping);
 }
 
-static void event_send(struct peer *peer, const char *name, const char *data, size_t size)
+void event_send(struct peer *peer, const char *name, const char *data, size_t size)
 {
 	_cleanup_buf_ struct buf out = { 0 };
 
@@ -42,7 +43,7 @@ static void event_send(struct peer *peer, const char *name, const char *data, si
 	send_buf(peer, &out);
 }
 
-static void events_end(struct front *front, struct peer *peer)
+void events_end(struct front *front, struct peer *peer)
 {
 	_cleanup_buf_ struct buf out = { 0 };
 
@@ -56,8 +57,18 @@ void execute_ping(struct front *front, struct peer *peer)
 	event_send(peer, NULL, "ping", 4);
 }
 
+/* It gets the events of a run; who speaks MCP gets other ones. */
+static bool has_events(const struct exchange *x)
+{
+	return x->streaming && !mcp_is_inside(x);
+}
+
 void execute_started(struct front *front, struct peer *peer, const char *json, size_t size)
 {
+	if (mcp_is_inside(peer->exchange)) {
+		mcp_started(front, peer);
+		return;
+	}
 	events_begin(front, peer);
 	event_send(peer, "start", json, size);
 }
@@ -112,7 +123,10 @@ void execute_output(struct front *front, struct peer *peer, int stream, const ch
 	keep = unfinished(whole.data, whole.size);
 	memcpy(x->cut[stream - 1].bytes, whole.data + whole.size - keep, keep);
 	x->cut[stream - 1].size = keep;
-	text_event(peer, name, whole.data, whole.size - keep);
+	if (mcp_is_inside(x))
+		mcp_output(front, peer, whole.data, whole.size - keep);
+	else
+		text_event(peer, name, whole.data, whole.size - keep);
 	peer_deadline(front, peer, front->options.times.ping);
 }
 
@@ -155,7 +169,7 @@ void execute_result(struct front *front, struct peer *peer, const struct message
 	size_t size = message->head.size;
 	char extra[64], sentence[1024];
 
-	if (x->streaming) {
+	if (has_events(x)) {
 		for (int i = 0; i < 2; i++)
 			text_event(peer, i == 0 ? "stdout" : "stderr", x->cut[i].bytes, x->cut[i].size);
 		rich_events(peer, json, size);
@@ -165,8 +179,12 @@ void execute_result(struct front *front, struct peer *peer, const struct message
 		result_sentence(json, size, sentence, sizeof(sentence));
 		http_answer_error(front, peer, 422, "not_installed", "language", 0, sentence);
 	} else {
+		/* A session that starts runs nothing yet. */
 		snprintf(extra, sizeof(extra), "X-Execution-Id: %s\r\n", peer->about.id);
-		http_answer_json_with(front, peer, 200, json, size, extra);
+		if (x->route->handle == session_route_create)
+			http_answer_json(front, peer, 201, json, size);
+		else
+			http_answer_json_with(front, peer, 200, json, size, extra);
 	}
 }
 
@@ -180,7 +198,8 @@ static int refusal_status(const char *code, unsigned retry_after)
 		{ "bad_request", 400 },    { "unknown_language", 400 },   { "busy", 429 },
 		{ "draining", 503 },       { "cancelled", 409 },          { "blind", 503 },
 		{ "not_found", 404 },      { "needs_confirmation", 409 }, { "too_many", 429 },
-		{ "cannot_enforce", 422 }, { "unauthorized", 401 },
+		{ "cannot_enforce", 422 }, { "unauthorized", 401 },       { "no_sessions", 422 },
+		{ "forbidden_scope", 403 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
@@ -217,8 +236,11 @@ void execute_refuse(struct front *front, struct peer *peer, const char *code, co
 	if (strcmp(field, "container") == 0 && strcmp(code, "bad_request") == 0 &&
 	    strncmp(message, "container: expected a text", 26) != 0)
 		code = "not_found";
+	if (strcmp(field, "session") == 0 && strcmp(code, "bad_request") == 0 &&
+	    strncmp(message, "session: expected", 17) != 0 && strncmp(message, "session: it ", 12) != 0)
+		code = "not_found";
 	name_as_sent(peer, &field, &message, sentence, sizeof(sentence));
-	if (!peer->exchange->streaming) {
+	if (!has_events(peer->exchange)) {
 		http_answer_error(front, peer, refusal_status(code, retry_after), code, field, retry_after, message);
 		return;
 	}
@@ -236,7 +258,7 @@ void execute_confirm(struct front *front, struct peer *peer, const char *confirm
 	const char *text = json ? json : "{}";
 
 	peer_abandon(front, peer);
-	if (!peer->exchange->streaming) {
+	if (!has_events(peer->exchange)) {
 		http_answer_json(front, peer, 409, text, strlen(text));
 		return;
 	}
@@ -245,13 +267,18 @@ void execute_confirm(struct front *front, struct peer *peer, const char *confirm
 }
 
 /* What was applied and is to be run. */
-static void submit(struct front *front, struct peer *peer)
+void execute_submit(struct front *front, struct peer *peer)
 {
 	struct exchange *x = peer->exchange;
 
+	x->phase = PHASE_ANSWER;
+	if (mcp_is_inside(x)) {
+		peer->manner.stream = mcp_is_live(x);
+		peer_submit(front, peer);
+		return;
+	}
 	x->events = (x->events || peer->manner.stream) && !x->plain;
 	peer->manner.stream = x->events;
-	x->phase = PHASE_ANSWER;
 	peer_submit(front, peer);
 	/* Who has to wait is told that it is heard; who has not gets the true status first. */
 	if (peer->state == PEER_QUEUED && x->events)
@@ -264,8 +291,12 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	char field[REQUEST_FIELD_MAX], confirm[CONFIRM_MAX];
 	struct error err = { 0 };
 
-	peer->about.kind = peer->exchange->route->handle == execute_start ? RUN_START : RUN_ALONE;
+	peer->about.kind = peer->exchange->route->handle == execute_start          ? RUN_START
+			   : peer->exchange->route->handle == session_route_create ? RUN_SESSION
+										   : RUN_ALONE;
 	peer->about.ttl = peer->exchange->ttl;
+	peer->about.idle_ttl = peer->exchange->idle_ttl;
+	snprintf(peer->about.name, sizeof(peer->about.name), "%s", peer->exchange->name);
 	snprintf(peer->about.request_id, sizeof(peer->about.request_id), "%s", peer->exchange->request_id);
 	switch (policy_apply(front, peer, json, size, field, confirm, &err)) {
 	case POLICY_CONFIRM:
@@ -277,7 +308,8 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	default:
 		break;
 	}
-	if (!peer->manner.input)
+	/* A cell's input can come by requests of their own. */
+	if (!peer->manner.input || peer->manner.session[0])
 		return 0;
 	peer_refuse(front, peer, "bad_request", "input", 0,
 		    "input: it is for the framed protocol; give stdin whole in the field stdin");
@@ -287,7 +319,7 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 void execute_handle(struct front *front, struct peer *peer, const char *body, size_t size)
 {
 	if (apply(front, peer, body, size) == 0)
-		submit(front, peer);
+		execute_submit(front, peer);
 }
 
 /* The request's object; NULL: it is none, and that was answered. What is said of it is what request_parse() says. */
@@ -320,16 +352,8 @@ void http_refuse_field(struct front *front, struct peer *peer, const char *field
 	http_answer_error(front, peer, 400, "bad_request", field, 0, sentence);
 }
 
-/* What a path does not take of what requests have, and what to do instead. */
-struct foreign {
-	const char *name; /* the field; NULL ends the list */
-	const char *why;  /* the sentence */
-};
-
-/* Whether the path has all of these fields; false: it has not, and that was answered. `own` are its own beside a
- * request's. */
-static bool has_known(struct front *front, struct peer *peer, json_t *root, const char *const *own,
-		      const struct foreign *foreign)
+bool execute_has_known(struct front *front, struct peer *peer, json_t *root, const char *const *own,
+		       const struct foreign *foreign)
 {
 	const char *key;
 	json_t *value;
@@ -365,7 +389,7 @@ static bool rename_member(struct front *front, struct peer *peer, json_t *root, 
 	return true;
 }
 
-static int apply_object(struct front *front, struct peer *peer, json_t *root)
+int execute_apply_object(struct front *front, struct peer *peer, json_t *root)
 {
 	_cleanup_free_ char *json = json_dumps(root, JSON_COMPACT);
 
@@ -384,11 +408,11 @@ void execute_exec(struct front *front, struct peer *peer, const char *body, size
 	};
 	json_t *root = http_load_object(front, peer, body, size);
 
-	if (root && has_known(front, peer, root, own, foreign) &&
+	if (root && execute_has_known(front, peer, root, own, foreign) &&
 	    rename_member(front, peer, root, "id", "container",
 			  "expected the id of a container, as /containers/start gave it") &&
-	    apply_object(front, peer, root) == 0)
-		submit(front, peer);
+	    execute_apply_object(front, peer, root) == 0)
+		execute_submit(front, peer);
 	json_decref(root);
 }
 
@@ -421,7 +445,7 @@ void execute_start(struct front *front, struct peer *peer, const char *body, siz
 
 	if (!root)
 		return;
-	if (has_known(front, peer, root, own, foreign) && take_ttl(front, peer, root) &&
+	if (execute_has_known(front, peer, root, own, foreign) && take_ttl(front, peer, root) &&
 	    rename_member(front, peer, root, "container", "profile",
 			  "expected the name of a container; GET /containers lists them")) {
 		profile = registry_find(&front->config.registry, json_string_value(json_object_get(root, "profile")),
@@ -429,11 +453,11 @@ void execute_start(struct front *front, struct peer *peer, const char *body, siz
 		if (!profile) {
 			peer_refuse(front, peer, "not_found", "container", 0,
 				    "container: the registry has none of that name; GET /containers lists them");
-		} else if (apply_object(front, peer, root) == 0) {
+		} else if (execute_apply_object(front, peer, root) == 0) {
 			peer->about.auto_cleanup = front->config.registry.auto_cleanup;
 			peer->about.max_concurrent = front->config.registry.max_concurrent;
 			peer->about.max_own = token ? token->max_concurrent : 0;
-			submit(front, peer);
+			execute_submit(front, peer);
 		}
 	}
 	json_decref(root);

@@ -2,8 +2,10 @@
 #include "serve/front_parts.h"
 
 #include "base/own.h"
+#include "box/terminal.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	INPUT_MAX = 64 << 10 /* bytes of stdin that wait for the program */
@@ -68,6 +70,18 @@ static void frames_input(struct front *front, struct peer *peer, const char *dat
 		run_feed(front, peer->run);
 }
 
+/* The same; and one that cannot be taken now is as good as the next. */
+static void frames_resize(const struct peer *peer, const unsigned char *payload, size_t size)
+{
+	struct terminal_size window;
+
+	if (size != FRAME_WINDOW || peer->state != PEER_RUNNING || peer->run->window < 0)
+		return;
+	frame_get_window(payload, &window.rows, &window.columns);
+	if (write(peer->run->window, &window, sizeof(window)) < 0)
+		return;
+}
+
 static void frames_ended(struct front *front, struct peer *peer)
 {
 	if (peer->state != PEER_IDLE && peer->manner.input)
@@ -90,6 +104,9 @@ static void frame_take(struct front *front, struct peer *peer, const struct fram
 		break;
 	case FRAME_INPUT:
 		frames_input(front, peer, payload, frame->size);
+		break;
+	case FRAME_RESIZE:
+		frames_resize(peer, (const unsigned char *)payload, frame->size);
 		break;
 	case FRAME_CANCEL:
 		peer_cancel(front, peer);

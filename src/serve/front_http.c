@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/own.h"
+#include "http/websocket.h"
+#include "serve/site.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -20,6 +22,7 @@
 enum {
 	BODY_RATE = 512 << 10,   /* bytes of a body that give it a second more */
 	BODY_MOST = 3600 * 1000, /* milliseconds for any body */
+	ANSWER_LINES = 1024,     /* bytes of headers that an answer brings */
 	SKIP_MAX = 64 << 10,     /* bytes of a body that are read and forgotten rather than the connection closed */
 };
 
@@ -33,7 +36,9 @@ void exchange_free(struct front *front, struct peer *peer)
 	if (!peer->exchange)
 		return;
 	front->streams -= peer->exchange->streaming;
+	mcp_exchange_free(peer->exchange);
 	buf_free(&peer->exchange->body);
+	http_file_end(peer->exchange);
 	free(peer->exchange);
 	peer->exchange = NULL;
 }
@@ -69,6 +74,8 @@ void http_answered(struct front *front, struct peer *peer, int status)
 	x->phase = x->left > 0 ? PHASE_SKIP : PHASE_HEAD;
 	x->pending = connection_pending(&peer->link);
 	peer->about.id[0] = '\0';
+	peer->via = NULL;
+	mcp_exchange_free(x);
 	connection_empty(&x->body);
 	peer->closing |= !x->keep_alive;
 	peer_deadline(front, peer, peer->lingering ? front->options.times.linger : front->options.times.idle);
@@ -80,9 +87,13 @@ static void answer(struct front *front, struct peer *peer, int status, const cha
 {
 	struct exchange *x = peer->exchange;
 	_cleanup_buf_ struct buf head = { 0 };
-	char lines[512];
+	char lines[ANSWER_LINES];
 	struct iovec parts[3];
 
+	if (mcp_is_inside(x)) {
+		mcp_answered(front, peer, status, body, size, extra);
+		return;
+	}
 	snprintf(lines, sizeof(lines), "X-Request-Id: %s\r\n%s", x->request_id, extra);
 	http_reply_head(&head, status, type, size + ended, x->keep_alive, lines);
 	peer->link.broken |= head.failed;
@@ -97,6 +108,22 @@ void http_answer(struct front *front, struct peer *peer, int status, const char 
 		 const char *extra)
 {
 	answer(front, peer, status, type, body, size, false, extra);
+}
+
+void http_answer_lent(struct front *front, struct peer *peer, const char *type, const void *body, size_t size,
+		      const char *extra)
+{
+	struct exchange *x = peer->exchange;
+	_cleanup_buf_ struct buf head = { 0 };
+	char lines[ANSWER_LINES];
+
+	snprintf(lines, sizeof(lines), "X-Request-Id: %s\r\n%s", x->request_id, extra);
+	http_reply_head(&head, 200, type, size, x->keep_alive, lines);
+	peer->link.broken |= head.failed;
+	connection_write(&peer->link, &(struct iovec){ head.data, head.size }, 1);
+	if (x->method != HTTP_HEAD)
+		connection_lend(&peer->link, body, size);
+	http_answered(front, peer, 200);
 }
 
 void http_answer_json_with(struct front *front, struct peer *peer, int status, const char *json, size_t size,
@@ -212,16 +239,17 @@ static bool path_matches(const char *pattern, const char *path, char part[PART_M
 	return *pattern == *path;
 }
 
-/* What the path is; NULL: none, or not by this method, and then x->allow has those that it takes. */
-static const struct route *route_find(struct exchange *x, const struct http_head *head)
+const struct route *http_route_find(struct exchange *x, enum http_method asked, const char *path)
 {
-	static const char *const words[] = { [HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_DELETE] = "DELETE" };
-	enum http_method method = head->method == HTTP_HEAD ? HTTP_GET : head->method;
+	static const char *const words[] = {
+		[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE"
+	};
+	enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
 	size_t size = 0;
 
 	x->allow[0] = '\0';
 	for (size_t i = 0; i < http_route_count; i++) {
-		if (!path_matches(http_routes[i].path, head->path, x->part, x->rest))
+		if (!path_matches(http_routes[i].path, path, x->part, x->rest))
 			continue;
 		if (http_routes[i].method == method)
 			return &http_routes[i];
@@ -245,6 +273,32 @@ static void audit_token(struct front *front, const struct peer *peer, const stru
 	front_audit(front, "token_used", fields);
 }
 
+/* Of a browser, whose pages cannot set other headers of a WebSocket: one of the protocols that it offers is
+ * emberbox.token.TOKEN. Never in the address, which others write down. */
+static struct http_text offered_token(const struct exchange *x, const struct http_head *head)
+{
+	static const char prefix[] = "emberbox.token.";
+	struct http_text list = http_field(head, "sec-websocket-protocol", NULL), word = { 0 };
+
+	if (!x->route || x->route->handle != session_route_terminal)
+		return word;
+	while (list.size > 0) {
+		size_t size = 0;
+
+		while (list.size > 0 && (*list.data == ' ' || *list.data == ',' || *list.data == '\t')) {
+			list.data++;
+			list.size--;
+		}
+		while (size < list.size && list.data[size] != ',' && list.data[size] != ' ' && list.data[size] != '\t')
+			size++;
+		if (size > sizeof(prefix) - 1 && memcmp(list.data, prefix, sizeof(prefix) - 1) == 0)
+			word = (struct http_text){ list.data + sizeof(prefix) - 1, size - (sizeof(prefix) - 1) };
+		list.data += size;
+		list.size -= size;
+	}
+	return word;
+}
+
 /* Who asks: over TCP whoever has the token. False: nobody that we know. */
 static bool authenticate(struct front *front, struct peer *peer, const struct http_head *head)
 {
@@ -258,6 +312,8 @@ static bool authenticate(struct front *front, struct peer *peer, const struct ht
 	if (given.size > sizeof(scheme) - 1 && strncasecmp(given.data, scheme, sizeof(scheme) - 1) == 0)
 		token = tokens_find(&front->config.tokens, given.data + sizeof(scheme) - 1,
 				    given.size - (sizeof(scheme) - 1));
+	else if (!given.data && (given = offered_token(peer->exchange, head)).size > 0)
+		token = tokens_find(&front->config.tokens, given.data, given.size);
 	if (!token) {
 		*caller = (struct caller){ 0 };
 		return false;
@@ -315,16 +371,30 @@ static void refuse_method(struct front *front, struct peer *peer)
 	refuse_early(front, peer, 405, "method_not_allowed", sentence);
 }
 
+bool http_has_only(struct front *front, struct peer *peer, json_t *root, const char *const *known)
+{
+	const char *key;
+	json_t *value;
+	char why[128];
+
+	json_object_foreach(root, key, value)
+	{
+		if (!field_unknown(key, known, why, sizeof(why)))
+			continue;
+		http_refuse_field(front, peer, key, why);
+		return false;
+	}
+	return true;
+}
+
 static void deny_scope(struct front *front, struct peer *peer)
 {
 	static const struct {
 		unsigned scope;   /* enum token_scope */
 		const char *name; /* as people write it */
 	} names[] = {
-		{ SCOPE_EXECUTE, "execute" },
-		{ SCOPE_READ, "read" },
-		{ SCOPE_METRICS, "metrics" },
-		{ SCOPE_ADMIN, "admin" },
+		{ SCOPE_EXECUTE, "execute" }, { SCOPE_READ, "read" },       { SCOPE_METRICS, "metrics" },
+		{ SCOPE_ADMIN, "admin" },     { SCOPE_TRUSTED, "trusted" },
 	};
 	char sentence[160] = "this token's scopes do not include this path; it takes one with the scope ";
 	bool first = true;
@@ -347,7 +417,7 @@ static bool admit(struct front *front, struct peer *peer, const struct http_head
 	struct http_text origin = http_field(head, "origin", NULL);
 	bool local = strcmp(peer->address, "unix") == 0, exists;
 
-	x->route = route_find(x, head);
+	x->route = http_route_find(x, head->method, head->path);
 	exists = x->route || x->allow[0];
 	if (!local && !http_host_allowed(head->host, front->config.hosts))
 		deny(front, peer, 403, "forbidden_host",
@@ -404,15 +474,27 @@ static void begin(struct front *front, struct peer *peer, const struct http_head
 	x->endless = head->chunked || (head->expects_continue && head->length > 0);
 	x->plain = head->minor == 0;
 	x->events = http_text_has_token(http_field(head, "accept", NULL), "text/event-stream");
+	x->markdown = http_text_has_token(http_field(head, "accept", NULL), "text/markdown");
 	x->begun_usec = clock_usec();
 	x->cut[0].size = x->cut[1].size = 0;
 	x->ttl = 0;
 	name_request(front, x, http_field(head, "x-request-id", NULL));
 	if (!admit(front, peer, head))
 		return;
+	if ((x->route->handle == mcp_handle || x->route->handle == mcp_delete) && !mcp_begin(peer, head)) {
+		peer->link.broken = true;
+		return;
+	}
+	if (x->route->handle == session_route_terminal) {
+		x->handshake = websocket_handshake(head, x->accept);
+		x->protocol =
+			http_text_has_token(http_field(head, "sec-websocket-protocol", NULL), "emberbox.terminal");
+	}
 	keep_text(x->query, sizeof(x->query), head->query);
 	x->query_size = strlen(x->query);
 	keep_text(x->range, sizeof(x->range), http_field(head, "range", NULL));
+	keep_text(x->match, sizeof(x->match), http_field(head, "if-none-match", NULL));
+	x->takes_gzip = site_takes_gzip(http_field(head, "accept-encoding", NULL));
 	x->chunks = (struct http_chunks){ 0 };
 	x->endless = head->chunked;
 	if (!head->chunked && x->left == 0) {
@@ -563,7 +645,11 @@ static void http_late(struct front *front, struct peer *peer)
 	struct exchange *x = peer->exchange;
 	size_t pending = connection_pending(&peer->link);
 
-	if (x && x->streaming) {
+	if (x && x->mcp && mcp_late(front, peer))
+		return;
+	if (x && http_answer_goes_on(front, peer)) {
+		peer_deadline(front, peer, front->options.times.idle);
+	} else if (x && x->streaming) {
 		execute_ping(front, peer);
 		peer_deadline(front, peer, front->options.times.ping);
 	} else if (!x || peer->lingering || (pending > 0 && pending >= x->pending)) {
@@ -597,4 +683,5 @@ const struct door door_http = {
 	.refuse = execute_refuse,
 	.confirm = execute_confirm,
 	.late = http_late,
+	.more = http_answer_more,
 };

@@ -10,6 +10,9 @@
  *	front_http.c     the door of HTTP: requests in, answers out
  *	front_routes.c   its paths
  *	front_execute.c  those that run something
+ *	front_mcp.c      MCP: messages, sessions, what is answered at once
+ *	front_mcp_call.c tools and resources, which ask other paths
+ *	front_mcp_fixtures.c  for tests: what MCP's conformance suite wants to see
  */
 #pragma once
 
@@ -29,7 +32,6 @@
 enum {
 	FRONT_READ_MAX = FRAME_HEADER + (64 << 10), /* bytes read at once */
 	FRONT_ASKS_EACH = 192,                      /* of one caller to one of them */
-	FRONT_ASKS = 512,                           /* questions that wait for their answer */
 	CALLER_MAX = 40,                            /* bytes of a caller's name, as struct message_run has it */
 	MILLION = 1000000,
 };
@@ -71,8 +73,8 @@ struct door {
 	size_t (*take)(struct front *front, struct peer *peer, const char *data, size_t size);
 	/* The client sends no more. */
 	void (*ended)(struct front *front, struct peer *peer);
-	/* Its run began, wrote something, has its result (which the keeper may have sent already, see head.stream), or is
-	 * refused. After the last two it is idle. */
+	/* Its run began, wrote something, has its result (which the keeper may have sent already, see head.stream), or
+	 * is refused. After the last two it is idle. */
 	void (*started)(struct front *front, struct peer *peer, const char *json, size_t size);
 	void (*output)(struct front *front, struct peer *peer, int stream, const char *data, size_t size);
 	void (*result)(struct front *front, struct peer *peer, const struct message *message);
@@ -84,6 +86,8 @@ struct door {
 	void (*crowded)(struct front *front, struct peer *peer);
 	/* Its deadline is over; NULL: it never has one. */
 	void (*late)(struct front *front, struct peer *peer);
+	/* There is room for more of a long answer; NULL: it has none. */
+	void (*more)(struct front *front, struct peer *peer);
 };
 
 extern const struct door door_frames, door_http;
@@ -94,7 +98,10 @@ struct peer {
 	struct source source;           /* first: the event's source is the peer */
 	struct connection link;         /* its bytes */
 	const struct door *door;        /* NULL: its first bytes are to tell */
+	struct terminal *terminal;      /* after the door of terminals; freed with it. NULL: none */
+	bool more;                      /* its answer goes on when there is room */
 	struct exchange *exchange;      /* of HTTP: the request and its answer; NULL: none yet */
+	const char *via;                /* what is spoken through the door, in history; NULL: nothing else */
 	struct peer *next, *previous;   /* of all, or of the dead */
 	struct caller caller;           /* who it is; of HTTP over TCP: who asked last */
 	char address[48];               /* where it is: "unix", or an IP address */
@@ -110,6 +117,7 @@ struct peer {
 	struct run *run;                /* its run, if it is running */
 	struct buf input;               /* stdin on its way to the program */
 	uint64_t ask;                   /* the question whose answer it waits for; 0: none */
+	bool waits;                     /* for a word of its client's that comes by another connection */
 	bool input_ended;               /* all of it was sent */
 	bool blocked;                   /* what comes next has to wait, and so nothing is read */
 	bool closing;                   /* it is closed when all is written */
@@ -121,6 +129,7 @@ struct peer {
 struct run {
 	struct source input;      /* first: stdin's writing end; -1: none */
 	uint64_t number;          /* as the keeper knows it; 0: this place is free */
+	int window;               /* the writing end of its terminal's sizes; -1: none */
 	int cancel;               /* the writing end whose closing ends it; -1: it was closed */
 	struct peer *peer;        /* whom it is for; NULL: gone */
 	struct message_run about; /* which it is */
@@ -128,6 +137,7 @@ struct run {
 	uint64_t waited_usec;     /* in the queue before */
 	bool flooded;             /* its output was more than the peer read in time */
 	bool direct;              /* the keeper has the peer's socket, and may be writing to it */
+	uint64_t orphan_usec; /* when it is ended, since its client went away and may not have meant that; 0: not so */
 };
 
 /* Called with the answer; `fd` is -1 or a file that is the callee's now. */
@@ -138,6 +148,8 @@ struct ask {
 	struct peer *peer; /* NULL: gone, or nobody */
 	ask_told *told;    /* what to do with it */
 	bool store;        /* it is the store's to answer */
+	bool asked;        /* a client did, if it is gone or not… */
+	uint32_t caller;   /* …of this key */
 };
 
 enum {
@@ -176,6 +188,7 @@ struct front {
 	uint64_t token_usec[TOKENS_WATCHED];    /* when the use of a token was, by its place */
 	uint64_t request_number;                /* of the last request that had no name of its own */
 	struct metrics *metrics;                /* what it counts */
+	struct mcp *mcp;                        /* MCP's sessions and tables; NULL until it is spoken */
 	unsigned char secret[32];               /* behind confirmations */
 	struct confirm_used used[CONFIRMS_MAX]; /* confirmations that were used */
 	char *unsaid[UNSAID_MAX];               /* events for the audit log while there is no store */
@@ -239,6 +252,8 @@ char *front_error_json(const char *code, const char *field, unsigned retry_after
 int run_start(struct front *front, struct peer *peer);
 /* Writes stdin as far as the program reads. */
 void run_feed(struct front *front, struct run *run);
+/* Its client is gone: it goes on alone, for so many milliseconds at most. */
+void run_orphan(struct front *front, struct run *run, unsigned msec);
 /* Starts who waits, as far as there are places. */
 void run_dispatch(struct front *front);
 /* A new keeper, whose socket is taken over. */
@@ -246,6 +261,8 @@ int keeper_set(struct front *front, int fd);
 
 /* Asks the keeper or the store; `told` hears the answer unless the peer is gone by then. -1: it cannot be asked now. */
 int ask(struct front *front, struct peer *peer, bool store, const char *json, ask_told *told);
+/* The same with a descriptor, which stays the caller's; -1: none. */
+int ask_with(struct front *front, struct peer *peer, bool store, const char *json, int given, ask_told *told);
 /* The peer waits no more. */
 void ask_forget(struct front *front, struct peer *peer);
 /* What the keeper or the store says to a question. */
@@ -258,6 +275,13 @@ int store_set(struct front *front, int fd);
  * again when it can, as far as there is room. */
 bool front_audit_full(const struct front *front);
 void front_audit(struct front *front, const char *event, const char *fields);
+
+/* MCP's sessions and tables. */
+void mcp_free(struct mcp *mcp);
+/* Whether what it runs goes on for a while when its client is gone. */
+bool exchange_outlives(const struct peer *peer);
+/* Closes what is behind it; front_terminal.c. */
+void terminal_drop(struct front *front, struct peer *peer);
 
 /* Bytes that it holds, and its end. */
 size_t exchange_held(const struct peer *peer);

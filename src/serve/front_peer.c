@@ -39,6 +39,10 @@ void peer_drop(struct front *front, struct peer *peer)
 {
 	if (peer->dead)
 		return;
+	if (peer->run && exchange_outlives(peer)) {
+		run_orphan(front, peer->run, front->options.times.orphan);
+		peer->run = NULL;
+	}
 	peer_abandon(front, peer);
 	ask_forget(front, peer);
 	/* The keeper may hold it as well, and then epoll would still know it when the peer is gone. */
@@ -47,6 +51,7 @@ void peer_drop(struct front *front, struct peer *peer)
 	buf_free(&peer->list);
 	buf_free(&peer->input);
 	exchange_free(front, peer);
+	terminal_drop(front, peer);
 	peer->dead = true;
 	front->held -= peer->held;
 	front->client_count--;
@@ -79,7 +84,7 @@ void peer_deadline(struct front *front, struct peer *peer, unsigned msec)
 
 static bool peer_is_busy(const struct peer *peer)
 {
-	return peer->state != PEER_IDLE || peer->ask;
+	return peer->state != PEER_IDLE || peer->ask || peer->waits;
 }
 
 /* What it is waited for: its next bytes, room for ours, or its end while it has nothing to say. */
@@ -87,7 +92,7 @@ static uint32_t peer_events(const struct peer *peer)
 {
 	const struct connection *link = &peer->link;
 	/* What TLS has to send by itself goes out when it is read from: not while that has to wait. */
-	bool writes = connection_pending(link) > 0 || (connection_wants_write(link) && !peer->blocked);
+	bool writes = connection_pending(link) > 0 || peer->more || (connection_wants_write(link) && !peer->blocked);
 	uint32_t events = writes ? EPOLLOUT : 0;
 
 	if (!link->ended && (!peer->blocked || peer->lingering) && (!peer->closing || peer->lingering))
@@ -102,9 +107,13 @@ static uint32_t peer_events(const struct peer *peer)
 void peer_settle(struct front *front, struct peer *peer)
 {
 	struct connection *link = &peer->link;
-	bool pending = connection_pending(link) > 0;
-	bool over = !peer_is_busy(peer) &&
-		    ((peer->closing && !peer->lingering) || (link->ended && (!peer->blocked || peer->lingering)));
+	bool pending, over;
+
+	if (!peer->dead && !link->broken && peer->door && peer->door->more)
+		peer->door->more(front, peer);
+	pending = connection_pending(link) > 0;
+	over = !peer_is_busy(peer) && !peer->more &&
+	       ((peer->closing && !peer->lingering) || (link->ended && (!peer->blocked || peer->lingering)));
 
 	if (peer->dead)
 		return;
@@ -157,6 +166,7 @@ void peer_refuse_error(struct front *front, struct peer *peer, const struct erro
 	const char *code = err->kind == ERROR_USAGE      ? "bad_request"
 			   : err->kind == ERROR_LANGUAGE ? "unknown_language"
 			   : err->kind == ERROR_LAYER    ? "cannot_enforce"
+			   : err->kind == ERROR_BLOCKED  ? "forbidden_scope"
 							 : "failed";
 
 	peer_refuse(front, peer, code, field, 0, err->text);

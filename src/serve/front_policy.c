@@ -128,7 +128,10 @@ static enum policy_answer fail(char *field, const char *name)
 /* What is agreed to beside what is run: where, how and for how long. */
 static int seal_manner(mbedtls_md_context_t *md, const struct peer *peer)
 {
-	const unsigned char how[2] = { peer->about.kind == RUN_START, peer->manner.command };
+	const unsigned char how[2] = { peer->about.kind == RUN_START     ? 1
+				       : peer->about.kind == RUN_SESSION ? 2
+									 : 0,
+				       peer->manner.command };
 	int failed = mbedtls_md_hmac_update(md, how, sizeof(how));
 
 	failed = failed ?: mbedtls_md_hmac_update(md, (const unsigned char *)&peer->about.ttl, sizeof(peer->about.ttl));
@@ -292,11 +295,16 @@ static void introduce(struct front *front, struct peer *peer, const struct profi
 	const struct message_run said = *about;
 
 	*about = (struct message_run){ .store_code = (uint8_t)record_code_of(front->config.store_code),
-				       .ttl = said.ttl };
-	about->kind = said.kind == RUN_START ? RUN_START : peer->manner.container[0] ? RUN_INSIDE : RUN_ALONE;
+				       .ttl = said.ttl,
+				       .idle_ttl = said.idle_ttl };
+	about->kind = said.kind == RUN_START || said.kind == RUN_SESSION ? said.kind
+		      : peer->manner.container[0]                        ? RUN_INSIDE
+		      : peer->manner.session[0]                          ? RUN_CELL
+									 : RUN_ALONE;
+	memcpy(about->name, said.name, sizeof(about->name));
 	memcpy(about->request_id, said.request_id, sizeof(about->request_id));
 	result_make_id(about->id);
-	snprintf(about->door, sizeof(about->door), "%s", peer->door->name);
+	snprintf(about->door, sizeof(about->door), "%s", peer->via ? peer->via : peer->door->name);
 	snprintf(about->caller, sizeof(about->caller), "%s", peer->caller.name);
 	snprintf(about->profile, sizeof(about->profile), "%s", profile ? profile->name : peer->manner.applied);
 	about->command = peer->manner.command;
@@ -328,6 +336,53 @@ static bool is_plain(const char *text)
 	return true;
 }
 
+static void audit_bypass(struct front *front, const struct peer *peer)
+{
+	json_t *fields = json_pack("{s:s, s:s, s:s, s:s}", "reason", "policy", "caller", peer->caller.name, "door",
+				   peer->door->name, "request_id", peer->about.request_id);
+	_cleanup_free_ char *text = fields ? json_dumps(fields, JSON_COMPACT) : NULL;
+
+	json_decref(fields);
+	metrics_event(front->metrics, "policy_bypassed");
+	front_audit(front, "policy_bypassed", text ? text : "{}");
+}
+
+/* Whether the program's imports are looked at, and by which lists. A request may ask for more than the service does;
+ * for less only who is trusted, and it is written down. */
+static int settle_policy(struct front *front, struct peer *peer, struct error *err)
+{
+	static const char *const words[] = { [POLICY_OFF] = "off", [POLICY_WARN] = "warn", [POLICY_BLOCK] = "block" };
+	const enum policy_mode mode = front->config.policy;
+	const char *said = get_said(&peer->list, "policy"), *language;
+	struct policy_lists lists;
+	size_t asked = 0;
+
+	while (said && strcmp(words[asked], said) != 0)
+		asked++;
+	if (said && asked < (size_t)mode) {
+		if (!(peer->caller.scopes & SCOPE_TRUSTED))
+			return error_set(
+				err, ERROR_BLOCKED, 0,
+				"policy: the service's is %s; for less it takes a token with the scope trusted",
+				words[mode]);
+		if (front_audit_full(front))
+			return error_set(err, ERROR_FAILED, 0,
+					 "that the policy is left out cannot be written down now; ask again later");
+		audit_bypass(front, peer);
+	}
+	if (!said && mode != POLICY_OFF)
+		request_put(&peer->list, "policy", words[mode]);
+	language = get_said(&peer->list, "language");
+	if (!language || (!said && mode == POLICY_OFF))
+		return 0;
+	lists = registry_lists(&front->config.registry, language);
+	if (lists.block)
+		request_put(&peer->list, "policy-block", lists.block);
+	if (lists.allow)
+		request_put(&peer->list, "policy-allow", lists.allow);
+	return 0;
+}
+
 void policy_ask(struct front *front, struct peer *peer, const char *message)
 {
 	audit_confirm(front, peer, POLICY_CONFIRM);
@@ -342,7 +397,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 	const struct profile_target target = { .get = get_said, .set = put_default, .request = &peer->list };
 	const struct profile *profile = NULL;
 	enum policy_answer answer;
-	bool inside, given;
+	bool inside, given, place;
 
 	*field = '\0';
 	peer->confirmed = NULL;
@@ -350,6 +405,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 	buf_add(&peer->list, &nobody, sizeof(nobody));
 	if (request_parse(json, size, &peer->list, &peer->manner, field, err) < 0)
 		return POLICY_REFUSED;
+	place = peer->manner.container[0] || peer->manner.session[0];
 	/* Our own client has a registry too, perhaps another one. A stranger's word about it would say nothing. */
 	if (peer->manner.applied[0] && peer->door != &door_frames) {
 		error_usage(err, "applied_profile: there is no such field; use profile");
@@ -365,7 +421,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		profile = registry_find(&front->config.registry, peer->manner.profile, NULL);
 		/* A language has profiles too. Who comes by frames looked into the registry himself, and hears what a
 		 * run without a service would say. */
-		if (!profile && !peer->manner.container[0] && !language_has(language, peer->manner.profile) &&
+		if (!profile && !place && !language_has(language, peer->manner.profile) &&
 		    (!language || peer->door == &door_http)) {
 			profile_unknown(&front->config.registry, language, peer->manner.profile, err);
 			return fail(field, "profile");
@@ -373,20 +429,26 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		if (!profile)
 			request_put(&peer->list, "profile", peer->manner.profile);
 	}
-	if (peer->manner.container[0] ? bound_inside(token, &target, err) < 0
-				      : profile_defaults(profile, token, &front->config, &target, err) < 0) {
+	if (place ? bound_inside(token, &target, err) < 0
+		  : profile_defaults(profile, token, &front->config, &target, err) < 0) {
 		peer_name_field(peer, err, field);
 		return POLICY_REFUSED;
 	}
-	if (!peer->manner.container[0] && !get_said(&peer->list, "language")) {
+	if (!place && !get_said(&peer->list, "language")) {
 		error_usage(err, "language: it is not set; name one, such as python");
 		return fail(field, "language");
 	}
+	if (settle_policy(front, peer, err) < 0)
+		return fail(field, err->kind == ERROR_BLOCKED ? "policy" : "");
 	if (peer->list.failed) {
 		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 		return POLICY_REFUSED;
 	}
 	answer = check(peer, field, err);
+	if (answer == POLICY_GO && !is_id(peer->manner.session)) {
+		error_usage(err, "session: there is no session of that id");
+		return fail(field, "session");
+	}
 	if (answer == POLICY_GO && !is_id(peer->manner.container)) {
 		error_usage(err, "container: there is no container of that id");
 		return fail(field, "container");
@@ -409,7 +471,9 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		introduce(front, peer, profile);
 		peer->about.asks = profile && profile->needs_confirm;
 		peer->about.confirmed = given;
-		snprintf(peer->about.container, sizeof(peer->about.container), "%s", peer->manner.container);
+		snprintf(peer->about.container, sizeof(peer->about.container), "%.*s",
+			 (int)sizeof(peer->about.container) - 1,
+			 inside ? peer->manner.container : peer->manner.session);
 	}
 	return answer;
 }

@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 
 enum {
-	SMALL = 64 << 10,              /* bytes of a body that names something */
+	SMALL = 64 << 10,  /* bytes of a body that names something */
+	MEDIUM = 1 << 20,  /* and of one that has a cell's code, or input for it */
+	JUDGED = 25 << 20, /* bytes of one with a program or a message that is looked at, escaped as JSON has it */
 	SEE = SCOPE_READ | SCOPE_ADMIN /* who sees what others run */
 };
 
@@ -123,75 +125,46 @@ static void execution(struct front *front, struct peer *peer, const char *body, 
 	http_pass(front, peer, true, question);
 }
 
-/* The file from `first`, so many bytes; -1: it cannot be read. */
-static int read_range(int fd, uint64_t first, size_t size, struct buf *out)
-{
-	_cleanup_free_ char *data = malloc(size + 1);
-	size_t used = 0;
-
-	while (data && used < size) {
-		ssize_t n = pread(fd, data + used, size - used, (off_t)(first + used));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		used += (size_t)n;
-	}
-	if (data)
-		buf_add(out, data, used);
-	return data && !out->failed ? 0 : -1;
-}
-
-static void answer_no_range(struct front *front, struct peer *peer, uint64_t total)
-{
-	_cleanup_free_ char *json = NULL;
-	char extra[64], sentence[96];
-
-	snprintf(extra, sizeof(extra), "Content-Range: bytes */%llu\r\n", (unsigned long long)total);
-	snprintf(sentence, sizeof(sentence), "Range: there are no such bytes; there are %llu",
-		 (unsigned long long)total);
-	json = front_error_json("range_not_satisfiable", "Range", 0, NULL, sentence);
-	http_answer_json_with(front, peer, 416, json ? json : "{}", json ? strlen(json) : 2, extra);
-}
-
 static void told_spool(struct front *front, struct peer *peer, int status, const char *body, size_t size, int file)
 {
-	_cleanup_close_ int fd = file;
-	const struct http_text range = { peer->exchange->range, strlen(peer->exchange->range) };
-	_cleanup_buf_ struct buf data = { 0 };
-	uint64_t first = 0, last, total;
-	char extra[160] = "Accept-Ranges: bytes\r\n";
-	struct stat st;
-	int partial;
+	if (status == 200 && file >= 0) {
+		http_answer_range(front, peer, file);
+		return;
+	}
+	close_fd(&file);
+	http_answer_json(front, peer, status == 200 ? 500 : status, body, size);
+}
 
-	if (status != 200 || fd < 0) {
-		http_answer_json(front, peer, status == 200 ? 500 : status, body, size);
-		return;
+/* {"markdown": text}, or the report as it is. */
+static void told_report(struct front *front, struct peer *peer, int status, const char *body, size_t size, int file)
+{
+	_cleanup_close_ int fd = file;
+	json_t *root = status == 200 ? json_loadb(body, size, JSON_ALLOW_NUL, NULL) : NULL;
+	const json_t *text = json_object_get(root, "markdown");
+
+	if (json_is_string(text))
+		http_answer(front, peer, 200, "text/markdown; charset=utf-8", json_string_value(text),
+			    json_string_length(text), "");
+	else
+		http_answer_json(front, peer, status, body, size);
+	json_decref(root);
+}
+
+static void report(struct front *front, struct peer *peer, const char *body, size_t size)
+{
+	static const char *const known[] = { "format", NULL };
+	_cleanup_free_ char *plain = http_question(peer, SEE, "report", peer->exchange->part), *text = NULL;
+	json_t *question = plain ? json_loads(plain, 0, NULL) : NULL;
+
+	if (question && peer->exchange->markdown)
+		json_object_set_new(question, "format", json_string("markdown"));
+	if (!question || take_query(front, peer, known, question) == 0) {
+		text = question ? json_dumps(question, JSON_COMPACT) : NULL;
+		peer->exchange->phase = PHASE_ANSWER;
+		if (!text || ask(front, peer, true, text, told_report) < 0)
+			http_answer_error(front, peer, 503, "failed", "", 1, "the store cannot be asked now");
 	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		http_answer_error(front, peer, 500, "failed", "", 0, "the output cannot be read");
-		return;
-	}
-	total = (uint64_t)st.st_size;
-	last = total ? total - 1 : 0;
-	partial = range.size > 0 ? http_range(range, total, &first, &last) : 0;
-	if (partial < 0) {
-		answer_no_range(front, peer, total);
-		return;
-	}
-	if (partial == 0) {
-		first = 0;
-		last = total ? total - 1 : 0;
-	} else {
-		snprintf(extra, sizeof(extra), "Accept-Ranges: bytes\r\nContent-Range: bytes %llu-%llu/%llu\r\n",
-			 (unsigned long long)first, (unsigned long long)last, (unsigned long long)total);
-	}
-	if (total > 0 && read_range(fd, first, (size_t)(last - first + 1), &data) < 0) {
-		http_answer_error(front, peer, 500, "failed", "", 0, "the output cannot be read");
-		return;
-	}
-	http_answer(front, peer, partial ? 206 : 200, "application/octet-stream", data.data, data.size, extra);
+	json_decref(question);
 }
 
 static void ask_for_file(struct front *front, struct peer *peer, const char *question)
@@ -235,7 +208,8 @@ static size_t number_of(const json_t *root, const char *key)
 	return (size_t)json_integer_value(json_object_get(root, key));
 }
 
-static void answer_metrics(struct front *front, struct peer *peer, const struct pool_stats *pool, size_t containers)
+static void answer_metrics(struct front *front, struct peer *peer, const struct pool_stats *pool, size_t containers,
+			   size_t sessions)
 {
 	const struct metrics_now now = {
 		.clients = front->client_count,
@@ -243,6 +217,7 @@ static void answer_metrics(struct front *front, struct peer *peer, const struct 
 		.queued = front->queue.count,
 		.streams = front->streams,
 		.containers = containers,
+		.sessions = sessions,
 		.held = front->held,
 		.pool = pool,
 		.uptime_usec = clock_usec() - front->begun_usec,
@@ -266,7 +241,8 @@ static void told_metrics(struct front *front, struct peer *peer, int status, con
 	};
 
 	close_fd(&fd);
-	answer_metrics(front, peer, status == 200 ? &pool : NULL, number_of(root, "containers"));
+	answer_metrics(front, peer, status == 200 ? &pool : NULL, number_of(root, "containers"),
+		       number_of(root, "sessions"));
 	json_decref(root);
 }
 
@@ -274,7 +250,7 @@ static void metrics(struct front *front, struct peer *peer, const char *body, si
 {
 	peer->exchange->phase = PHASE_ANSWER;
 	if (ask(front, peer, false, "{\"what\":\"pool\"}", told_metrics) < 0)
-		answer_metrics(front, peer, NULL, 0);
+		answer_metrics(front, peer, NULL, 0, 0);
 }
 
 /* Containers */
@@ -388,8 +364,13 @@ static void container_stop(struct front *front, struct peer *peer, const char *b
 #define RUN (SCOPE_EXECUTE | SCOPE_ADMIN)
 
 const struct route http_routes[] = {
+	{ HTTP_GET, "/", 0, 0, site_page },
+	{ HTTP_GET, "/favicon.svg", 0, 0, site_icon },
+	{ HTTP_GET, "/assets/**", 0, 0, site_asset },
 	{ HTTP_GET, "/v1/health", 0, 0, health },
 	{ HTTP_POST, "/v1/execute", RUN, FRAME_REQUEST_MAX, execute_handle },
+	{ HTTP_POST, "/v1/check", RUN, JUDGED, judge_check },
+	{ HTTP_POST, "/v1/detect", RUN, JUDGED, judge_detect },
 	{ HTTP_GET, "/v1/languages", ANY, 0, languages },
 	{ HTTP_GET, "/v1/doctor", ANY, 0, doctor },
 	{ HTTP_GET, "/metrics", SCOPE_METRICS | SCOPE_ADMIN, 0, metrics },
@@ -397,16 +378,36 @@ const struct route http_routes[] = {
 	{ HTTP_GET, "/v1/executions", ANY, 0, executions },
 	{ HTTP_GET, "/v1/executions/*", ANY, 0, execution },
 	{ HTTP_DELETE, "/v1/executions/*", RUN, 0, execute_cancel },
+	{ HTTP_GET, "/v1/executions/*/report", ANY, 0, report },
 	{ HTTP_GET, "/v1/executions/*/stdout", ANY, 0, spool_stdout },
 	{ HTTP_GET, "/v1/executions/*/stderr", ANY, 0, spool_stderr },
 	{ HTTP_GET, "/v1/executions/*/files/**", ANY, 0, file_of },
 	{ HTTP_GET, "/v1/stats", ANY, 0, stats },
+	{ HTTP_GET, "/v1/sessions", ANY, 0, session_route_list },
+	{ HTTP_POST, "/v1/sessions", RUN, FRAME_REQUEST_MAX, session_route_create },
+	{ HTTP_GET, "/v1/sessions/*", ANY, 0, session_route_get },
+	{ HTTP_DELETE, "/v1/sessions/*", RUN, 0, session_route_delete },
+	{ HTTP_POST, "/v1/sessions/*/execute", RUN, FRAME_REQUEST_MAX, session_route_execute },
+	{ HTTP_POST, "/v1/sessions/*/input", RUN, MEDIUM, session_route_input },
+	{ HTTP_POST, "/v1/sessions/*/interrupt", RUN, SMALL, session_route_interrupt },
+	{ HTTP_POST, "/v1/sessions/*/restart", RUN, SMALL, session_route_restart },
+	{ HTTP_POST, "/v1/sessions/*/complete", RUN, MEDIUM, session_route_complete },
+	{ HTTP_POST, "/v1/sessions/*/inspect", RUN, MEDIUM, session_route_inspect },
+	{ HTTP_GET, "/v1/sessions/*/terminal", RUN, 0, session_route_terminal },
+	{ HTTP_GET, "/v1/sessions/*/files", ANY, 0, session_route_files },
+	{ HTTP_GET, "/v1/sessions/*/files/**", ANY, 0, session_route_file_get },
+	{ HTTP_PUT, "/v1/sessions/*/files/**", RUN, FRAME_REQUEST_MAX, session_route_file_put },
+	{ HTTP_DELETE, "/v1/sessions/*/files/**", RUN, 0, session_route_file_delete },
+	{ HTTP_POST, "/v1/sessions/*/files/**", RUN, SMALL, session_route_file_move },
+	{ HTTP_GET, "/v1/sessions/*/cells", ANY, 0, session_route_cells },
 	{ HTTP_GET, "/containers", ANY, 0, containers },
 	{ HTTP_POST, "/containers/start", RUN, FRAME_REQUEST_MAX, execute_start },
 	{ HTTP_POST, "/containers/exec", RUN, FRAME_REQUEST_MAX, execute_exec },
 	{ HTTP_POST, "/containers/stop", RUN, SMALL, container_stop },
 	{ HTTP_GET, "/containers/status", ANY, 0, container_status },
 	{ HTTP_POST, "/containers/cleanup", RUN, SMALL, container_cleanup },
+	{ HTTP_POST, "/mcp", ANY, FRAME_REQUEST_MAX, mcp_handle },
+	{ HTTP_DELETE, "/mcp", ANY, 0, mcp_delete },
 };
 
 const size_t http_route_count = ARRAY_SIZE(http_routes);

@@ -42,7 +42,9 @@ static struct run *run_take(struct front *front)
 
 		if (run->number)
 			continue;
-		*run = (struct run){ .number = ++front->number * places + i, .cancel = -1, .input.fd = -1 };
+		*run = (struct run){
+			.number = ++front->number * places + i, .cancel = -1, .window = -1, .input.fd = -1
+		};
 		front->running++;
 		return run;
 	}
@@ -64,11 +66,21 @@ static struct peer *run_end(struct front *front, struct run *run)
 	if (peer)
 		peer_abandon(front, peer);
 	close_fd(&run->cancel);
+	close_fd(&run->window);
 	source_close(front, &run->input);
 	run->number = 0;
 	front->running--;
 	front_hear(front);
 	return peer;
+}
+
+void run_orphan(struct front *front, struct run *run, unsigned msec)
+{
+	run->peer = NULL;
+	source_close(front, &run->input);
+	run->orphan_usec = clock_usec() + (uint64_t)msec * 1000;
+	if (!front->alarm_usec || run->orphan_usec < front->alarm_usec)
+		front->alarm_usec = run->orphan_usec;
 }
 
 void run_feed(struct front *front, struct run *run)
@@ -101,8 +113,9 @@ void run_feed(struct front *front, struct run *run)
 		source_watch(front, &run->input, input->size > 0 ? EPOLLOUT : 0);
 }
 
-/* The pipe that ends it, and stdin's if it is streamed: the keeper's ends into `fds`, how many they are. */
-static int run_pipes(struct run *run, bool streamed, int fds[2])
+/* The pipe that ends it, stdin's if it is streamed, and with that the one of a terminal's sizes: the keeper's ends into
+ * `fds`, how many they are. */
+static int run_pipes(struct run *run, bool streamed, bool resized, int fds[3])
 {
 	int pair[2];
 
@@ -120,7 +133,16 @@ static int run_pipes(struct run *run, bool streamed, int fds[2])
 	run->input.fd = pair[1];
 	/* The other end is the keeper's, to read as it likes. */
 	fcntl(pair[1], F_SETFL, O_WRONLY | O_NONBLOCK);
-	return 2;
+	if (!resized)
+		return 2;
+	if (pipe2(pair, O_CLOEXEC | O_NONBLOCK) < 0) {
+		close_fd(&fds[0]);
+		close_fd(&fds[1]);
+		return -1;
+	}
+	fds[2] = pair[0];
+	run->window = pair[1];
+	return 3;
 }
 
 int run_start(struct front *front, struct peer *peer)
@@ -128,15 +150,18 @@ int run_start(struct front *front, struct peer *peer)
 	struct message_head head = { .kind = MESSAGE_RUN, .size = peer->list.size };
 	struct run *run = front->keeper.fd >= 0 ? run_take(front) : NULL;
 	struct error err = { 0 };
-	int fds[3] = { -1, -1, -1 }, count, done = -1;
+	int fds[4] = { -1, -1, -1, -1 }, count, done = -1;
+	bool resized;
 
 	if (!run)
 		return 1;
 	head.run = run->number;
 	head.waited = peer->asked_usec ? clock_usec() - peer->asked_usec : 0;
 	memcpy(peer->list.data, &peer->about, sizeof(peer->about));
-	count = run_pipes(run, peer->manner.input, fds);
-	head.stream = (peer->manner.stream ? MESSAGE_STREAM : 0) | (peer->manner.input ? MESSAGE_INPUT : 0);
+	resized = peer->manner.tty && peer->manner.input;
+	count = run_pipes(run, peer->manner.input, resized, fds);
+	head.stream = (peer->manner.stream ? MESSAGE_STREAM : 0) | (peer->manner.input ? MESSAGE_INPUT : 0) |
+		      (resized ? MESSAGE_WINDOW : 0);
 	/* One process less on the way back. */
 	if (count > 0 && peer->door == &door_frames && connection_pending(&peer->link) == 0) {
 		fds[count] = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
@@ -234,7 +259,7 @@ static void run_result(struct front *front, struct run *run, const struct messag
 	struct peer *peer;
 
 	/* One that started while its token was removed. Who comes by a Unix socket has a name with a space in it. */
-	if (run->about.kind == RUN_START && !strchr(run->about.caller, ' '))
+	if ((run->about.kind == RUN_START || run->about.kind == RUN_SESSION) && !strchr(run->about.caller, ' '))
 		policy_end_containers(front, run->about.caller);
 	peer = run_end(front, run);
 	/* A container that started and ran nothing yet is no execution. */
@@ -268,6 +293,8 @@ static void run_refused(struct front *front, struct run *run, const struct messa
 	/* Not wrong, but too many. When it works again is for whoever stops one: no time is said. */
 	if (peer && err.kind == ERROR_USAGE && err.errnum == EACCES && peer->seal[0])
 		policy_ask(front, peer, err.text);
+	else if (peer && err.kind == ERROR_USAGE && err.errnum == ENOTSUP)
+		peer_refuse(front, peer, "no_sessions", field, 0, err.text);
 	else if (peer && err.kind == ERROR_USAGE && err.errnum == EBUSY)
 		peer_refuse(front, peer, "too_many", "", 0, err.text);
 	else if (peer)
@@ -275,13 +302,13 @@ static void run_refused(struct front *front, struct run *run, const struct messa
 	peer_answered(front, peer);
 }
 
-static void keeper_message(struct front *front, const struct message *message)
+static void keeper_message(struct front *front, struct message *message)
 {
 	struct run *run = message->head.kind == MESSAGE_TELL ? NULL : run_find(front, message->head.run);
 	struct peer *peer = run ? run->peer : NULL;
 
 	if (message->head.kind == MESSAGE_TELL)
-		ask_answer(front, message, -1, false);
+		ask_answer(front, message, take_fd(&message->fds[0]), false);
 	if (!run)
 		return;
 	if (message->head.kind == MESSAGE_RESULT) {

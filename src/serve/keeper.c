@@ -274,8 +274,8 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 	if (pool_open(&pool_options, &keeper.work.pool, err) < 0 ||
 	    keeper_work_open(&keeper.work, options->nudge, err) < 0)
 		return -1;
-	if (fd_send(control, &(char){ ROLE_READY }, 1, NULL, 0) < 0)
-		return error_errno(err, "cannot tell the supervisor");
+	if (role_ready(control, err) < 0)
+		return -1;
 	done = hear(&keeper, err);
 	pthread_mutex_lock(&keeper.lock);
 	keeper.ending = true;

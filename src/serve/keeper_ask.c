@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "policy/policy.h"
 #include "pool/pool.h"
 #include "service/doctor.h"
 #include "service/languages.h"
 #include "session/container.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -19,7 +21,7 @@ enum {
 	DOCTOR_USEC = 5000000 /* what it said holds for so long */
 };
 
-static int tell_error(struct buf *out, int status, const char *code, const char *field, const char *message)
+int keeper_tell_error(struct buf *out, int status, const char *code, const char *field, const char *message)
 {
 	json_t *error = json_pack("{s:s, s:s}", "code", code, "message", message);
 	json_t *root = json_pack("{s:o?}", "error", error);
@@ -36,18 +38,37 @@ static int tell_error(struct buf *out, int status, const char *code, const char 
 static int tell_failure(struct buf *out, const struct error *err)
 {
 	if (err->errnum == ENOENT || err->errnum == ESRCH)
-		return tell_error(out, 404, "not_found", "id", err->text);
-	return tell_error(out, err->kind == ERROR_USAGE ? 400 : 500,
-			  err->kind == ERROR_USAGE ? "bad_request" : "failed", "", err->text);
+		return keeper_tell_error(out, 404, "not_found", "id", err->text);
+	return keeper_tell_error(out, err->kind == ERROR_USAGE ? 400 : 500,
+				 err->kind == ERROR_USAGE ? "bad_request" : "failed", "", err->text);
 }
 
 static int tell_text(struct buf *out, int done, char *text, const char *message)
 {
 	if (done < 0)
-		return tell_error(out, 500, "failed", "", message);
+		return keeper_tell_error(out, 500, "failed", "", message);
 	buf_text(out, text);
 	free(text);
 	return 200;
+}
+
+/* What the program looks like, by a reader. */
+static int check(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	const json_t *code = json_object_get(question, "code");
+	const char *language = json_string_value(json_object_get(question, "language"));
+	const struct policy_lists lists = { json_string_value(json_object_get(question, "block")),
+					    json_string_value(json_object_get(question, "allow")) };
+	struct error err = { 0 };
+	char *text = NULL;
+
+	if (!language || !json_is_string(code))
+		return keeper_tell_error(out, 400, "bad_request", "code", "code: expected the program's text");
+	if (policy_check_json(language, json_string_value(code), json_string_length(code), &lists, &text, &err) == 0)
+		return tell_text(out, 0, text, "");
+	if (err.kind == ERROR_LANGUAGE)
+		return keeper_tell_error(out, 400, "unknown_language", "language", err.text);
+	return tell_failure(out, &err);
 }
 
 static int languages(struct keeper_work *work, const json_t *question, struct buf *out)
@@ -96,10 +117,10 @@ static int pool(struct keeper_work *work, const json_t *question, struct buf *ou
 	pool_stats(work->pool, &stats);
 	buf_printf(out,
 		   "{\"idle\":%zu,\"zygotes\":%zu,\"warm\":%llu,\"cold\":%llu,\"forked\":%llu,\"failed\":%llu,"
-		   "\"containers\":%zu}",
+		   "\"containers\":%zu,\"sessions\":%zu}",
 		   stats.idle, stats.zygotes, (unsigned long long)stats.warm, (unsigned long long)stats.cold,
 		   (unsigned long long)stats.forked, (unsigned long long)stats.failed,
-		   containers_running(work->containers));
+		   containers_running(work->containers), sessions_running(work->sessions));
 	return 200;
 }
 
@@ -127,7 +148,12 @@ static int container_stop(struct keeper_work *work, const json_t *question, stru
 /* All of a caller that may not ask any more. */
 static int container_end(struct keeper_work *work, const json_t *question, struct buf *out)
 {
-	size_t count = owner(question) ? containers_end(work->containers, owner(question), "its token was removed") : 0;
+	const char *gone = "its token was removed";
+	size_t count = 0;
+
+	if (owner(question))
+		count = containers_end(work->containers, owner(question), gone) +
+			sessions_end(work->sessions, owner(question), gone);
 
 	buf_printf(out, "{\"ended\":%zu}", count);
 	return 200;
@@ -144,12 +170,97 @@ static int container_cleanup(struct keeper_work *work, const json_t *question, s
 	return 200;
 }
 
-int keeper_ask(struct keeper_work *work, const char *json, size_t size, struct buf *out)
+static const char *text_of(const json_t *question, const char *key)
+{
+	const char *text = json_string_value(json_object_get(question, key));
+
+	return text ? text : "";
+}
+
+/* The sentences of sessions begin with the field that requests have for them. */
+static int tell_session(struct buf *out, int done, char *json, const struct error *err)
+{
+	if (done == 0)
+		return tell_text(out, 0, json, "");
+	if (err->errnum == EBUSY)
+		return keeper_tell_error(out, 429, "busy", "", err->text);
+	return tell_failure(out, err);
+}
+
+static int session_status(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	const char *id = json_string_value(json_object_get(question, "id"));
+	struct error err = { 0 };
+	char *json = NULL;
+
+	int done = sessions_status(work->sessions, id, owner(question), &json, &err);
+
+	return tell_session(out, done, json, &err);
+}
+
+static int session_stop(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	const char *id = text_of(question, "id");
+	struct error err = { 0 };
+
+	if (sessions_stop(work->sessions, id, owner(question), text_of(question, "by"), &err) < 0)
+		return tell_failure(out, &err);
+	buf_printf(out, "{\"id\":\"%s\",\"status\":\"ended\"}", id);
+	return 200;
+}
+
+static int session_interrupt(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	const char *id = text_of(question, "id");
+	struct error err = { 0 };
+	bool interrupted = false;
+
+	if (sessions_interrupt(work->sessions, id, owner(question), &interrupted, &err) < 0)
+		return tell_failure(out, &err);
+	buf_printf(out, "{\"id\":\"%s\",\"interrupted\":%s}", id, interrupted ? "true" : "false");
+	return 200;
+}
+
+static int session_restart(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	const char *id = text_of(question, "id");
+	struct error err = { 0 };
+
+	if (sessions_restart(work->sessions, id, owner(question), text_of(question, "by"), &err) < 0)
+		return tell_failure(out, &err);
+	return session_status(work, question, out);
+}
+
+static int session_ask(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	const json_t *code = json_object_get(question, "code");
+	const json_int_t cursor = json_integer_value(json_object_get(question, "cursor"));
+	struct error err = { 0 };
+	char *json = NULL;
+	int done =
+		sessions_ask(work->sessions, text_of(question, "id"), owner(question),
+			     strcmp(text_of(question, "what"), "session_inspect") == 0, json_string_value(code) ?: "",
+			     json_string_length(code), cursor > 0 ? (size_t)cursor : 0, &json, &err);
+
+	return tell_session(out, done, json, &err);
+}
+
+static int session_cells(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	struct error err = { 0 };
+	char *json = NULL;
+	int done = sessions_cells(work->sessions, text_of(question, "id"), owner(question), &json, &err);
+
+	return tell_session(out, done, json, &err);
+}
+
+int keeper_ask(struct keeper_work *work, const char *json, size_t size, int given, struct buf *out, int *file)
 {
 	static const struct {
 		const char *what;                                                               /* the question */
 		int (*tell)(struct keeper_work *work, const json_t *question, struct buf *out); /* its status */
 	} answers[] = {
+		{ "check", check },
 		{ "languages", languages },
 		{ "doctor", doctor },
 		{ "pool", pool },
@@ -157,14 +268,24 @@ int keeper_ask(struct keeper_work *work, const char *json, size_t size, struct b
 		{ "container_stop", container_stop },
 		{ "container_end", container_end },
 		{ "container_cleanup", container_cleanup },
+		{ "session_status", session_status },
+		{ "session_stop", session_stop },
+		{ "session_interrupt", session_interrupt },
+		{ "session_restart", session_restart },
+		{ "session_complete", session_ask },
+		{ "session_inspect", session_ask },
+		{ "session_cells", session_cells },
 	};
-	json_t *question = json_loadb(json, size, 0, NULL);
+	json_t *question = json_loadb(json, size, JSON_ALLOW_NUL, NULL);
 	const char *what = json_string_value(json_object_get(question, "what"));
 	int status = 0;
 
+	*file = -1;
 	for (size_t i = 0; what && i < ARRAY_SIZE(answers); i++)
 		if (strcmp(what, answers[i].what) == 0)
 			status = answers[i].tell(work, question, out);
+	if (what && !status)
+		status = keeper_ask_live(work, question, given, out, file);
 	json_decref(question);
-	return status ? status : tell_error(out, 500, "failed", "", "the keeper does not know this question");
+	return status ? status : keeper_tell_error(out, 500, "failed", "", "the keeper does not know this question");
 }

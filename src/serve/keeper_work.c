@@ -4,10 +4,12 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "box/run.h"
+#include "policy/gate.h"
 #include "pool/pool.h"
 #include "serve/direct.h"
 #include "serve/request.h"
 #include "session/container.h"
+#include "session/session.h"
 #include "store/record.h"
 
 #include <errno.h>
@@ -26,6 +28,7 @@ enum {
 
 /* One run, on its thread's stack. */
 struct run {
+	const struct keeper_work *work;  /* where it is recorded */
 	int front;                       /* whose it is */
 	uint64_t number;                 /* as the front calls it */
 	uint64_t begun_usec;             /* when it came */
@@ -75,6 +78,14 @@ static void on_container_end(const struct container_ended *ended, void *userdata
 			      ended->profile, "reason", ended->why, "by", ended->by));
 }
 
+/* On the session's thread. */
+static void on_session_end(const struct session_ended *ended, void *userdata)
+{
+	keeper_note(userdata, "session_ended",
+		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", ended->id, "caller", ended->owner, "language",
+			      ended->language, "reason", ended->why, "by", ended->by));
+}
+
 int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
 {
 	struct error ignored;
@@ -82,12 +93,15 @@ int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
 	pthread_mutex_init(&work->lock, NULL);
 	work->nudge = nudge;
 	journal_settle(work, &ignored);
+	if (sessions_open(work->pool, &(struct session_watch){ on_session_end, work }, &work->sessions, err) < 0)
+		return -1;
 	return containers_open(pool_probe(work->pool), &(struct container_watch){ on_container_end, work },
 			       &work->containers, err);
 }
 
 void keeper_work_close(struct keeper_work *work)
 {
+	sessions_close(work->sessions);
 	containers_close(work->containers);
 	journal_close(work->journal);
 	pthread_mutex_destroy(&work->lock);
@@ -95,12 +109,18 @@ void keeper_work_close(struct keeper_work *work)
 
 /* A front that is gone needs no answer: failures to send are its own. It is one of ours and always reads; if it does
  * not, we wait, and its death ends that. */
-static void answer(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
+static void answer_with(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size,
+			int file)
 {
 	const struct message_head head = { .kind = kind, .stream = stream, .run = run->number, .size = size };
 	struct error ignored;
 
-	message_send(run->front, &head, body, NULL, 0, &ignored);
+	message_send(run->front, &head, body, &file, file >= 0, &ignored);
+}
+
+static void answer(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
+{
+	answer_with(run, kind, stream, body, size, -1);
 }
 
 static void refuse(const struct run *run, const struct error *err)
@@ -125,6 +145,34 @@ static void on_output(int stream, const void *data, size_t size, void *userdata)
 		at += part;
 		size -= part;
 	}
+}
+
+static void on_kept(int stream, int file, uint64_t offset, size_t size, void *userdata)
+{
+	struct run *run = userdata;
+	char part[MESSAGE_INLINE];
+
+	while (size > 0) {
+		size_t most = size < MESSAGE_INLINE ? size : MESSAGE_INLINE;
+		ssize_t n = (ssize_t)most;
+
+		if (!direct_send_file(&run->direct, stream == 1 ? FRAME_STDOUT : FRAME_STDERR, file, offset, most)) {
+			n = pread(file, part, most, (off_t)offset);
+			if (n <= 0)
+				return; /* its own memory: cannot be */
+			answer(run, MESSAGE_OUTPUT, (uint32_t)stream, part, (size_t)n);
+		}
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+}
+
+/* The run is written down already; history may have it now that the program has begun. */
+static void on_started(struct box *box, void *userdata)
+{
+	const struct run *run = userdata;
+
+	journal_tell(run->work->journal);
 }
 
 /* A front that was taken over could pass anything; what is not a pipe could hold us up. */
@@ -281,6 +329,30 @@ static int run_start(const struct keeper_work *work, struct run *run, struct res
 	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
 }
 
+/* Starts a session; the answer is what is told of it. */
+static int run_session(const struct keeper_work *work, struct run *run, struct buf *json, struct error *err)
+{
+	const struct session_options options = {
+		.owner = run->about->caller,
+		.name = run->about->name,
+		.ttl = run->about->ttl,
+		.idle_ttl = run->about->idle_ttl,
+		.most_own = run->about->max_own,
+	};
+	const char *language = run->spec->runtime ? run->spec->runtime->name : "";
+	_cleanup_free_ char *text = NULL;
+	char *id = run->container;
+
+	if (sessions_start(work->sessions, run->spec, &options, id, err) < 0)
+		return -1;
+	keeper_note(work, "session_started",
+		    json_pack("{s:s, s:s, s:s}", "id", id, "caller", options.owner, "language", language));
+	if (sessions_status(work->sessions, id, NULL, &text, err) < 0)
+		return -1;
+	buf_text(json, text);
+	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
+}
+
 /* Before anything of it is said or written down: the front answers with the confirmation that is missing. */
 static int check_confirmed(const struct keeper_work *work, const struct run *run, struct error *err)
 {
@@ -295,6 +367,25 @@ static int check_confirmed(const struct keeper_work *work, const struct run *run
 	return -1;
 }
 
+/* In a box of its own, if the policy lets it. */
+static int run_alone(const struct keeper_work *work, struct run *run, struct result **out, struct error *err)
+{
+	_cleanup_gate_ struct gate gate = { 0 };
+	int done = gate_look(run->spec, &gate, err);
+
+	if (done == 1) {
+		*out = gate_result(&gate, run->spec, &run->ticket);
+		return *out ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	}
+	if (done == 0)
+		done = pool_run(work->pool, run->spec, &run->ticket, run->io, out, err);
+	if (done < 0)
+		return -1;
+	explain_end(run, *out);
+	gate_note(&gate, *out);
+	return 0;
+}
+
 static int run_any(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
 		   struct error *err)
 {
@@ -305,19 +396,28 @@ static int run_any(const struct keeper_work *work, struct run *run, struct resul
 		return run_start(work, run, out, json, err);
 	case RUN_INSIDE:
 		return run_inside(work, run, run->about->container, out, err);
-	default:
-		done = pool_run(work->pool, run->spec, &run->ticket, run->io, out, err);
+	case RUN_SESSION:
+		return run_session(work, run, json, err);
+	case RUN_CELL:
+		done = sessions_execute(work->sessions, run->about->container, run->about->caller, run->spec,
+					&run->ticket, run->io, out, err);
 		if (done == 0)
 			explain_end(run, *out);
 		return done;
+	default:
+		return run_alone(work, run, out, err);
 	}
+}
+
+/* A start has a record of its own only when something runs; that it started is in the audit log in any case. */
+static bool is_recorded(const struct run *run)
+{
+	return run->about->kind != RUN_SESSION && (run->about->kind != RUN_START || run->spec->code);
 }
 
 static void log_run(const struct run *run, const struct outcome *outcome)
 {
-	const char *status = run->about->kind == RUN_START && !run->spec->code
-				     ? "started"
-				     : status_name((enum status)outcome->status);
+	const char *status = !is_recorded(run) ? "started" : status_name((enum status)outcome->status);
 
 	log_event("run", (const struct log_field[]){
 				 { .key = "execution", .text = run->about->id },
@@ -331,8 +431,7 @@ static void log_run(const struct run *run, const struct outcome *outcome)
 
 static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, struct error *err)
 {
-	/* A start has a record of its own only when something runs; that it started is in the audit log in any case. */
-	const bool recorded = run->about->kind != RUN_START || run->spec->code;
+	const bool recorded = is_recorded(run);
 	char started[RESULT_ID + 16];
 	_cleanup_buf_ struct buf own = { 0 };
 	struct outcome outcome = { 0 };
@@ -390,7 +489,8 @@ static int check_about(const struct message_run *about, struct error *err)
 	    strspn(about->id, "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghijklmnopqrstuvwxyz") == RESULT_ID - 1 &&
 	    is_name(about->door, sizeof(about->door)) && is_name(about->caller, sizeof(about->caller)) &&
 	    is_name(about->request_id, sizeof(about->request_id)) && is_name(about->profile, sizeof(about->profile)) &&
-	    is_name(about->container, sizeof(about->container)) && about->kind <= RUN_START)
+	    is_name(about->container, sizeof(about->container)) && is_name(about->name, sizeof(about->name)) &&
+	    about->kind <= RUN_SESSION)
 		return 0;
 	return error_set(err, ERROR_FAILED, 0, "a run came without saying whose it is");
 }
@@ -399,7 +499,10 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 {
 	const uint32_t manner = message->head.stream;
 	const bool input = manner & MESSAGE_INPUT, stream = manner & MESSAGE_STREAM;
-	struct supervise_io io = { .cancel_fd = message->fds[0], .stdin_fd = input ? message->fds[1] : -1 };
+	const bool window = input && (manner & MESSAGE_WINDOW);
+	struct supervise_io io = { .cancel_fd = message->fds[0],
+				   .stdin_fd = input ? message->fds[1] : -1,
+				   .window_fd = window ? message->fds[2] : -1 };
 	struct message_run about;
 	struct spec spec;
 	int done;
@@ -409,14 +512,16 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 	memcpy(&about, message->body, sizeof(about));
 	if (check_about(&about, err) < 0)
 		return -1;
-	if (!is_pipe(io.cancel_fd) || (input && !is_pipe(io.stdin_fd)))
+	if (!is_pipe(io.cancel_fd) || (input && !is_pipe(io.stdin_fd)) || (window && !is_pipe(io.window_fd)))
 		return error_set(err, ERROR_FAILED, 0, "a run came without its pipe");
-	run->direct.client = manner & MESSAGE_DIRECT ? message->fds[1 + input] : -1;
+	run->direct.client = manner & MESSAGE_DIRECT ? message->fds[1 + input + window] : -1;
 	if ((manner & MESSAGE_DIRECT) && !is_socket(run->direct.client))
 		return error_set(err, ERROR_FAILED, 0, "a run came without its client");
+	io.on_started = on_started;
+	io.userdata = run;
 	if (stream) {
 		io.on_output = on_output;
-		io.userdata = run;
+		io.on_kept = on_kept;
 	}
 	spec_init(&spec);
 	run->about = &about;
@@ -436,10 +541,13 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 
 void keeper_handle(struct keeper_work *work, int front, const struct message *message)
 {
-	struct run run = {
-		.front = front, .number = message->head.run, .begun_usec = clock_usec(), .direct = { .client = -1 }
-	};
+	struct run run = { .work = work,
+			   .front = front,
+			   .number = message->head.run,
+			   .begun_usec = clock_usec(),
+			   .direct = { .client = -1 } };
 	_cleanup_buf_ struct buf told = { 0 };
+	_cleanup_close_ int file = -1;
 	struct error err = { 0 };
 	int status;
 
@@ -449,8 +557,8 @@ void keeper_handle(struct keeper_work *work, int front, const struct message *me
 			refuse(&run, &err);
 		break;
 	case MESSAGE_ASK:
-		status = keeper_ask(work, message->body, message->head.size, &told);
-		answer(&run, MESSAGE_TELL, (uint32_t)status, told.data, told.size);
+		status = keeper_ask(work, message->body, message->head.size, message->fds[0], &told, &file);
+		answer_with(&run, MESSAGE_TELL, (uint32_t)status, told.data, told.size, file);
 		break;
 	default:
 		break; /* not a front's to say */

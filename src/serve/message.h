@@ -8,8 +8,8 @@
  *
  *	front:  RUN (body: struct message_run, then the list of request_parse();
  *	        descriptors: a pipe that ends (MESSAGE_SERVICE_ENDS) when the run is
- *	        to end, stdin's reading end if it is streamed, the client itself if
- *	        the keeper is to answer it)
+ *	        to end, stdin's reading end if it is streamed, and that of its
+ *	        terminal's sizes, the client itself if the keeper is to answer it)
  *	keeper: STARTED, OUTPUT …, then RESULT or REFUSED; each names its run
  *
  * Beside runs the front has questions, for the keeper and for the store, which
@@ -43,13 +43,14 @@ enum message_kind {
 enum {
 	MESSAGE_INLINE = 64 << 10, /* bytes of a body that travels in the message itself */
 	MESSAGE_MAX = 96 << 20,    /* bytes of any body */
-	MESSAGE_FDS = 4,           /* descriptors of one message, the body's memfd included */
+	MESSAGE_FDS = 5,           /* descriptors of one message, the body's memfd included */
 };
 
 /* How a run is answered, and what came with it. */
 enum message_manner {
 	MESSAGE_STREAM = 1, /* output as it comes, before the result */
 	MESSAGE_INPUT = 2,  /* stdin's pipe is the second descriptor */
+	MESSAGE_WINDOW = 8, /* beside MESSAGE_INPUT: the pipe of the terminal's sizes is the third */
 	MESSAGE_DIRECT = 4, /* the client's socket is the last descriptor, and nothing else is on its way there */
 };
 
@@ -68,9 +69,11 @@ struct message_head {
 };
 
 enum message_run_kind {
-	RUN_ALONE,  /* in a box of its own */
-	RUN_INSIDE, /* in a container */
-	RUN_START,  /* a container is started, and the code, if there is any, run in it */
+	RUN_ALONE,   /* in a box of its own */
+	RUN_INSIDE,  /* in a container */
+	RUN_START,   /* a container is started, and the code, if there is any, run in it */
+	RUN_CELL,    /* in a session */
+	RUN_SESSION, /* a session is started */
 };
 
 /* Whose run it is, before its list. Texts are terminated. */
@@ -80,7 +83,8 @@ struct message_run {
 	char caller[40];           /* who asked: "uid 1000", or a token's name */
 	char request_id[64];       /* as the client or the front calls the request */
 	char profile[64];          /* of the registry; "" */
-	char container[RESULT_ID]; /* where it runs; "": in a box of its own */
+	char container[RESULT_ID]; /* where it runs, a container or a session; "": in a box of its own */
+	char name[64];             /* of a session that starts; "" */
 	uint8_t store_code;        /* enum record_code */
 	uint8_t kind;              /* enum message_run_kind */
 	uint8_t command;           /* in a container: the code is a command of its shell */
@@ -88,8 +92,9 @@ struct message_run {
 	uint8_t asks;              /* of a container that starts: each run in it needs a confirmation */
 	uint8_t confirmed;         /* in a container: there is one, for this very request */
 	uint32_t max_concurrent;   /* of a container that starts: so many may run; 0: any number */
-	uint32_t max_own;          /* the same of its caller's own */
-	double ttl;                /* of a container that starts: seconds until it ends; 0: the default */
+	uint32_t max_own;          /* the same of its caller's own, and of sessions */
+	double ttl;                /* of a container or session that starts: seconds until it ends; 0: the default */
+	double idle_ttl;           /* of a session that starts: the same without a cell */
 };
 
 struct message_refusal {

@@ -371,6 +371,7 @@ static void add_now(const struct metrics_now *now, struct buf *out)
 	add_plain(out, "emberbox_connections", "gauge", "Connections of clients.", now->clients);
 	add_plain(out, "emberbox_event_streams", "gauge", "Event streams that are open.", now->streams);
 	add_plain(out, "emberbox_containers", "gauge", "Containers that run.", now->containers);
+	add_plain(out, "emberbox_sessions", "gauge", "Sessions that live.", now->sessions);
 	add_plain(out, "emberbox_held_bytes", "gauge", "Requests and answers in memory.", now->held);
 	add_head(out, "emberbox_uptime_seconds", "gauge", "Time since the service started.");
 	add_series(out, "emberbox_uptime_seconds", "", LABELS(), NULL);

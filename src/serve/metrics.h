@@ -47,6 +47,7 @@ struct metrics_now {
 	size_t queued;                 /* runs that wait for a place */
 	size_t streams;                /* event streams that are open */
 	size_t containers;             /* that run */
+	size_t sessions;               /* that live */
 	uint64_t held;                 /* bytes of requests and answers */
 	const struct pool_stats *pool; /* or NULL: not known, and left out */
 	uint64_t uptime_usec;          /* since the front started */

@@ -1,6 +1,7 @@
 #include "serve/request.h"
 
 #include "base/base64.h"
+#include "base/json_check.h"
 #include "base/own.h"
 #include "base/text.h"
 
@@ -351,6 +352,11 @@ static int read_container(struct reading *r, const struct field *field, const ch
 	return read_word(r, name, value, r->manner->container, sizeof(r->manner->container));
 }
 
+static int read_session(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return read_word(r, name, value, r->manner->session, sizeof(r->manner->session));
+}
+
 static int read_applied(struct reading *r, const struct field *field, const char *name, json_t *value)
 {
 	return read_word(r, name, value, r->manner->applied, sizeof(r->manner->applied));
@@ -399,6 +405,22 @@ static int read_limits(struct reading *r, const struct field *field, const char 
 	return read_fields(r, value, "limits.", limits);
 }
 
+/* true, false, or how large it is. */
+static int read_tty(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	json_t *rows = json_object_get(value, "rows"), *columns = json_object_get(value, "cols");
+	char text[64];
+
+	r->manner->tty = !json_is_false(value);
+	if (json_is_boolean(value))
+		return read_bool(r, field, name, value);
+	if (!json_is_integer(rows) || !json_is_integer(columns) || json_object_size(value) != 2)
+		return fault(r, name, "expected true, false, or {\"rows\": 24, \"cols\": 80}");
+	snprintf(text, sizeof(text), "%lldx%lld", (long long)json_integer_value(rows),
+		 (long long)json_integer_value(columns));
+	return put_checked(r, name, field->key, text);
+}
+
 static const struct field request_fields[] = {
 	{ "language", "language", read_language },
 	{ "code", "code", read_content },
@@ -422,7 +444,9 @@ static const struct field request_fields[] = {
 	{ "input", NULL, read_input },
 	{ "packages", NULL, read_not_yet },
 	{ "read_only", "read-only", read_bool },
-	{ "session", NULL, read_not_yet },
+	{ "policy", "policy", read_text },
+	{ "tty", "tty", read_tty },
+	{ "session", NULL, read_session },
 	{ "confirm", NULL, read_confirm },
 	{ NULL },
 };
@@ -431,23 +455,30 @@ enum {
 	OWN_MAX = 4 /* fields that a path has beside */
 };
 
-/* What to say of a name that is none of the fields and none of `own` (or NULL); false: it is one. */
-static bool is_unknown(const struct field *fields, const char *const *own, const char *typed, char *why, size_t size)
+bool field_unknown(const char *typed, const char *const *names, char *why, size_t size)
 {
-	const char *names[ARRAY_SIZE(request_fields) + OWN_MAX] = { NULL }, *nearest;
-	size_t count = 0;
+	const char *nearest;
 
-	for (; fields[count].name; count++)
-		names[count] = fields[count].name;
-	for (size_t i = 0; own && own[i] && i < OWN_MAX; i++)
-		names[count++] = own[i];
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; names[i]; i++)
 		if (strcmp(names[i], typed) == 0)
 			return false;
 	nearest = text_nearest(typed, names);
 	snprintf(why, size, "there is no such field; %s%s%s", nearest ? "did you mean " : "leave it out",
 		 nearest ? nearest : "", nearest ? "?" : "");
 	return true;
+}
+
+/* What to say of a name that is none of the fields and none of `own` (or NULL); false: it is one. */
+static bool is_unknown(const struct field *fields, const char *const *own, const char *typed, char *why, size_t size)
+{
+	const char *names[ARRAY_SIZE(request_fields) + OWN_MAX] = { NULL };
+	size_t count = 0;
+
+	for (; fields[count].name; count++)
+		names[count] = fields[count].name;
+	for (size_t i = 0; own && own[i] && i < OWN_MAX; i++)
+		names[count++] = own[i];
+	return field_unknown(typed, names, why, size);
 }
 
 bool request_unknown(const char *typed, const char *const *own, char *why, size_t size)
@@ -483,17 +514,7 @@ static int read_fields(struct reading *r, json_t *object, const char *before, co
 
 bool request_has_few_values(const char *json, size_t size)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < size; i++) {
-		if (json[i] == '"') {
-			for (i++; i < size && json[i] != '"'; i++)
-				i += json[i] == '\\';
-		} else if (json[i] == ',' || json[i] == ':' || json[i] == '[' || json[i] == '{') {
-			count++;
-		}
-	}
-	return count <= REQUEST_VALUES_MAX;
+	return json_has_few_values(json, size, REQUEST_VALUES_MAX);
 }
 
 /* Jansson names the key that is there twice as it stands in the text, between '" and "'. */
@@ -519,8 +540,10 @@ static int read_request(struct reading *r, json_t *root)
 	if (read_fields(r, root, "", request_fields) < 0)
 		return -1;
 	if (!json_object_get(root, "language") && !json_object_get(root, "profile") &&
-	    !json_object_get(root, "container") && !r->manner->command)
+	    !json_object_get(root, "container") && !json_object_get(root, "session") && !r->manner->command)
 		return fault(r, "language", "it is not set; name one, such as python");
+	if (r->manner->session[0] && r->manner->container[0])
+		return fault(r, "session", "it cannot be given with container; leave one out");
 	if (r->manner->input && r->stdin_given)
 		return fault(r, "stdin", "it cannot be given when input is \"stream\"; leave one out");
 	if (r->manner->command && (json_object_get(root, "code") || json_object_get(root, "language")))
@@ -587,9 +610,11 @@ static bool record_next(const char *list, size_t size, size_t *at, const char **
 /* A path or anything else of the host's must not be among them. */
 static bool key_is_word(const char *key)
 {
-	static const char *const keys[] = { "language", "arg",   "env",   "timeout",      "cpu-time", "memory",
-					    "cpus",     "pids",  "disk",  "net",          "profile",  "max-output",
-					    "filename", "entry", "check", "allow-weaker", "read-only" };
+	static const char *const keys[] = { "language",     "arg",        "env",      "timeout",      "cpu-time",
+					    "memory",       "cpus",       "pids",     "disk",         "net",
+					    "profile",      "max-output", "filename", "entry",        "check",
+					    "allow-weaker", "read-only",  "policy",   "policy-block", "policy-allow",
+					    "tty" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcmp(key, keys[i]) == 0)

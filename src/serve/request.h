@@ -31,12 +31,14 @@ enum {
 struct request_manner {
 	bool stream;                       /* output is wanted as it comes */
 	bool input;                        /* stdin comes in frames */
+	bool tty;                          /* the program has a terminal */
 	bool command;                      /* in a container: the code is a command of its shell */
 	bool nested_timeout;               /* the timeout was given as limits.timeout … */
 	bool nested_memory;                /* … and memory as limits.memory, not as memory_limit */
 	char profile[REQUEST_NAME_MAX];    /* of the registry or of the language; "": none */
 	char applied[REQUEST_NAME_MAX];    /* a profile of the client's own registry, which it has used; "": none */
 	char container[REQUEST_NAME_MAX];  /* where it is to run; "": in a box of its own */
+	char session[REQUEST_NAME_MAX];    /* the same, as a cell */
 	char confirm[REQUEST_CONFIRM_MAX]; /* that a person agreed; "": nobody was asked */
 };
 
@@ -55,6 +57,8 @@ int request_decode(const void *list, size_t size, struct spec *spec, struct erro
 /* What is wrong with a field's name, into `why` for a sentence; false: nothing, a request has it, or it is one of `own`
  * (NULL at the end), which a path has beside. */
 bool request_unknown(const char *typed, const char *const *own, char *why, size_t size);
+/* The same of an object with these fields, and a NULL after the last. */
+bool field_unknown(const char *typed, const char *const *names, char *why, size_t size);
 /* Which field of the JSON an error of request_decode(), or of what is made of the spec, is about, as that request gave
  * it; "" when none is. */
 void request_field(const struct error *err, const struct request_manner *manner, char field[REQUEST_FIELD_MAX]);

@@ -13,13 +13,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <link.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -89,6 +92,36 @@ int role_start(const struct role_settings *settings, const int *fds, size_t coun
 	return 0;
 }
 
+/* Only what can be read from the file again. */
+static int shrink_program(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t from = info->dlpi_addr + part->p_vaddr, to = from + part->p_filesz;
+
+		from &= ~(page - 1);
+		if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
+			madvise((void *)from, to - from, MADV_DONTNEED); /* NOLINT(performance-no-int-to-ptr) */
+	}
+	return 1; /* the first is the program itself */
+}
+
+void role_shrink(void)
+{
+	malloc_trim(0);
+	dl_iterate_phdr(shrink_program, NULL);
+}
+
+int role_ready(int control, struct error *err)
+{
+	role_shrink();
+	return fd_send(control, &(char){ ROLE_READY }, 1, NULL, 0) == 0
+		       ? 0
+		       : error_errno(err, "cannot tell the supervisor");
+}
+
 void role_say(const struct role_process *process, char what, int fd)
 {
 	if (process->control >= 0)
@@ -139,8 +172,12 @@ int role_enter(enum role role, struct role_settings *settings, int *control, int
 	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0 || fdset_prove() < 0)
 		return error_errno(err, "a descriptor came along that should not");
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		const struct rlimit wanted = { FILES_WANTED, FILES_WANTED };
+
 		files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
-		setrlimit(RLIMIT_NOFILE, &files);
+		/* Root may have more than it was given: a thousand sessions need some 20 000. */
+		if (files.rlim_max >= FILES_WANTED || setrlimit(RLIMIT_NOFILE, &wanted) < 0)
+			setrlimit(RLIMIT_NOFILE, &files);
 	}
 	*control = CONTROL_FD;
 	return 0;

@@ -77,6 +77,7 @@ struct role_settings {
 	uint32_t history_days;  /* the store: for so long; 0: for ever */
 	uint32_t audit;         /* enum role_audit */
 	uint32_t log;           /* enum log_format */
+	uint32_t mcp_fixtures;  /* the front, for tests: see front_mcp_fixtures.c */
 	uint32_t given;         /* the front: which of its descriptors came, in their order: bits of enum role_given */
 	uint32_t become;        /* the front: its uid and gid, 0: the caller's */
 	uint32_t become_anyway; /* the front: a uid that is not mapped here is no error */
@@ -104,3 +105,7 @@ int role_enter(enum role role, struct role_settings *settings, int *control, int
 int role_fd(const struct role_settings *settings, const int fds[ROLE_FDS], enum role_given which);
 /* Ends with the supervisor, and cannot do more than its work. */
 int role_confine(const struct role_settings *settings, int control, struct error *err);
+/* Tells the supervisor that it serves. */
+int role_ready(int control, struct error *err);
+/* What starting touched of the program's own file is taken out of this process's memory; what is used comes back. */
+void role_shrink(void);

@@ -279,6 +279,7 @@ static void on_ready(struct supervisor *s, struct child *child)
 	setup_record(s->journal, "service_started", s->setup.address);
 	activation_notify(&s->activation, "READY=1");
 	activation_ready(&s->activation);
+	role_shrink();
 }
 
 static int on_control(struct supervisor *s, struct child *child, struct error *err)
@@ -514,6 +515,7 @@ static int set_up(struct supervisor *s, struct error *err)
 	s->settings.max_queued = s->options->max_queued;
 	s->settings.embers = s->options->embers;
 	s->settings.ember_memory = s->options->ember_memory;
+	s->settings.mcp_fixtures = getenv("EMBERBOX_TEST_MCP_FIXTURES") != NULL;
 	if (activation_take(&s->activation, err) < 0 || make_signals(s, err) < 0 || choose_front(s, err) < 0 ||
 	    make_listener(s, err) < 0 || setup_open(&s->setup, s->options, err) < 0)
 		return -1;

@@ -19,7 +19,10 @@
 #include <unistd.h>
 
 enum {
-	KEEPER_SPARE = 2 /* threads beside those for runs */
+	/* Threads beside those for runs: one for each question that may wait. A question may take seconds, where a
+	 * box's program likes; runs and the questions of others do not wait for it. Those that are never needed are not
+	 * there. */
+	KEEPER_SPARE = FRONT_ASKS / 2,
 };
 
 static int keeper_role(struct error *err)
@@ -126,7 +129,8 @@ static int front_role(struct error *err)
 					      .keeper = -1,
 					      .store = -1,
 					      .control = control },
-			 &(struct front_options){ .max_running = settings.max_running,
+			 &(struct front_options){ .mcp_fixtures = settings.mcp_fixtures,
+						  .max_running = settings.max_running,
 						  .max_queued = settings.max_queued,
 						  .max_clients = clients,
 						  .tls = tls,

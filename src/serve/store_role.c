@@ -269,6 +269,20 @@ static void ask_show(struct role_state *role, const json_t *question, struct ans
 		store_show(role->store, word(question, "id") ?: "", word(question, "caller"), &answer->body, err);
 }
 
+static void ask_report(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
+{
+	const char *format = word(question, "format") ?: "json";
+	bool markdown = strcmp(format, "markdown") == 0;
+
+	if (!markdown && strcmp(format, "json") != 0) {
+		error_usage(err, "format has to be json or markdown");
+		answer->status = 400;
+		return;
+	}
+	answer->status = store_report(role->store, word(question, "id") ?: "", word(question, "caller"), markdown,
+				      &answer->body, err);
+}
+
 static void ask_spool(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
 {
 	int stream = strcmp(word(question, "what"), "stdout") == 0 ? 1 : 2;
@@ -291,7 +305,7 @@ static void ask_file(struct role_state *role, const json_t *question, struct ans
 static void ask_event(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
 {
 	/* A front that was taken over cannot say what others are asked about, nor when it was. */
-	static const char *const known[] = { "denied", "confirm_asked", "confirmed", "token_used" };
+	static const char *const known[] = { "denied", "confirm_asked", "confirmed", "token_used", "policy_bypassed" };
 	const char *event = word(question, "event");
 	json_t *fields = json_object_get(question, "fields");
 	bool is_known = false;
@@ -320,9 +334,9 @@ static const struct {
 	void (*ask)(struct role_state *role, const json_t *question, struct answer *answer, struct error *err);
 	bool current; /* what is in the journal has to be in the answer */
 } questions[] = {
-	{ "list", ask_list, true },    { "show", ask_show, true },    { "stats", ask_stats, true },
-	{ "stdout", ask_spool, true }, { "stderr", ask_spool, true }, { "file", ask_file, true },
-	{ "event", ask_event, false },
+	{ "list", ask_list, true },     { "show", ask_show, true },    { "stats", ask_stats, true },
+	{ "stdout", ask_spool, true },  { "stderr", ask_spool, true }, { "file", ask_file, true },
+	{ "report", ask_report, true }, { "event", ask_event, false },
 };
 
 /* The member that is there and is no text; NULL: there is none. What is not understood must not count as not said: a
@@ -330,7 +344,7 @@ static const struct {
 static const char *not_text(const json_t *question)
 {
 	static const char *const keys[] = { "what",   "id",     "path",  "caller", "language",
-					    "status", "before", "since", "event" };
+					    "status", "before", "since", "event",  "format" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const json_t *value = json_object_get(question, keys[i]);
@@ -546,8 +560,8 @@ int store_role_run(int control, int nudge, const struct store_options *options, 
 		role.fronts[i] = (struct front_link){ .fd = -1, .answer.fd = -1 };
 	take(&role);
 	sweep(&role);
-	if (fd_send(control, &(char){ ROLE_READY }, 1, NULL, 0) < 0)
-		return error_errno(err, "cannot tell the supervisor");
+	if (role_ready(control, err) < 0)
+		return -1;
 	while (round_once(&role))
 		;
 	take(&role);

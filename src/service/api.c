@@ -86,6 +86,8 @@ static int options_read(const eb_options *options, struct supervise_io *io, cons
 	io->stdin_fd = options->stdin_fd;
 	if (options->size >= offsetof(eb_options, record) + sizeof(options->record))
 		*record = options->record;
+	if (options->size >= offsetof(eb_options, window_fd) + sizeof(options->window_fd))
+		io->window_fd = options->window_fd;
 	return 0;
 }
 
@@ -116,7 +118,8 @@ int request_execute(const eb_request *request, const eb_options *options, const 
 		environment = recorded_by_environment(record);
 		by = &environment;
 	}
-	if ((by ? recorded_run(&request->spec, by, &io, &inner, &e) : run_spec(&request->spec, &io, &inner, &e)) < 0)
+	if ((by ? recorded_run(&request->spec, by, &io, &inner, &e)
+		: judged_run(&request->spec, NULL, &io, &inner, &e)) < 0)
 		return public_error(err, &e);
 	*result = result_wrap(inner);
 	if (!*result) {
@@ -211,6 +214,11 @@ uint64_t result_kept(const eb_result *result)
 	for (size_t i = 0; i < files->count; i++)
 		size += files->entries[i].kept ? files->entries[i].size : 0;
 	return size;
+}
+
+bool result_has_warnings(const eb_result *result)
+{
+	return result->result->warning_count > 0;
 }
 
 int eb_prepare(const char *language, eb_error *err)

@@ -34,12 +34,13 @@ static json_t *language_json(const struct runtime *runtime)
 	for (size_t i = 0; i < runtime->profile_count; i++)
 		json_array_append_new(profiles, json_string(runtime->profiles[i].name));
 	/* "s?": NULL becomes null, which says "not known" where an empty string would not. */
-	return json_pack("{s:s, s:s, s:o, s:o, s:s?, s:b, s:s?, s:s?, s:s, s:b, s:o, s:s?, s:s?}", "name",
+	return json_pack("{s:s, s:s, s:o, s:o, s:s?, s:b, s:s?, s:s?, s:s, s:b, s:b, s:o, s:s?, s:s?}", "name",
 			 runtime->name, "display", runtime->display, "aliases", list_json(runtime->aliases),
 			 "extensions", list_json(runtime->extensions), "file", runtime->file, "available", path != NULL,
 			 "version", runtime_version_cached(runtime, version, sizeof(version)) ? version : NULL, "path",
-			 path, "install", runtime->install, "compiled", runtime->compile.step.argv != NULL, "profiles",
-			 profiles, "notes", runtime->notes, "broken", runtime->broken);
+			 path, "install", runtime->install, "compiled", runtime->compile.step.argv != NULL, "session",
+			 runtime->session.step.argv != NULL, "profiles", profiles, "notes", runtime->notes, "broken",
+			 runtime->broken);
 }
 
 json_t *languages_json(void)
@@ -67,6 +68,21 @@ static void add_aliases(struct buf *out, const struct runtime *runtime)
 	out->failed |= list.failed;
 }
 
+static void add_sessions(struct buf *out)
+{
+	const struct runtime *runtime;
+	bool any = false;
+
+	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
+		if (!runtime->session.step.argv || !runtime_program(runtime))
+			continue;
+		buf_printf(out, "%s%s", any ? ", " : "\nSessions: ", runtime->name);
+		any = true;
+	}
+	if (any)
+		buf_text(out, "\n");
+}
+
 void languages_table(struct buf *out)
 {
 	const struct runtime *runtime;
@@ -88,6 +104,7 @@ void languages_table(struct buf *out)
 		else
 			buf_printf(out, "not installed; install it with: %s\n", runtime->install);
 	}
+	add_sessions(out);
 	if (runtime_note())
 		buf_printf(out, "\n%s\n", runtime_note());
 }

@@ -5,6 +5,7 @@
 
 #include <emberbox.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct recorded_by;
@@ -31,5 +32,7 @@ int request_execute(const eb_request *request, const eb_options *options, const 
 		    eb_result **result, eb_error *err);
 /* Bytes of files that the run left and that are kept in the state directory. */
 uint64_t result_kept(const eb_result *result);
+/* Whether the policy saw something that it only tells of. */
+bool result_has_warnings(const eb_result *result);
 /* eb_result_of_error() of a run that was not allowed, written down as one. */
 eb_result *request_blocked(const eb_request *request, const eb_error *err, const struct recorded_by *by);

@@ -1,7 +1,9 @@
 #include "service/recorded.h"
 
 #include "base/own.h"
+#include "policy/gate.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,23 @@ static int begin(struct recording *recording, const struct spec *spec, struct er
 	return 0;
 }
 
+int judged_run(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
+	       struct result **out, struct error *err)
+{
+	_cleanup_gate_ struct gate gate = { 0 };
+	int done = gate_look(spec, &gate, err);
+
+	if (done == 1) {
+		*out = gate_result(&gate, spec, means ? means->ticket : NULL);
+		return *out ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	}
+	if (done == 0)
+		done = run_spec_by(spec, means, io, out, err);
+	if (done == 0)
+		gate_note(&gate, *out);
+	return done;
+}
+
 int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct supervise_io *io,
 		 struct result **out, struct error *err)
 {
@@ -71,7 +90,7 @@ int recorded_run(const struct spec *spec, const struct recorded_by *by, const st
 		recording.ticket.keep_files = record_keep;
 		recording.ticket.keep_data = recording.journal;
 	}
-	done = run_spec_by(spec, &means, io, out, err);
+	done = judged_run(spec, &means, io, out, err);
 	if (!recording.journal)
 		return done;
 	if (done < 0)
@@ -98,10 +117,10 @@ void recorded_refusal(const struct spec *spec, const struct recorded_by *by, str
 	journal_close(journal);
 }
 
-void recorded_confirm(const struct recorded_by *by, const char *event, const char *how)
+static void note(const struct recorded_by *by, const char *event, const char *reason, const char *how)
 {
-	json_t *fields = json_pack("{s:s, s:s, s:s, s:s, s:s}", "reason", "confirm", "caller", by->caller, "door",
-				   "cli", "profile", by->profile, "how", how);
+	json_t *fields = json_pack("{s:s, s:s, s:s, s:s, s:s}", "reason", reason, "caller", by->caller, "door", "cli",
+				   "profile", by->profile, "how", how);
 	_cleanup_free_ char *text = fields ? json_dumps(fields, JSON_COMPACT) : NULL;
 	struct journal *journal = NULL;
 	struct error ignored;
@@ -110,4 +129,14 @@ void recorded_confirm(const struct recorded_by *by, const char *event, const cha
 	if (text && journal_open(&journal, &ignored) == 0)
 		record_event(journal, event, text, &ignored);
 	journal_close(journal);
+}
+
+void recorded_confirm(const struct recorded_by *by, const char *event, const char *how)
+{
+	note(by, event, "confirm", how);
+}
+
+void recorded_bypass(const struct recorded_by *by, const char *how)
+{
+	note(by, "policy_bypassed", "policy", how);
 }

@@ -167,7 +167,10 @@ static struct container *container_new(const struct spec *spec, const struct con
 	container->profile = arena_string(&container->arena, options->profile ? options->profile : "");
 	container->owner = arena_string(&container->arena, options->owner ? options->owner : "");
 	container->box_profile = spec->profile ? arena_string(&container->arena, spec->profile) : NULL;
-	if (!container->profile || !container->owner || (spec->profile && !container->box_profile)) {
+	container->policy_block = arena_string(&container->arena, spec->policy_block ? spec->policy_block : "");
+	container->policy_allow = arena_string(&container->arena, spec->policy_allow ? spec->policy_allow : "");
+	if (!container->profile || !container->owner || (spec->profile && !container->box_profile) ||
+	    !container->policy_block || !container->policy_allow) {
 		arena_free(&container->arena);
 		free(container);
 		return NULL;
@@ -276,6 +279,8 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 {
 	int done;
 
+	if (spec->rows > 0)
+		return error_usage(err, "tty: programs in a container have none; leave it out");
 	if (enter(containers, err) < 0)
 		return -1;
 	done = start(containers, spec, options, id, err);

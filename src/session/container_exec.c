@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "box/cycle.h"
+#include "policy/gate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +97,8 @@ static int check_spec(const struct container *container, const struct spec *spec
 	    strcmp(spec->runtime->name, container->runtime->name) != 0)
 		return error_usage(err, "language: the container's is %s, not %s; start another for that",
 				   container->runtime->name, spec->runtime->name);
+	if (spec->rows > 0)
+		return error_usage(err, "tty: programs in a container have none; leave it out, or run without one");
 	if (spec->project)
 		return error_usage(err, "project: a container has the files it was started with; give files");
 	for (size_t i = 0; i < spec->file_count; i++)
@@ -113,6 +116,8 @@ static int check_spec(const struct container *container, const struct spec *spec
 	used->runtime = container->runtime;
 	used->profile = container->box_profile;
 	used->read_only = container->read_only;
+	used->policy_block = container->policy_block;
+	used->policy_allow = container->policy_allow;
 	memcpy(used->weaker, container->weaker, sizeof(used->weaker));
 	return check_limits(container, &spec->limits, err);
 }
@@ -271,6 +276,7 @@ int container_exec(struct container *container, const struct probe *probe, const
 		   const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
 		   struct error *err)
 {
+	_cleanup_gate_ struct gate gate = { 0 };
 	struct result *result;
 	struct spec used;
 	int done;
@@ -283,7 +289,14 @@ int container_exec(struct container *container, const struct probe *probe, const
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	run_begin(result, ticket);
-	done = exec_spec(container, probe, &used, command, io, result, err);
+	done = command ? 0 : gate_look(&used, &gate, err);
+	if (done == 1) {
+		gate_block(&gate, result);
+		*out = result;
+		return 0;
+	}
+	if (done == 0)
+		done = exec_spec(container, probe, &used, command, io, result, err);
 	if (done < 0 && err->kind == ERROR_USAGE) {
 		result_free(result);
 		return -1;
@@ -293,9 +306,10 @@ int container_exec(struct container *container, const struct probe *probe, const
 	else if (done < 0)
 		result_fail(result, err);
 	result->finish_usec = clock_usec();
-	result_explain(result);
+	result_explain(result, &used);
 	if (done == 1)
 		explain_end(container, result);
+	gate_note(&gate, result);
 	*out = result;
 	return 0;
 }

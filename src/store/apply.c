@@ -112,10 +112,10 @@ static int put_row(struct store *store, const struct field_set *f, const char *a
 		"INSERT INTO executions(id, time, language, door, caller, request_id, profile, place, code_size,"
 		" code_sha256, status, exit_code, execution_time, cpu_time, memory, queue, start, total, warm, "
 		"limit_hit,"
-		" error_message, error_type, stdout_bytes, stderr_bytes, spools, artifact, ended)"
+		" error_message, error_type, stdout_bytes, stderr_bytes, spools, artifact, ended, signature, file)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, "
 		"?21,"
-		" ?22, ?23, ?24, ?25, ?26, ?27) ON CONFLICT(id) DO UPDATE SET time = excluded.time,"
+		" ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29) ON CONFLICT(id) DO UPDATE SET time = excluded.time,"
 		" language = coalesce(excluded.language, language), door = coalesce(excluded.door, door),"
 		" caller = coalesce(excluded.caller, caller), request_id = coalesce(excluded.request_id, request_id),"
 		" profile = coalesce(excluded.profile, profile), place = coalesce(excluded.place, place),"
@@ -126,7 +126,8 @@ static int put_row(struct store *store, const struct field_set *f, const char *a
 		" total = excluded.total, warm = excluded.warm, limit_hit = excluded.limit_hit,"
 		" error_message = excluded.error_message, error_type = excluded.error_type,"
 		" stdout_bytes = excluded.stdout_bytes, stderr_bytes = excluded.stderr_bytes, spools = excluded.spools,"
-		" artifact = excluded.artifact, ended = excluded.ended"
+		" artifact = excluded.artifact, ended = excluded.ended, signature = excluded.signature,"
+		" file = coalesce(excluded.file, file)"
 		/* What has ended does not end again, whoever says so. */
 		" WHERE status IN ('running', 'interrupted') RETURNING number";
 	static const enum field_key numbers[] = { FIELD_EXIT_CODE, FIELD_EXECUTION, FIELD_CPU,   FIELD_MEMORY,
@@ -147,6 +148,8 @@ static int put_row(struct store *store, const struct field_set *f, const char *a
 	bind_number(stmt, 25, f->number[FIELD_SPOOLS]);
 	store_bind(stmt, 26, artifact);
 	bind_number(stmt, 27, f->number[FIELD_ENDED]);
+	store_bind(stmt, 28, f->text[FIELD_SIGNATURE]);
+	store_bind(stmt, 29, f->text[FIELD_FILE]);
 	*number = 0;
 	switch (sqlite3_step(stmt)) {
 	case SQLITE_ROW:

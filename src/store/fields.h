@@ -31,7 +31,7 @@ enum field_key {
 	FIELD_WARM = 20,        /* number: 1 or 0 */
 	FIELD_LIMIT = 21,       /* text: the limit that ended it, or "" */
 	FIELD_MESSAGE = 22,     /* text: the sentence, or "" */
-	FIELD_ERROR_TYPE = 23,  /* text: "SyntaxError", or "" */
+	FIELD_ERROR_TYPE = 23,  /* text: "SyntaxError", "KeyError"…, or "" */
 	FIELD_STDOUT = 24,      /* number: bytes written */
 	FIELD_STDERR = 25,      /* number: bytes written */
 	FIELD_SPOOLS = 26,      /* number: 1 and 2 for files that were written, 4 and 8 for such that could not be,
@@ -41,6 +41,8 @@ enum field_key {
 	FIELD_ENDED = 29,       /* number: milliseconds since 1970 */
 	FIELD_EVENT = 30,       /* text: what happened */
 	FIELD_PID = 31,         /* number: of the writer */
+	FIELD_SIGNATURE = 32,   /* text: the same for the same failure, or "" */
+	FIELD_FILE = 33,        /* text: what the code's file was called where it came from, or "" */
 	FIELD_KEYS
 };
 

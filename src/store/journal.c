@@ -333,16 +333,14 @@ bool journal_noted(struct journal *journal, const char *id, unsigned char digest
 static int lock_current(struct journal *journal, struct error *err)
 {
 	for (int tries = 0; tries < 16; tries++) {
-		struct stat st;
-
 		/* Also after a time when it could not be opened. */
 		if (journal->fd < 0)
 			journal->fd = journal_file_open(journal->dir, journal->generation, err);
 		if (journal->fd < 0)
 			return -1;
-		if (lock_file(journal->fd, LOCK_SH) < 0 || fstat(journal->fd, &st) < 0)
+		if (lock_file(journal->fd, LOCK_SH) < 0)
 			return error_errno(err, "cannot lock the journal");
-		if (st.st_nlink > 0 && is_current(journal->dir, journal->fd))
+		if (is_current(journal->dir, journal->fd))
 			return 0;
 		close_fd(&journal->fd);
 	}
@@ -418,7 +416,14 @@ int journal_append(struct journal *journal, enum record_kind kind, const struct 
 	if (journal->fd >= 0)
 		lock_file(journal->fd, LOCK_UN);
 	pthread_mutex_unlock(&journal->lock);
-	if (done == 0 && journal->nudge >= 0)
-		(void)!write(journal->nudge, &(uint64_t){ 1 }, sizeof(uint64_t));
+	/* Who begins a run tells when it has begun. */
+	if (done == 0 && kind != RECORD_START)
+		journal_tell(journal);
 	return done;
+}
+
+void journal_tell(const struct journal *journal)
+{
+	if (journal && journal->nudge >= 0)
+		(void)!write(journal->nudge, &(uint64_t){ 1 }, sizeof(uint64_t));
 }

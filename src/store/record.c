@@ -82,6 +82,8 @@ static void add_code(struct buf *fields, struct journal *journal, const char *id
 		text[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
 	}
 	text[sizeof(text) - 1] = '\0';
+	if (spec->filename)
+		field_add_text(fields, FIELD_FILE, spec->filename);
 	field_add_number(fields, FIELD_CODE_SIZE, spec->code_size);
 	field_add_text(fields, FIELD_CODE_DIGEST, text);
 }
@@ -122,9 +124,10 @@ static void add_outcome(struct buf *fields, const struct result *result)
 	field_add_number(fields, FIELD_WARM, result->warm);
 	field_add_text(fields, FIELD_LIMIT, v->limit);
 	field_add_text(fields, FIELD_MESSAGE, result->message);
-	if (result->found.kind != ERRORS_NONE)
-		field_add_text(fields, FIELD_ERROR_TYPE,
-			       result->found.kind == ERRORS_SYNTAX ? "SyntaxError" : "CompileError");
+	if (result->explanation) {
+		field_add_text(fields, FIELD_ERROR_TYPE, result->explanation->type);
+		field_add_text(fields, FIELD_SIGNATURE, result->explanation->signature);
+	}
 	field_add_number(fields, FIELD_STDOUT, result->outputs[0].bytes);
 	field_add_number(fields, FIELD_STDERR, result->outputs[1].bytes);
 }

@@ -42,8 +42,11 @@ void journal_close(struct journal *journal);
 /* So much is in that of a state directory that somebody should take it (store_take()): without a service nobody does by
  * himself. */
 bool journal_is_long(int dir);
-/* Called after each append, to wake the store; or NULL. An eventfd: never waits. */
+/* Written to after each append, to wake the store. An eventfd: never waits. Not after record_start(), for that would be
+ * before the program has its processor: see journal_tell(). */
 void journal_nudge(struct journal *journal, int eventfd);
+/* Wakes the store; NULL is fine. */
+void journal_tell(const struct journal *journal);
 
 /* A run begins. `code_size` and its digest are noted, never its text. */
 int record_start(struct journal *journal, const char *id, const struct spec *spec, const struct record_caller *caller,

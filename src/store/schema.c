@@ -31,8 +31,15 @@ static const char version_2[] =
 	" WHERE results.number = executions.number) WHERE status = 'failed';"
 	"CREATE INDEX executions_artifact ON executions(artifact) WHERE artifact IS NOT NULL;";
 
+static const char version_3[] =
+	"ALTER TABLE executions ADD COLUMN signature TEXT;" /* the same for the same failure */
+	"ALTER TABLE executions ADD COLUMN file TEXT;"      /* the code's, where it came from */
+	"CREATE INDEX executions_signature ON executions(signature, id) WHERE signature IS NOT NULL;"
+	"CREATE INDEX executions_file ON executions(file, id) WHERE file IS NOT NULL;"
+	"CREATE INDEX executions_code ON executions(code_sha256, id);";
+
 /* One a version; never changed once it was released. */
-static const char *const versions[] = { version_1, version_2 };
+static const char *const versions[] = { version_1, version_2, version_3 };
 
 static int version_of(struct store *store, int *version, struct error *err)
 {

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -85,33 +84,15 @@ static int settle(int executions, const char *path, const char *name, int done, 
 	return -1;
 }
 
-static int copy(int from, int to, uint64_t size)
-{
-	off_t at = 0;
-
-	while ((uint64_t)at < size) {
-		ssize_t n = sendfile(to, from, &at, size - (uint64_t)at);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = EIO;
-		if (n <= 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int keep_one(int executions, const char *id, int stream, const struct output *output)
 {
-	uint64_t size = output->bytes < OUTPUT_SPOOL_MAX ? output->bytes : OUTPUT_SPOOL_MAX;
 	char name[RESULT_ID + 8], path[RESULT_ID + 64];
 	_cleanup_close_ int fd = -1;
 
 	spool_name(id, stream, name);
 	fd = temporary(executions, name, path);
 	/* What a run has said stays, whoever names it again. */
-	return fd < 0 ? -1 : settle(executions, path, name, copy(output->spool, fd, size), RENAME_NOREPLACE);
+	return fd < 0 ? -1 : settle(executions, path, name, output_save(output, fd), RENAME_NOREPLACE);
 }
 
 int spool_write(int executions, const char *name, const struct iovec *parts, size_t count)
@@ -134,7 +115,7 @@ unsigned spool_keep(int dir, const struct result *result)
 	for (int i = 0; i < 2; i++) {
 		const struct output *output = &result->outputs[i];
 
-		if (output->spool < 0 || output->bytes == 0 || is_shown_whole(output, result->limits.max_output))
+		if (output->bytes == 0 || is_shown_whole(output, result->limits.max_output))
 			continue;
 		if (executions < 0)
 			executions = spool_dir(dir);

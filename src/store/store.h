@@ -60,6 +60,9 @@ struct store_filter {
 const char *store_field(const struct store *store);
 int store_list(struct store *store, const struct store_filter *filter, struct buf *out, struct error *err);
 int store_show(struct store *store, const char *id, const char *caller, struct buf *out, struct error *err);
+/* A run with those that failed alike, and what changed since the last success; as JSON, or {"markdown": text}. */
+int store_report(struct store *store, const char *id, const char *caller, bool markdown, struct buf *out,
+		 struct error *err);
 int store_stats(struct store *store, const struct store_filter *filter, struct buf *out, struct error *err);
 /* The whole output as a descriptor to read from its beginning, or -1 with status in *status (404). stream: 1 or 2. */
 int store_spool(struct store *store, const char *id, const char *caller, int stream, int *status, struct error *err);

@@ -568,6 +568,12 @@ def plain(result):
         del result[name]
     del result["meta"]["start"], result["meta"]["timings"]
     result["meta"]["isolation"] = [re.sub(r"host uid \d+", "host uid N", layer) for layer in result["meta"]["isolation"]]
+    verdict = result.get("verdict")
+    if verdict and verdict["cause"] == "timeout":
+        # How long it took, and how much of that it computed, is of this run; that it is more than the limit, of each.
+        kit.true(verdict["used"] >= verdict["limit"], str(verdict))
+        del verdict["used"]
+        verdict["message"] = re.sub(r"computed for [0-9.]+ s", "computed for N s", verdict["message"])
     return result
 
 

@@ -236,10 +236,10 @@ def tokens_are_added_listed_and_removed():
     kit.equal(kit.emberbox("token", "add", "other", env=env).code, 0)
     r = kit.emberbox("token", "list", "--json", env=env)
     kit.equal([(t["name"], t["scopes"], t["max_concurrent"]) for t in r.json["tokens"]],
-              [("default", ["execute", "read", "metrics", "admin"], None), ("ci", ["execute", "read"], 2), ("other", ["execute"], None)])
+              [("default", ["execute", "read", "metrics", "admin", "trusted"], None), ("ci", ["execute", "read"], 2), ("other", ["execute"], None)])
     r = kit.emberbox("token", "list", env=env)
     kit.equal([line.split() for line in r.text.splitlines()],
-              [["NAME", "SCOPES", "LIMITS"], ["default", "execute,read,metrics,admin"], ["ci", "execute,read", "timeout=10", "memory=64m", "max_concurrent=2"], ["other", "execute"]])
+              [["NAME", "SCOPES", "LIMITS"], ["default", "execute,read,metrics,admin,trusted"], ["ci", "execute,read", "timeout=10", "memory=64m", "max_concurrent=2"], ["other", "execute"]])
     refused('there is a token "ci" already; remove it first', "token", "add", "ci", home=home, help="token")
     kit.equal(kit.emberbox("token", "remove", "ci", env=env).code, 0)
     kit.equal([t["name"] for t in kit.emberbox("token", "list", "--json", env=env).json["tokens"]], ["default", "other"])
@@ -303,8 +303,8 @@ def bad_words_about_tokens_are_refused():
         (("show", "x"), "show takes no more words"),
         (("add", "A"), '"A" cannot be a name: use at most 32 of a-z, 0-9, "_", "." and "-"'),
         (("add", "default"), '"default" is the first token, which the service makes itself; choose another name'),
-        (("add", "a", "--scope", "read,root"), '--scope: "root" is not one of execute, read, metrics, admin'),
-        (("add", "a", "--scope", ""), '--scope: "" is not one of execute, read, metrics, admin'),
+        (("add", "a", "--scope", "read,root"), '--scope: "root" is not one of execute, read, metrics, admin, trusted'),
+        (("add", "a", "--scope", ""), '--scope: "" is not one of execute, read, metrics, admin, trusted'),
         (("add", "a", "--timeout", "x"), '--timeout: "x" is not a number of seconds between 0.001 and 86400'),
         (("add", "a", "--max-concurrent", "0"), '--max-concurrent: "0" is not a number from 1 to 1000'),
         (("list", "--timeout", "1"), "list takes no limits and scopes; `emberbox token add` does"),

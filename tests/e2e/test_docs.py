@@ -15,7 +15,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import kit
 from service import Service
 
-PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1", "serve": "emberbox-serve.1"}
+PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1", "serve": "emberbox-serve.1",
+         "mcp": "emberbox-mcp.1",
+         "repl": "emberbox-repl.1"}
 
 
 def page(name):
@@ -59,6 +61,16 @@ def serve_options():
 
 
 @kit.test
+def mcp_options():
+    compare("mcp")
+
+
+@kit.test
+def repl_options():
+    compare("repl")
+
+
+@kit.test
 def history_options():
     """One page for four commands: a subsection each."""
     for command in ("history", "show", "stats", "audit"):
@@ -97,6 +109,7 @@ def registry_keys_are_documented():
     groups = [re.findall(r'\{ "([a-z_]+)", read_\w+ \}', part) for part in re.findall(r"readers\[\] = \{(.*?)\{ NULL \}", source, re.S)]
     kit.equal(sorted(map(len, groups)), [3, 7, 8], f"{groups}")
     known = {"auto_cleanup", "max_concurrent"}
+    known |= {"LANGUAGE." + key for key in re.findall(r'yaml_map_get\(item, "(\w+)"\)', source)}
     for group in groups:
         prefix = {3: "security.", 7: "resources.", 8: ""}[len(group)]
         known |= {prefix + key for key in group}
@@ -252,6 +265,8 @@ def http_errors():
             # The code is the first word of each; a field's name may come behind it. Not of the functions themselves.
             if "const char" not in call:
                 found |= set(re.findall(r'"([a-z_]+)"', call)[:1]) | set(re.findall(r'[?:] "([a-z_]+)"', call))
+        # A table of errno, status and code.
+        found |= set(re.findall(r'\{ E[A-Z]+, \d{3}, "([a-z_]+)" \}', source))
         for function in ("void peer_refuse_error", "void answer_error"):
             if function in source:
                 found |= set(re.findall(r'[?:] "([a-z_]+)"', source.split(function, 1)[1].split("}", 1)[0].split(";", 1)[0]))
@@ -373,7 +388,7 @@ def architecture_names_every_operation():
     named = set(re.findall(r"`([a-z-]+)`", " ".join(line.split("|")[1] for line in table.splitlines() if "|" in line)))
     directory = kit.tmp()
     given = kit.write(f"{directory}/given", "x")
-    r = kit.emberbox("run", "-l", "python", "-c", "1", "--project", directory, "--file", given, "--cpu-time", "1", "--read-only", "--explain")
+    r = kit.emberbox("run", "-l", "python", "-c", "1", "--project", directory, "--file", given, "--cpu-time", "1", "--read-only", "-t", "--explain")
     kit.equal((r.code, r.errtext), (0, ""))
     used = {line.split()[0] for line in r.text.splitlines()}
     # A language that binds something of the host's.
@@ -384,10 +399,12 @@ def architecture_names_every_operation():
 
 @kit.test
 def pages_are_well_formed():
-    for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1", "emberbox-serve.1", "emberbox-history.1", "emberbox-config.1"):
+    for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1", "emberbox-serve.1", "emberbox-history.1", "emberbox-config.1",
+                 "emberbox-session.7", "emberbox-repl.1", "emberbox-mcp.1", "emberbox-check.1", "emberbox-detect.1"):
         text = page(name)
-        kit.matches(text, r"\A\.Dd [A-Z][a-z]+ \d+, \d{4}\n\.Dt [A-Z-]+ 1\n\.Os\n\.Sh NAME\n", name)
-        for section in ("SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
+        kit.matches(text, r"\A\.Dd [A-Z][a-z]+ \d+, \d{4}\n\.Dt [A-Z-]+ [17]\n\.Os\n\.Sh NAME\n", name)
+        command = name.endswith(".1")
+        for section in ("SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO") if command else ("DESCRIPTION", "SEE ALSO"):
             kit.contains(text, f"\n.Sh {section}\n", name)
         kit.equal(len(re.findall(r"^\.Bl ", text, re.M)), len(re.findall(r"^\.El$", text, re.M)), f"{name}: lists")
         for reference in re.findall(r"^\.Xr (\S+) 1", text, re.M):

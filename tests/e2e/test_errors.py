@@ -95,8 +95,7 @@ def unknown_options_are_named_with_the_nearest():
 
 @kit.test
 def options_that_are_not_available_yet():
-    for option in ("package", "session"):
-        refused(hello(f"--{option}", "x"), f"--{option}", "not available yet")
+    refused(hello("--package", "x"), "--package", "not available yet")
     refused(hello("--engine", "docker"), "docker", "not available yet")
 
 

@@ -32,7 +32,14 @@ PATHS = (
     ("GET", "/v1/executions/{id}/files/{path}"),
     ("GET", "/containers"), ("GET", "/containers/status"), ("POST", "/v1/execute"), ("POST", "/containers/start"),
     ("POST", "/containers/exec"), ("POST", "/containers/stop"), ("POST", "/containers/cleanup"),
-    ("DELETE", "/v1/executions/{id}"),
+    ("DELETE", "/v1/executions/{id}"), ("POST", "/mcp"), ("DELETE", "/mcp"),
+    ("GET", "/"), ("GET", "/favicon.svg"), ("GET", "/assets/{path}"),
+    ("GET", "/v1/sessions"), ("POST", "/v1/sessions"), ("GET", "/v1/sessions/{id}"), ("DELETE", "/v1/sessions/{id}"),
+    ("GET", "/v1/sessions/{id}/cells"), *(("POST", "/v1/sessions/{id}/" + word) for word in (
+        "execute", "input", "interrupt", "restart", "complete", "inspect")),
+    ("GET", "/v1/sessions/{id}/terminal"), ("GET", "/v1/sessions/{id}/files"),
+    *((method, "/v1/sessions/{id}/files/{path}") for method in ("GET", "PUT", "DELETE", "POST")),
+    ("GET", "/v1/executions/{id}/report"), ("POST", "/v1/check"), ("POST", "/v1/detect"),
 )
 
 
@@ -93,6 +100,9 @@ def the_validator_can_fail():
 
 # Who may ask
 
+PAGE = ("/", "/favicon.svg", "/assets/{path}")  # files of the playground, with headers of their own: test_http_site.py
+OPEN = ("/v1/health", *PAGE)  # what needs no token
+
 
 @kit.test
 def a_token_is_needed_over_tcp():
@@ -103,7 +113,7 @@ def a_token_is_needed_over_tcp():
     for token in (None, "wrong", running.token[:-1], running.token + "x", running.token.swapcase(), "x" * 5000):
         asking = Web(running, token=token)
         for method, path in PATHS:
-            if path == "/v1/health":
+            if path in OPEN:
                 continue
             body = HELLO if method == "POST" else None
             answer = asking.request(method, path.replace("{id}", "x"), body)
@@ -169,7 +179,7 @@ def nothing_else_is_reachable():
         for end in ("", "/stdout", "/stderr"):
             kit.equal(Web(running).get(f"/v1/executions/{name}{end}").error[:2], (404, "not_found"), name + end)
     with Web(running).connect() as wire:
-        for path in ("/", "/v1", "/v1/", "/v1/health/", "//v1/health", "/v1//health", "/V1/health", "/internal",
+        for path in ("/index.html", "/assets", "/v1", "/v1/", "/v1/health/", "//v1/health", "/v1//health", "/V1/health", "/internal",
                      "/store", "/keeper", "/ask", "/v1/pool", "/v1/events", "/v1/execute/x", "/containers/x",
                      "/debug/pprof", "/v1/executions/x/artifact", "/v1/executions/x/code", "/token", "/registry.yaml"):
             kit.equal(wire.get(path).error, (404, "not_found", None), path)
@@ -707,7 +717,8 @@ def a_service_that_served_ends_clean():
             one.stream("/v1/execute", HELLO)
             list(one.events())
             for method, path in PATHS:
-                one.request(method, path.replace("{id}", ran), b"{}" if method == "POST" else None)
+                if path not in PAGE:
+                    one.request(method, path.replace("{id}", ran), b"{}" if method == "POST" else None)
             one.post("/v1/execute", b"[" * 5000)
             one.raw(one.head("POST", "/v1/execute", size=1000) + b"half", None)
     Web(running).get("/v1/health")

@@ -64,7 +64,7 @@ EXECUTE = {
     "input": ("stream", "x", 5, None),
     "command": ("ls", 5, ""),
     "packages": ([], ["x"], "x", None),
-    "session": ("x", 5, None),
+    "session": NO_TEXT + ("x",),
     "confirm": NO_TEXT + ("", "x" * 500),
     "nonesuch": (1, None, "x"),
     "codee": ("x",),
@@ -79,8 +79,12 @@ def nested(base, name, value):
     return dict(request, **{outer: {inner: value} if inner else value})
 
 
+# Not the wrong kind, but nobody's: field and value, and the status.
+NOT_FOUND = {("session", "x"): 404}
+
+
 def refused(wire, path, base, fields, odd=()):
-    """Each value is refused with 400 and the field's name, in a sentence that begins with it."""
+    """Each value is refused with 400, or as `odd` says, and the field's name, in a sentence that begins with it."""
     wrong = []
     for name, values in fields.items():
         for value in values:
@@ -97,7 +101,7 @@ def refused(wire, path, base, fields, odd=()):
 def every_field_of_execute():
     running = Service(listen=True)
     with Web(running).connect() as wire:
-        refused(wire, "/v1/execute", HELLO, EXECUTE)
+        refused(wire, "/v1/execute", HELLO, EXECUTE, NOT_FOUND)
         # What was refused leaves the connection and the service as they were.
         kit.equal(wire.post("/v1/execute", HELLO).json["stdout"], "hello\n")
         kit.equal(wire.get("/v1/health").json["status"], "ok")

@@ -248,6 +248,7 @@ META = {
     "resource_limits": dict,
     "isolation": list,
     "blocked_imports": list,
+    "terminal": bool,
     "truncated": bool,
 }
 LIMITS = {"timeout": 30, "cpu_time": None, "memory": 512 << 20, "cpus": 1, "pids": 64, "disk": 1 << 30, "max_output": 20480}

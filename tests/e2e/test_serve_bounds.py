@@ -52,6 +52,72 @@ def stdin_of_a_run_is_not_cut_by_the_end_of_the_one_before():
     running.stop()
 
 
+# The driver is stopped for good: a question to it is answered when it is given up, after seconds.
+DEAF = """
+import os, signal, time
+driver = os.getpid()
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(0.3)
+    open('/sandbox/output/deaf', 'w').close()
+    while True:
+        os.kill(driver, signal.SIGSTOP)
+        time.sleep(0.001)
+"""
+
+
+def hang(running, path, headers, body):
+    """A question whose client does not wait for the answer, once it is sent."""
+    connected = socket.create_connection(running.address, timeout=10)
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    connected.sendall(f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+    return connected
+
+
+@kit.test(timeout=90)
+def questions_that_take_long_hold_up_nobody_else():
+    running = Service("--max-running", "2", listen=True)
+    headers = {"Authorization": f"Bearer {running.token}"}
+    question = json.dumps({"code": "x", "cursor": 1})
+    attacker, victim = Web(running), Web(running, unix=True)
+    ids = [attacker.post("/v1/sessions", {"language": "python"}).json["id"] for _ in range(6)]
+    for id in ids:
+        kit.equal(attacker.post(f"/v1/sessions/{id}/execute", {"code": DEAF}).json["status"], "ok")
+    for id in ids:
+        kit.eventually(lambda: attacker.get(f"/v1/sessions/{id}/files/output/deaf").status == 200, "it is not deaf")
+    asking = [hang(running, f"/v1/sessions/{id}/complete", headers, question) for id in ids]
+    # They are on their way through the same front, before this.
+    kit.equal(attacker.get("/v1/health").status, 200)
+    began = time.monotonic()
+    kit.equal(victim.post("/v1/execute", {"language": "python", "code": "print(6 * 7)"}).json["stdout"], "42\n")
+    kit.equal(victim.get("/v1/sessions").status, 200)
+    took = time.monotonic() - began
+    kit.true(took < 3, f"others waited {took:.1f} s")
+    for connected in asking:
+        connected.close()
+    running.stop()
+
+
+@kit.test(timeout=90)
+def questions_of_clients_that_went_count_for_who_asked():
+    running = Service("--max-running", "8", listen=True)
+    headers = {"Authorization": f"Bearer {running.token}"}
+    question = json.dumps({"code": "x", "cursor": 1})
+    attacker, victim = Web(running), Web(running, unix=True)
+    ids = [attacker.post("/v1/sessions", {"language": "python"}).json["id"] for _ in range(5)]
+    cells = [hang(running, f"/v1/sessions/{id}/execute", headers, json.dumps({"code": "import time; time.sleep(20)"})) for id in ids]
+    for id in ids:
+        kit.eventually(lambda: attacker.get(f"/v1/sessions/{id}").json["status"] == "busy", "no cell runs")
+    # More than the keeper may be asked at once, of which each takes half a second.
+    for _ in range(7):
+        for connected in [hang(running, f"/v1/sessions/{ids[i % 5]}/complete", headers, question) for i in range(45)]:
+            connected.close()
+    kit.equal(victim.get("/v1/sessions").status, 200)
+    for connected in cells:
+        connected.close()
+    running.stop()
+
+
 @kit.test(timeout=60)
 def a_front_without_descriptors_keeps_its_keeper_and_store():
     # As many connections as there may be descriptors, by whoever; a result that comes with one.

@@ -40,7 +40,7 @@ static void definition_holds(const struct runtime *r)
 	definition_step_holds(&r->compile.step);
 	definition_list_holds(r->compile.sources);
 	MUST((r->compile.step.argv != NULL) == (r->compile.artifact != NULL));
-	MUST(!r->repl || definition_list_holds(r->repl) > 0);
+	MUST(!r->session.step.argv || definition_list_holds(r->session.step.argv) > 0);
 	definition_list_holds(r->errors.compile);
 	definition_list_holds(r->errors.cause);
 	definition_list_holds(r->errors.noise);

@@ -36,10 +36,10 @@ static void errors_answer_holds(const struct runtime *runtime, const struct erro
 	errors_find(runtime, input, &again);
 	MUST(again.kind == found.kind && again.line == found.line && strcmp(again.message, found.message) == 0);
 	memset(cause, 'x', sizeof(cause));
-	errors_cause(runtime, input->text, input->size, cause, sizeof(cause));
+	errors_cause(runtime, input, cause, sizeof(cause));
 	errors_line_holds(cause, sizeof(cause));
 	memset(small, 'x', sizeof(small));
-	errors_cause(runtime, input->text, input->size, small, sizeof(small));
+	errors_cause(runtime, input, small, sizeof(small));
 	errors_line_holds(small, sizeof(small));
 	MUST(strncmp(small, cause, strlen(small)) == 0);
 }
@@ -54,7 +54,7 @@ static void errors_pattern_holds(const char *pattern, const struct errors_input 
 	const char *const list[] = { pattern, NULL }, *const none[] = { NULL };
 	struct runtime runtime = { .errors = { forms, sizeof(forms) / sizeof(forms[0]), list, list, none } };
 	char why[200] = "";
-	bool usable = errors_pattern_check(pattern, why, sizeof(why));
+	bool usable = pattern_check(pattern, why, sizeof(why));
 
 	MUST(usable == !why[0] && memchr(why, '\0', sizeof(why)));
 	errors_answer_holds(&runtime, input, false);

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (frame_decode(data + at, &frame) < 0)
 			continue;
-		MUST(strchr("RICS12JE", (int)frame.kind) != NULL && frame.kind != 0);
+		MUST(strchr("RICWS12JE", (int)frame.kind) != NULL && frame.kind != 0);
 		MUST(frame.size <= (frame.kind == FRAME_REQUEST || frame.kind == FRAME_RESULT ? 64U << 20 : 64U << 10));
 		MUST(frame.kind != FRAME_CANCEL || frame.size == 0);
 		frame_encode(&frame, again);

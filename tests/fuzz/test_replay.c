@@ -25,6 +25,16 @@ int replay_definition(const uint8_t *data, size_t size);
 #include "fuzz_definition.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_driver_wire
+int replay_driver_wire(const uint8_t *data, size_t size);
+#include "fuzz_driver_wire.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_detect
+int replay_detect(const uint8_t *data, size_t size);
+#include "fuzz_detect.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_elf
 int replay_elf(const uint8_t *data, size_t size);
 #include "fuzz_elf.c"
@@ -33,6 +43,11 @@ int replay_elf(const uint8_t *data, size_t size);
 #define LLVMFuzzerTestOneInput replay_errors
 int replay_errors(const uint8_t *data, size_t size);
 #include "fuzz_errors.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_explain
+int replay_explain(const uint8_t *data, size_t size);
+#include "fuzz_explain.c"
 #undef LLVMFuzzerTestOneInput
 
 #define LLVMFuzzerTestOneInput replay_frame
@@ -50,9 +65,19 @@ int replay_http(const uint8_t *data, size_t size);
 #include "fuzz_http.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_http_answer
+int replay_http_answer(const uint8_t *data, size_t size);
+#include "fuzz_http_answer.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_json_check
 int replay_json_check(const uint8_t *data, size_t size);
 #include "fuzz_json_check.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_mcp
+int replay_mcp(const uint8_t *data, size_t size);
+#include "fuzz_mcp.c"
 #undef LLVMFuzzerTestOneInput
 
 #define LLVMFuzzerTestOneInput replay_options
@@ -60,9 +85,19 @@ int replay_options(const uint8_t *data, size_t size);
 #include "fuzz_options.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_png
+int replay_png(const uint8_t *data, size_t size);
+#include "fuzz_png.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_registry
 int replay_registry(const uint8_t *data, size_t size);
 #include "fuzz_registry.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_report
+int replay_report(const uint8_t *data, size_t size);
+#include "fuzz_report.c"
 #undef LLVMFuzzerTestOneInput
 
 #define LLVMFuzzerTestOneInput replay_request
@@ -93,6 +128,11 @@ int replay_utf8(const uint8_t *data, size_t size);
 #define LLVMFuzzerTestOneInput replay_version
 int replay_version(const uint8_t *data, size_t size);
 #include "fuzz_version.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_websocket
+int replay_websocket(const uint8_t *data, size_t size);
+#include "fuzz_websocket.c"
 #undef LLVMFuzzerTestOneInput
 
 /* From the top of the repository, where tests/run starts every test. */
@@ -159,6 +199,16 @@ static void definition(void)
 	replay("definition", replay_definition);
 }
 
+static void driver_wire(void)
+{
+	replay("driver_wire", replay_driver_wire);
+}
+
+static void detect(void)
+{
+	replay("detect", replay_detect);
+}
+
 static void elf(void)
 {
 	replay("elf", replay_elf);
@@ -167,6 +217,11 @@ static void elf(void)
 static void errors(void)
 {
 	replay("errors", replay_errors);
+}
+
+static void explain(void)
+{
+	replay("explain", replay_explain);
 }
 
 static void frame(void)
@@ -184,9 +239,24 @@ static void http(void)
 	replay("http", replay_http);
 }
 
+static void png(void)
+{
+	replay("png", replay_png);
+}
+
+static void http_answer(void)
+{
+	replay("http_answer", replay_http_answer);
+}
+
 static void json_check(void)
 {
 	replay("json_check", replay_json_check);
+}
+
+static void mcp(void)
+{
+	replay("mcp", replay_mcp);
 }
 
 static void options(void)
@@ -197,6 +267,11 @@ static void options(void)
 static void registry(void)
 {
 	replay("registry", replay_registry);
+}
+
+static void report(void)
+{
+	replay("report", replay_report);
 }
 
 static void request(void)
@@ -229,25 +304,38 @@ static void version(void)
 	replay("version", replay_version);
 }
 
+static void websocket(void)
+{
+	replay("websocket", replay_websocket);
+}
+
 int main(void)
 {
 	RUN(account);
 	RUN(audit);
 	RUN(cgroup_parse);
 	RUN(definition);
+	RUN(driver_wire);
+	RUN(detect);
 	RUN(elf);
 	RUN(errors);
+	RUN(explain);
 	RUN(frame);
 	RUN(front_http);
 	RUN(http);
+	RUN(http_answer);
+	RUN(png);
 	RUN(json_check);
+	RUN(mcp);
 	RUN(options);
 	RUN(registry);
+	RUN(report);
 	RUN(request);
 	RUN(runtime);
 	RUN(spec);
 	RUN(text);
 	RUN(utf8);
 	RUN(version);
+	RUN(websocket);
 	return check_failures != 0;
 }

@@ -100,7 +100,8 @@ static void same_runtime(const struct runtime *a, const struct runtime *b)
 	same_list("compile.sources", a->compile.sources, b->compile.sources);
 	same_text("compile.artifact", a->compile.artifact, b->compile.artifact);
 	same_list("run", a->run, b->run);
-	same_list("repl", a->repl, b->repl);
+	same_step("session", &a->session.step, &b->session.step);
+	CHECK_INT(a->session.fork, b->session.fork);
 	CHECK_INT(a->outputs, b->outputs);
 	same_arrays(a, b);
 	same_errors(&a->errors, &b->errors);

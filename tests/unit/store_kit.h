@@ -119,7 +119,7 @@ static inline void record_in(struct journal *to, struct run *run)
 	result->begin_usec = 990000;
 	result->finish_usec = result->verdict.ended_usec + 10000;
 	result->warm = run->warm;
-	result_explain(result);
+	result_explain(result, NULL);
 	if (run->sentence)
 		snprintf(result->message, sizeof(result->message), "%s", run->sentence);
 	strcpy(run->id, result->id);

@@ -141,12 +141,13 @@ static void requests(void)
 	set("allow-weaker", "cgroup");
 	set("check", "no");
 	set("read-only", "yes");
+	set("tty", "5x6");
 	json_is(&plain,
 		"{\"language\":\"python\",\"code\":\"\",\"entry\":\"pkg/a.py\",\"filename\":\"b.py\",\"profile\":\"p\","
 		"\"args\":[\"1\",\"\xc3\xa9\"],\"env\":{\"B\":\"\",\"A\":\"3\"},\"limits\":{\"timeout\":0.25,"
 		"\"cpu_time\":2,\"memory\":\"67108864\",\"cpus\":1.5,\"pids\":7,\"disk\":\"1048576\","
 		"\"max_output\":\"1024\"},\"allow_weaker\":[\"cgroup\",\"seccomp\"],\"check\":false,\"read_only\":"
-		"true}");
+		"true,\"tty\":{\"rows\":5,\"cols\":6}}");
 	set("arg", "\xff");
 	json_is(&plain, "(none)");
 	spec_free(&spec);

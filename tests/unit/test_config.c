@@ -212,8 +212,7 @@ static void the_odd_ones(void)
 	bad_env("EMBERBOX_HOME", "relative", "EMBERBOX_HOME: \"relative\" is not an absolute path");
 	bad_env("EMBERBOX_TOKEN", "secret",
 		"EMBERBOX_TOKEN: it has to be 16 to 255 visible ASCII characters without blanks");
-	bad_env("SANDBOX_BLOCK_DANGEROUS_IMPORTS", "true",
-		"SANDBOX_BLOCK_DANGEROUS_IMPORTS: true is not available yet; use false");
+	bad_env("EMBERBOX_POLICY", "true", "EMBERBOX_POLICY: \"true\" is not one of off, warn, block");
 	bad_env("EMBERBOX_TLS_CERT", "/c.pem", "EMBERBOX_TLS_CERT: it needs EMBERBOX_TLS_KEY beside it");
 	bad_env("EMBERBOX_TLS_KEY", "/k.pem", "EMBERBOX_TLS_KEY: it needs EMBERBOX_TLS_CERT beside it");
 	bad_env("EMBERBOX_TLS_KEY", "k.pem", "EMBERBOX_TLS_KEY: \"k.pem\" is not an absolute path");

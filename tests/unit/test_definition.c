@@ -75,7 +75,8 @@ static void smallest(void)
 	check_list(r.errors.compile, "");
 	check_list(r.errors.cause, "");
 	check_list(r.errors.noise, "");
-	CHECK(!r.prepare.step.argv && !r.compile.step.argv && !r.compile.unchecked && !r.compile.artifact && !r.repl);
+	CHECK(!r.prepare.step.argv && !r.compile.step.argv && !r.compile.unchecked && !r.compile.artifact &&
+	      !r.session.step.argv);
 	CHECK(!r.version_pattern && !r.notes && !r.broken && !r.outputs && !r.prepare.writable);
 	CHECK_INT(r.call_count + r.profile_count + r.errors.syntax_count + r.driver_count, 0);
 	CHECK(r.limits.timeout == 0 && r.limits.memory == 0 && r.compile.step.limits.memory == 0);
@@ -109,7 +110,7 @@ static const char rich[] =
 	"  environment: {Q: '{timeout}'}\n"
 	"  limits: {memory: 1g}\n"
 	"run: ['{artifact}', '{args}', '{outputs}', '{memory}']\n"
-	"repl: ['{rich}', '{args}']\n"
+	"session: {run: ['{rich}', '{args}'], environment: {A: b}, fork: true}\n"
 	"outputs: true\n"
 	"seccomp: [{call: shmget, reason: it shares}, {call: _sysctl, reason: it asks}]\n"
 	"profiles: {restricted: {commands: [cat, /usr/bin/ls]}, none: {commands: []}}\n"
@@ -134,7 +135,9 @@ static void check_rich_steps(const struct runtime *r)
 	CHECK_STR(r->compile.artifact, "main");
 	CHECK_INT(r->compile.step.limits.memory, 1 << 30);
 	check_list(r->run, "[{artifact}][{args}][{outputs}][{memory}]");
-	check_list(r->repl, "[{rich}][{args}]");
+	check_list(r->session.step.argv, "[{rich}][{args}]");
+	check_list(r->session.step.environment, "[A=b]");
+	CHECK(r->session.fork);
 }
 
 static void check_rich_errors(const struct runtime_errors *errors)
@@ -245,7 +248,7 @@ static void keys(void)
 		{ BASE START "zzzzzzzzzzzz: 1\n",
 		  "demo.yaml:8:1: unknown key \"zzzzzzzzzzzz\"; expected one of tools, display, aliases, extensions, "
 		  "interpreters, file, version, version_pattern, install, binds, environment, limits, prepare, "
-		  "compile, run, repl, ember, outputs, seccomp, profiles, errors, notes" },
+		  "compile, run, session, ember, outputs, seccomp, profiles, errors, notes" },
 		{ BASE START "limits: {memroy: 1g}\n",
 		  "demo.yaml:8:10: limits: unknown key \"memroy\"; did you mean \"memory\"?" },
 		{ BASE START "errors: {syntax: [{exit: 1, mach: x}]}\n",
@@ -321,14 +324,22 @@ static void kinds(void)
 		{ BASE START "compile: 5\n",
 		  "demo.yaml:8:10: compile: expected a mapping with \"run\" and \"artifact\", not \"5\"" },
 		{ BASE START "errors: 5\n", "demo.yaml:8:9: errors: expected a mapping of patterns, not \"5\"" },
-		{ BASE START "repl: \"{demo}\"\n",
-		  "demo.yaml:8:7: repl: expected a command line, as a list of words, not \"{demo}\"" },
-		{ BASE START "repl: []\n", "demo.yaml:8:7: repl: expected at least one word in the command line" },
-		{ BASE START "repl: [demo]\n", "demo.yaml:8:8: repl: expected an absolute path or a tool, as {demo}, "
-					       "for the program, not \"demo\"" },
-		{ BASE START "repl: [\"{args}\"]\n", "demo.yaml:8:8: repl: expected an absolute path or a tool, as "
-						     "{demo}, for the program, not \"{args}\"" },
-		{ BASE START "repl: [\"{demo}\", {a: b}]\n", "demo.yaml:8:18: repl: expected a text, not a mapping" },
+		{ BASE START "session: {run: \"{demo}\"}\n",
+		  "demo.yaml:8:16: session.run: expected a command line, as a list of words, not \"{demo}\"" },
+		{ BASE START "session: {fork: true}\n",
+		  "demo.yaml:8:10: session: expected the key \"run\": the driver's command line" },
+		{ BASE START "session: {run: []}\n",
+		  "demo.yaml:8:16: session.run: expected at least one word in the command line" },
+		{ BASE START "session: {run: [demo]}\n",
+		  "demo.yaml:8:17: session.run: expected an absolute path or a tool, as {demo}, for the program, not "
+		  "\"demo\"" },
+		{ BASE START "session: {run: [\"{args}\"]}\n",
+		  "demo.yaml:8:17: session.run: expected an absolute path or a tool, as {demo}, for the program, not "
+		  "\"{args}\"" },
+		{ BASE START "session: {run: [\"{demo}\", {a: b}]}\n",
+		  "demo.yaml:8:27: session.run: expected a text, not a mapping" },
+		{ BASE START "session: [\"{demo}\"]\n",
+		  "demo.yaml:8:10: session: expected a mapping with \"run\", not a list" },
 	};
 
 	check_faults(faults, ARRAY_SIZE(faults));
@@ -414,10 +425,10 @@ static void placeholders(void)
 		  "demo.yaml:7:17: run: expected no {sources} here; it has a meaning in: compile" },
 		{ "tools: {a: [/b]}\ndisplay: A\nfile: b\nversion: [\"{a}\", \"{entry}\"]\n",
 		  "demo.yaml:4:18: version: expected no {entry} here; it has a meaning in: compile, run" },
-		{ BASE START "repl: [\"{demo}\", \"{entry}\"]\n",
-		  "demo.yaml:8:18: repl: expected no {entry} here; it has a meaning in: compile, run" },
+		{ BASE START "session: {run: [\"{demo}\", \"{entry}\"]}\n",
+		  "demo.yaml:8:27: session.run: expected no {entry} here; it has a meaning in: compile, run" },
 		{ BASE START "environment: {A: \"{args}\"}\n",
-		  "demo.yaml:8:18: environment.A: expected no {args} here; it has a meaning in: run, repl" },
+		  "demo.yaml:8:18: environment.A: expected no {args} here; it has a meaning in: run, session" },
 		{ BASE START "environment: {A: \"{entry}\"}\n",
 		  "demo.yaml:8:18: environment.A: expected no {entry} here; it has a meaning in: compile, run" },
 		{ BASE START "environment: {A: \"{nothing}\"}\n",
@@ -425,7 +436,7 @@ static void placeholders(void)
 		{ BASE START "compile: {run: [\"{demo}\", \"{artifact}\"], artifact: a}\n",
 		  "demo.yaml:8:27: compile.run: expected no {artifact} here; it has a meaning in: run" },
 		{ BASE START "compile: {run: [\"{demo}\", \"{args}\"], artifact: a}\n",
-		  "demo.yaml:8:27: compile.run: expected no {args} here; it has a meaning in: run, repl" },
+		  "demo.yaml:8:27: compile.run: expected no {args} here; it has a meaning in: run, session" },
 		{ BASE START "compile: {run: [\"{demo}\", \"-I{sources}\"], artifact: a}\n",
 		  "demo.yaml:8:27: compile.run: expected {sources} as a word of its own in a command line: it becomes "
 		  "many" },

@@ -24,7 +24,7 @@ static const char *cause_of(const struct runtime *runtime, const char *text, siz
 {
 	static char line[384];
 
-	errors_cause(runtime, text, size, line, sizeof(line));
+	errors_cause(runtime, &(struct errors_input){ .text = text, .size = size }, line, sizeof(line));
 	return line;
 }
 
@@ -556,7 +556,7 @@ static void causes_and_noise(void)
 	CHECK_STR(cause_of(&own, text, strlen(text)), "");
 	own.errors.cause = own.errors.noise = NULL;
 	CHECK_STR(cause_of(&own, text, strlen(text)), "bye");
-	errors_cause(&own, "abcdef", 6, small, sizeof(small));
+	errors_cause(&own, &(struct errors_input){ .text = "abcdef", .size = 6 }, small, sizeof(small));
 	CHECK_STR(small, "abc");
 }
 
@@ -564,7 +564,7 @@ static void refused(const char *pattern, const char *reason)
 {
 	char why[256] = "";
 
-	CHECK(!errors_pattern_check(pattern, why, sizeof(why)));
+	CHECK(!pattern_check(pattern, why, sizeof(why)));
 	CHECK_STR(why, reason);
 }
 
@@ -572,7 +572,7 @@ static void patterns_are_checked(void)
 {
 	char why[256] = "untouched", many[512] = "";
 
-	CHECK(errors_pattern_check("^{file}: (?<line>\\d+)|(?<line>x){file}", why, sizeof(why)));
+	CHECK(pattern_check("^{file}: (?<line>\\d+)|(?<line>x){file}", why, sizeof(why)));
 	CHECK_STR(why, "untouched");
 	refused("(", "missing closing parenthesis, at character 2");
 	refused("{file}(", "missing closing parenthesis, at character 8");
@@ -581,7 +581,7 @@ static void patterns_are_checked(void)
 	refused("(*UTF)x", "using UTF is disabled by the application, at character 7");
 	for (int i = 0; i < 31; i++)
 		strcat(many, "(a)");
-	CHECK(errors_pattern_check(many, why, sizeof(why)));
+	CHECK(pattern_check(many, why, sizeof(why)));
 	strcat(many, "(a)");
 	refused(many, "32 groups, more than 31");
 	/* A wrong one that got by is one that nothing is like. */

@@ -9,7 +9,7 @@ static const struct {
 } kinds[] = {
 	{ FRAME_REQUEST, 64 << 20 }, { FRAME_INPUT, 64 << 10 },  { FRAME_CANCEL, 0 },
 	{ FRAME_STARTED, 64 << 10 }, { FRAME_STDOUT, 64 << 10 }, { FRAME_STDERR, 64 << 10 },
-	{ FRAME_RESULT, 64 << 20 },  { FRAME_ERROR, 64 << 10 },
+	{ FRAME_RESULT, 64 << 20 },  { FRAME_ERROR, 64 << 10 },  { FRAME_RESIZE, 4 },
 };
 
 static void each_kind_comes_back(void)
@@ -57,8 +57,20 @@ static void all_else_is_refused(void)
 	CHECK_INT(frame_decode(header, &frame), -1);
 }
 
+static void windows(void)
+{
+	unsigned char payload[FRAME_WINDOW];
+	uint16_t rows, columns;
+
+	frame_put_window(0x102, 0xfffe, payload);
+	CHECK(memcmp(payload, "\x02\x01\xfe\xff", FRAME_WINDOW) == 0);
+	frame_get_window(payload, &rows, &columns);
+	CHECK(rows == 0x102 && columns == 0xfffe);
+}
+
 int main(void)
 {
+	RUN(windows);
 	RUN(each_kind_comes_back);
 	RUN(sizes_are_little_endian);
 	RUN(all_else_is_refused);

@@ -1,7 +1,13 @@
 /* One stream: kept up to its bound, shown by head and tail, its last line found. */
 #include "../check.h"
 
+#include "base/fd.h"
+#include "base/own.h"
 #include "box/output.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 static struct output output;
 
@@ -141,6 +147,63 @@ static void a_piece_over_the_bound_is_split(void)
 	free(data);
 }
 
+/* In memory first, and then in a file: nobody who reads it can tell. */
+static void what_grows_is_the_same(void)
+{
+	char text[] = "0123456789abcdef", piece[16], *all = malloc(OUTPUT_NEAR_MAX + 32);
+	_cleanup_close_ int file = memfd_create("saved", MFD_CLOEXEC);
+	struct stat st;
+
+	fresh();
+	for (size_t i = 0; i < OUTPUT_NEAR_MAX / 16 + 2; i++) {
+		text[0] = (char)('0' + i % 10);
+		CHECK_INT(output_add(&output, text, 16), 16);
+		CHECK_INT(output.spool >= 0, i >= OUTPUT_NEAR_MAX / 16);
+		CHECK_INT(output_read(&output, piece, 16, i * 16), 16);
+		CHECK_INT(memcmp(piece, text, 16), 0);
+		memcpy(all + i * 16, text, 16);
+	}
+	CHECK_INT(output_read(&output, piece, 16, 0), 16);
+	CHECK_INT(memcmp(piece, all, 16), 0);
+	CHECK_INT(output_save(&output, file), 0);
+	CHECK_INT(fstat(file, &st), 0);
+	CHECK_INT(st.st_size, OUTPUT_NEAR_MAX + 32);
+	CHECK_INT(pread(file, piece, 16, OUTPUT_NEAR_MAX), 16);
+	CHECK_INT(memcmp(piece, all + OUTPUT_NEAR_MAX, 16), 0);
+	free(all);
+}
+
+/* From a pipe, after what came otherwise and before more of that; up to the bound, and not beyond. */
+static void what_is_moved(void)
+{
+	char *data = calloc(1, OUTPUT_SPOOL_MAX), piece[8] = "";
+	int pipe_ends[2];
+
+	CHECK_INT(pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK), 0);
+	fresh();
+	CHECK_INT(output_add(&output, "ab", 2), 2);
+	CHECK_ERRNO(output_move(&output, pipe_ends[0], 100), EAGAIN);
+	CHECK_INT(write(pipe_ends[1], "cdefg", 5), 5);
+	CHECK_INT(output_move(&output, pipe_ends[0], 3), 3);
+	CHECK_INT(output_move(&output, pipe_ends[0], 100), 2);
+	CHECK_INT(output_add(&output, "h", 1), 1);
+	CHECK_INT(output_read(&output, piece, sizeof(piece), 0), 8);
+	CHECK_INT(memcmp(piece, "abcdefgh", 8), 0);
+	CHECK_INT(output_add(&output, data, OUTPUT_SPOOL_MAX - 10), OUTPUT_SPOOL_MAX - 10);
+	CHECK_INT(write(pipe_ends[1], "1234", 4), 4);
+	CHECK_INT(output_move(&output, pipe_ends[0], 100), 2);
+	CHECK_INT(output_move(&output, pipe_ends[0], 100), 0);
+	CHECK(!output.over);
+	CHECK_INT(output_add(&output, "34", 2), 0);
+	CHECK(output.over);
+	fresh();
+	close(pipe_ends[1]);
+	CHECK_INT(read(pipe_ends[0], piece, 8), 2);
+	CHECK_INT(output_move(&output, pipe_ends[0], 100), 0);
+	close(pipe_ends[0]);
+	free(data);
+}
+
 static void last_line(const char *text, const char *want)
 {
 	char line[8];
@@ -193,6 +256,8 @@ int main(void)
 	RUN(bytes_that_are_no_characters);
 	RUN(more_than_is_kept);
 	RUN(a_piece_over_the_bound_is_split);
+	RUN(what_grows_is_the_same);
+	RUN(what_is_moved);
 	RUN(last_lines);
 	output_free(&output);
 	return check_failures != 0;

@@ -161,6 +161,16 @@ static void read_only(void)
 	compare("read-only");
 }
 
+static void with_a_terminal(void)
+{
+	fresh();
+	spec_set(&spec, "tty", "30x90", &err);
+	compare("terminal");
+	/* Of the program alone. */
+	CHECK_INT(make(JOB_RUN), 0);
+	CHECK(plan.terminal && job.terminals);
+}
+
 static void user_without_groups(void)
 {
 	fresh();
@@ -507,6 +517,7 @@ int main(void)
 	RUN(root_with_groups);
 	RUN(root_with_everything_asked);
 	RUN(read_only);
+	RUN(with_a_terminal);
 	RUN(user_without_groups);
 	RUN(user_with_a_delegated_group);
 	RUN(nothing_but_given_up);

@@ -119,10 +119,10 @@ static void everything_can_be_said(void)
 
 static void mistakes_of_the_whole(void)
 {
-	refused("[a]", "r.yaml:1:1: expected a mapping with containers and settings, not a list");
-	refused("hello", "r.yaml:1:1: expected a mapping with containers and settings, not \"hello\"");
+	refused("[a]", "r.yaml:1:1: expected a mapping with containers, settings and policy, not a list");
+	refused("hello", "r.yaml:1:1: expected a mapping with containers, settings and policy, not \"hello\"");
 	refused("container: {}", "r.yaml:1:1: unknown key \"container\"; did you mean \"containers\"?");
-	refused("x: 1", "r.yaml:1:1: unknown key \"x\"; expected one of containers, settings");
+	refused("x: 1", "r.yaml:1:1: unknown key \"x\"; expected one of containers, settings, policy");
 	refused("containers: [a]", "r.yaml:1:13: containers: expected a mapping of names to profiles, not a list");
 	refused("settings: 3", "r.yaml:1:11: settings: expected a mapping of settings, not \"3\"");
 	refused("containers: {}\ncontainers: {}",

@@ -45,10 +45,11 @@ static void everything_arrives(void)
 			"\"timeout\":2.5,\"memory_limit\":64,\"limits\":{\"cpu_time\":1,\"cpus\":\"0.5\",\"pids\":9,"
 			"\"disk\":\"2m\",\"max_output\":4096},\"network\":\"none\",\"filename\":\"m.py\","
 			"\"entry\":\"e.py\",\"check\":true,\"read_only\":true,\"allow_weaker\":[\"landlock\"],"
-			"\"stream\":true}",
+			"\"stream\":true,\"tty\":{\"rows\":7,\"cols\":11}}",
 			&spec),
 		  0);
 	CHECK_STR(spec.runtime->name, "python");
+	CHECK(spec.rows == 7 && spec.columns == 11 && manner.tty);
 	CHECK_STR(spec.code, "print(1)");
 	CHECK_INT(spec.code_size, 8);
 	CHECK_INT(spec.input_size, 4);
@@ -112,7 +113,7 @@ static void what_is_not_said_is_not_set(void)
 	CHECK_STR(spec.runtime->name, "python");
 	CHECK(!spec.code && !spec.input && !spec.name);
 	CHECK(spec.limits.timeout == 0 && spec.limits.memory == 0 && !spec.read_only);
-	CHECK(manner.input && !manner.stream);
+	CHECK(manner.input && !manner.stream && !manner.tty && spec.rows == 0);
 	spec_free(&spec);
 }
 
@@ -137,6 +138,10 @@ static void wrong_kinds(void)
 	refused(P "\"limits\":[]}", "limits", "limits: expected an object, not a list");
 	refused(P "\"check\":\"no\"}", "check", "check: expected true or false, not a text");
 	refused(P "\"read_only\":\"yes\"}", "read_only", "read_only: expected true or false, not a text");
+	refused(P "\"tty\":1}", "tty", "tty: expected true, false, or {\"rows\": 24, \"cols\": 80}");
+	refused(P "\"tty\":{\"rows\":24}}", "tty", "tty: expected true, false, or {\"rows\": 24, \"cols\": 80}");
+	refused(P "\"tty\":{\"rows\":24,\"cols\":0}}", "tty",
+		"tty: \"24x0\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
 	refused(P "\"stream\":1}", "stream", "stream: expected true or false, not a number");
 	refused(P "\"network\":true}", "network", "network: expected \"none\", not true or false");
 	refused("[]", "", "the request has to be an object, not a list");
@@ -192,7 +197,7 @@ static void unknown_and_double_fields(void)
 	refused(P "\"timout\":1}", "timout", "timout: there is no such field; did you mean timeout?");
 	refused(P "\"limits\":{\"memry\":1}}", "limits.memry",
 		"limits.memry: there is no such field; did you mean memory?");
-	refused(P "\"session\":\"x\"}", "session", "session: it is not available yet; leave it out");
+	refused(P "\"session\":\"\"}", "session", "session: expected 1 to 63 bytes");
 	refused(P "\"packages\":[]}", "packages", "packages: it is not available yet; leave it out");
 	refused(P "\"timeout\":1,\"timeout\":2}", "timeout", "timeout: it is given twice; leave one out");
 	refused(P "\"timeout\":1,\"limits\":{\"timeout\":2}}", "limits.timeout",

@@ -39,7 +39,7 @@ static void ended(int wait_status)
 
 static void says(const char *sentence)
 {
-	result_explain(result);
+	result_explain(result, NULL);
 	CHECK_STR(result->message, sentence);
 }
 
@@ -126,6 +126,7 @@ static void has_every_field(void)
 		{ "meta.resource_limits.max_output", "i" },
 		{ "meta.isolation", "a" },
 		{ "meta.blocked_imports", "a" },
+		{ "meta.terminal", "b" },
 		{ "meta.truncated", "b" },
 	};
 	static const char letters[] = {
@@ -154,7 +155,7 @@ static void fields_in_every_status(void)
 			ended(status == STATUS_OK ? 0 : 3 << 8);
 		if (status == STATUS_ERROR)
 			result->verdict.started_usec = result->verdict.ended_usec = 0;
-		result_explain(result);
+		result_explain(result, NULL);
 		has_every_field();
 		CHECK_STR(text_at("status"), status_name(status));
 	}
@@ -177,7 +178,7 @@ static void values(void)
 	result->files = (struct file_list){ .entries = entries, .count = 2, .cut = true };
 	output_add(&result->outputs[0], "out\n", 4);
 	output_add(&result->outputs[1], "err\n", 4);
-	result_explain(result);
+	result_explain(result, NULL);
 	parse();
 	CHECK_STR(text_at("id"), result->id);
 	CHECK_STR(text_at("status"), "ok");
@@ -217,7 +218,7 @@ static void output_that_is_no_text(void)
 	fresh("python");
 	ended(0);
 	output_add(&result->outputs[0], "a\0b\xff\xed\xa0\x80\x1b[0m", 11);
-	result_explain(result);
+	result_explain(result, NULL);
 	parse();
 	CHECK_INT(json_string_length(at("stdout")), 1 + 1 + 1 + 3 + 9 + 4);
 	CHECK(json_string_value(at("stdout")) && memcmp(json_string_value(at("stdout")), "a\0b\xEF\xBF\xBD", 6) == 0);
@@ -276,7 +277,7 @@ static void output_that_looks_like_a_result(void)
 	ended(1 << 8);
 	output_add(&result->outputs[0], forged, sizeof(forged) - 1);
 	output_add(&result->outputs[1], forged, sizeof(forged) - 1);
-	result_explain(result);
+	result_explain(result, NULL);
 	parse();
 	CHECK_STR(text_at("status"), "failed");
 	CHECK(json_is_false(at("success")));
@@ -501,7 +502,7 @@ static void sentences_are_bounded(void)
 	fresh("python");
 	ended(1 << 8);
 	output_add(&result->outputs[1], line, 100000);
-	result_explain(result);
+	result_explain(result, NULL);
 	CHECK_INT(strncmp(result->message, "Execution failed: xxx", 21), 0);
 	CHECK(strlen(result->message) < sizeof(result->message));
 	/* Cut inside a character, or none at all: still JSON. */
@@ -509,12 +510,12 @@ static void sentences_are_bounded(void)
 	ended(1 << 8);
 	for (int i = 0; i < 1000; i++)
 		output_add(&result->outputs[1], "🔥", 4);
-	result_explain(result);
+	result_explain(result, NULL);
 	parse();
 	fresh("python");
 	result->verdict.status = STATUS_ERROR;
 	memset(result->verdict.failure.text, '\xff', sizeof(result->verdict.failure.text) - 1);
-	result_explain(result);
+	result_explain(result, NULL);
 	parse();
 	free(line);
 }

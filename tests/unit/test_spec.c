@@ -558,6 +558,24 @@ static void read_only(void)
 	CHECK(!spec.read_only);
 }
 
+static void terminals(void)
+{
+	fresh();
+	CHECK_INT(spec.rows, 0);
+	taken("tty", "yes");
+	CHECK(spec.rows == 24 && spec.columns == 80);
+	taken("tty", "1x9999");
+	CHECK(spec.rows == 1 && spec.columns == 9999);
+	refused("tty", "0x80", "tty: \"0x80\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
+	refused("tty", "24x10000", "tty: \"24x10000\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
+	refused("tty", "123456789x1",
+		"tty: \"123456789x1\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
+	refused("tty", "24", "tty: \"24\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
+	refused("tty", "", "tty: \"\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
+	taken("tty", "no");
+	CHECK(spec.rows == 0 && spec.columns == 0);
+}
+
 int main(void)
 {
 	spec_init(&spec);
@@ -585,6 +603,7 @@ int main(void)
 	RUN(names_of_files);
 	RUN(profiles_and_checks);
 	RUN(read_only);
+	RUN(terminals);
 	spec_free(&spec);
 	return check_failures != 0;
 }

@@ -53,9 +53,9 @@ static void older_database_is_migrated(void)
 	execute("PRAGMA user_version = 99");
 	CHECK_INT(store_open(&plain, &taking, &store, &err), -1);
 	CHECK_STR(err.text,
-		  "history.db in the state directory is of version 99, and this emberbox knows up to 2: use a newer "
+		  "history.db in the state directory is of version 99, and this emberbox knows up to 3: use a newer "
 		  "emberbox, or move the file away");
-	execute("PRAGMA user_version = 2");
+	execute("PRAGMA user_version = 3");
 	store_begin(&plain);
 	CHECK_INT(count_rows(), 2);
 	end();

@@ -59,7 +59,7 @@ static void record_old(struct journal *journal, int number, time_t when)
 	result->time.tv_sec = when;
 	result->verdict.status = statuses[number % 3];
 	result->verdict.ended = true;
-	result_explain(result);
+	result_explain(result, NULL);
 	CHECK_INT(record_start(journal, result->id, &spec, &caller, &err), 0);
 	CHECK_INT(record_end(journal, &spec, &caller, result, RECORD_CODE_NEVER, &err), 0);
 	result_free(result);

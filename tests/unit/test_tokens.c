@@ -42,7 +42,7 @@ static void the_first_one_may_do_everything(void)
 	CHECK(token != NULL);
 	if (token) {
 		CHECK_STR(token->name, "default");
-		CHECK_INT(token->scopes, SCOPE_EXECUTE | SCOPE_READ | SCOPE_METRICS | SCOPE_ADMIN);
+		CHECK_INT(token->scopes, SCOPE_EXECUTE | SCOPE_READ | SCOPE_METRICS | SCOPE_ADMIN | SCOPE_TRUSTED);
 		CHECK_INT(token->max_concurrent, 0);
 		CHECK(!token->timeout && !token->memory);
 	}
@@ -131,11 +131,11 @@ static void mistakes_are_named(void)
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"BA78\"}]}",
 		"t.json: tokens[0].sha256: expected 64 small hexadecimal digits");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH "\"}]}",
-		"t.json: tokens[0].scopes: expected a list of execute, read, metrics, admin");
+		"t.json: tokens[0].scopes: expected a list of execute, read, metrics, admin, trusted");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH "\", \"scopes\": [\"root\"]}]}",
-		"t.json: tokens[0].scopes: expected execute, read, metrics or admin, not \"root\"");
+		"t.json: tokens[0].scopes: expected execute, read, metrics, admin or trusted, not \"root\"");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH "\", \"scopes\": [1]}]}",
-		"t.json: tokens[0].scopes: expected execute, read, metrics or admin, not something else");
+		"t.json: tokens[0].scopes: expected execute, read, metrics, admin or trusted, not something else");
 	refused(TOKEN(", \"max_concurrent\": 0"),
 		"t.json: tokens[0].max_concurrent: expected a whole number from 1 to 1000");
 	refused(TOKEN(", \"max_concurrent\": 1.5"),

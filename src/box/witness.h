@@ -1,0 +1,20 @@
+/* What only the box can tell, asked before it is gone and only when its program failed. */
+#pragma once
+
+#include "box/launch.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct witness {
+	uint64_t forks_refused;  /* times that the limit of processes was met */
+	bool disk_full;          /* no block is left of what it may write */
+	bool inodes_full;        /* the same of files */
+	char biggest[16];        /* the process with the most memory when the limit was met; empty: not known */
+	uint64_t biggest_memory; /* that, at its most; 0: not known */
+};
+
+/* At a memory limit, before anybody is killed: who has it. */
+void witness_biggest(const struct box *box, struct witness *witness);
+/* When the program has ended: whether it met another limit on the way. */
+void witness_limits(const struct box *box, struct witness *witness);

@@ -1,0 +1,124 @@
+/* What can happen in any language: the box's own limits, as the C library and the kernel name them. */
+#include "explain/explain_parts.h"
+
+#include "base/own.h"
+
+#define LIST(...)                                                                                                      \
+	(const char *const[])                                                                                          \
+	{                                                                                                              \
+		__VA_ARGS__, NULL                                                                                      \
+	}
+
+/* A path as programs quote it, before or after the words for an errno. */
+#define PATH "(?<path>/[^\\s'\"’`:,)]+)"
+
+const struct runtime_kind explain_common[] = {
+	{
+		.name = "read-only-path",
+		.text = "(?i)" PATH
+			"[^/\\n]*(?:read-only file ?system|EROFS)|(?:read-only file ?system|EROFS)[^/\\n]*" PATH
+			"|read-only file ?system|\\bEROFS\\b",
+		.say = LIST(
+			"Write to /sandbox/output, which is kept with the result, or to /tmp, instead of {path}: the "
+			"rest of "
+			"the box is read-only.",
+			"Write to /sandbox/output, which is kept with the result, or to /tmp: the rest of the box is "
+			"read-only."),
+	},
+	{
+		.name = "no-network",
+		.text = "(?i)(?:could not resolve host:? |getaddrinfo (?:ENOTFOUND|EAI_AGAIN) |lookup "
+			"|UnknownHostException: "
+			"|cannot resolve host |unable to resolve host address (?:‘|'))(?<host>[\\w.-]*\\w)"
+			"|temporary failure in name resolution|name or service not known|network is "
+			"unreachable|\\bENETUNREACH\\b",
+		.say = LIST(
+			"The box has no network: give the data of {host} with the request (--file, files or stdin) and "
+			"read it from there; a rule that allows a host is not available yet.",
+			"The box has no network: give the data with the request (--file, files or stdin) and read it "
+			"from "
+			"there; a rule that allows a host is not available yet."),
+	},
+	{
+		.name = "connection-refused",
+		.text = "(?i)connection refused|\\bECONNREFUSED\\b",
+		.say = LIST("Nobody listens there: the box has a network of its own with nothing in it, so start the "
+			    "server in "
+			    "the same program, or give the data with the request."),
+	},
+	{
+		.name = "disk-full",
+		.text = "(?i)no space left on device|\\bENOSPC\\b|disk quota exceeded|could not write .*: disk full",
+		.say = LIST(
+			"Write less, remove files that are no longer needed, or allow more with --disk (limits.disk)."),
+	},
+	{
+		.name = "too-many-processes",
+		.text = "(?i)resource temporarily unavailable|can't start new thread|unable to create (?:new "
+			")?(?:native )?thread"
+			"|cannot fork|fork: retry|failed to spawn thread|\\bEAGAIN\\b",
+		.say = LIST("Start fewer processes and threads at once, wait for those that ended, or allow more with "
+			    "--pids "
+			    "(limits.pids)."),
+	},
+	{
+		.name = "too-many-files",
+		.text = "(?i)too many open files|\\bEMFILE\\b",
+		.say = LIST(
+			"Close files and sockets when they are done with: a process in the box may have 1024 open."),
+	},
+	{
+		.name = "missing-file",
+		.text = "(?i)no such file or directory[^'\"(/\\n]*?(?:['\"]|‘)(?<path>[^'\"’\\n]+)"
+			"|ENOENT[^'\\n]*'(?<path>[^'\\n]+)'"
+			"|(?:cannot open|can't open|open|opening|failed to open|cannot open file|fopen\\()[ "
+			"(]*(?:['\"]|‘)?(?<path>[^\\s:'\"’,)]+).*no "
+			"such file or directory"
+			"|(?:^|: )(?<path>[^\\s:]+): no such file or directory"
+			"|FileNotFoundException: (?<path>\\S+)"
+			"|no such file or directory",
+		.near = "path",
+		.among_files = true,
+		.say = LIST(
+			"There is no {path}; {close} is there.",
+			"There is no {path}: the files that were given are {files}; give others with --file (files).",
+			"There is no {path}: no file was given; give it with --file (files), or make it first.",
+			"A file that the program needs is not there; give it with --file (files), or make it first."),
+	},
+	{
+		.name = "permission",
+		.text = "(?i)" PATH "[^/\\n]*permission denied|permission denied[^/\\n]*" PATH
+			"|\\bEACCES\\b[^/\\n]*" PATH "|permission denied|\\bEACCES\\b",
+		.say = LIST("{path} is not the program's to use: write to /sandbox/output or /tmp; what is to be "
+			    "executed needs "
+			    "chmod +x.",
+			    "Use files below /sandbox or /tmp; what is to be executed needs chmod +x."),
+	},
+	{
+		.name = "not-permitted",
+		.text = "(?i)operation not permitted|\\bEPERM\\b|function not implemented|\\bENOSYS\\b",
+		.say = LIST("The box refuses this call to the kernel ({code}): no mounts, namespaces, raw sockets, "
+			    "tracing of "
+			    "others or changes of the clock; do without it.",
+			    "The box refuses this call to the kernel: no mounts, namespaces, raw sockets, tracing of "
+			    "others or "
+			    "changes of the clock; do without it."),
+	},
+	{
+		.name = "wrong-format",
+		.text = "(?i)exec format error",
+		.say = LIST("What is executed is neither a program for this machine nor a script with a #! line: add "
+			    "one, as #!/bin/sh, or run it by its interpreter."),
+	},
+	{
+		.name = "missing-command",
+		.text = "(?i)(?<name>[\\w./+-]+): (?:command )?not found|command not found: "
+			"(?<name>[\\w./+-]+)|executable file not "
+			"found in \\$PATH|env: (?:‘|')(?<name>[^’']+)(?:’|'): No such",
+		.near = "name",
+		.say = LIST(
+			"{name} is not installed in the box, or its name is mistyped: use a command that is there."),
+	},
+};
+
+const size_t explain_common_count = ARRAY_SIZE(explain_common);

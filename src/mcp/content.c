@@ -1,0 +1,311 @@
+#include "mcp/content.h"
+
+#include "base/json_check.h"
+#include "base/own.h"
+#include "mcp/resource.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum {
+	LEAST = 200,     /* bytes of an output that are worth showing */
+	FILES_MAX = 20,  /* files that are listed */
+	LINE_BACK = 160, /* bytes that a cut goes back for the end of a line */
+};
+
+json_t *content_text(const char *text, size_t size)
+{
+	_cleanup_buf_ struct buf clean = { 0 };
+
+	buf_utf8(&clean, text, size);
+	return json_stringn(clean.data ? clean.data : "", clean.size);
+}
+
+json_t *content_block(const char *text, size_t size)
+{
+	return json_pack("{s:s, s:o}", "type", "text", "text", content_text(text, size));
+}
+
+json_t *content_refusal(const char *sentence)
+{
+	return json_pack("{s:[o], s:b}", "content", content_block(sentence, strlen(sentence)), "isError", 1);
+}
+
+json_t *content_answer(json_t *structured, const char *text, size_t size)
+{
+	return json_pack("{s:[o], s:o}", "content", content_block(text, size), "structuredContent", structured);
+}
+
+const char *content_image_type(const char *path)
+{
+	static const struct {
+		const char *ending; /* of the name */
+		const char *type;   /* media type */
+	} types[] = {
+		{ ".png", "image/png" }, { ".jpg", "image/jpeg" },  { ".jpeg", "image/jpeg" },
+		{ ".gif", "image/gif" }, { ".webp", "image/webp" },
+	};
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(types); i++)
+		if (strcasecmp(dot, types[i].ending) == 0)
+			return types[i].type;
+	return NULL;
+}
+
+size_t content_whole(const char *data, size_t size, bool *text)
+{
+	size_t cut = 0;
+
+	for (size_t back = 1; back <= 3 && back <= size; back++) {
+		unsigned char byte = (unsigned char)data[size - back];
+
+		if ((byte & 0xC0) == 0x80)
+			continue;
+		if (byte >= 0xC0 && back < (byte >= 0xF0 ? 4U : byte >= 0xE0 ? 3U : 2U))
+			cut = back;
+		break;
+	}
+	*text = json_is_plain_text(data, size - cut);
+	return size - cut;
+}
+
+/* Where a text is cut so that at most `most` bytes come before it: at the end of a line if one is near, and never in a
+ * character. */
+static size_t cut_head(const char *text, size_t size, size_t most)
+{
+	size_t at = most < size ? most : size;
+
+	for (size_t back = 0; back < LINE_BACK && back < at; back++)
+		if (text[at - back - 1] == '\n')
+			return at - back;
+	while (at > 0 && at < size && ((unsigned char)text[at] & 0xC0) == 0x80)
+		at--;
+	return at;
+}
+
+/* The same of a tail: where it begins. */
+static size_t cut_tail(const char *text, size_t size, size_t most)
+{
+	size_t at = most < size ? size - most : 0;
+
+	for (size_t ahead = 0; at > 0 && ahead < LINE_BACK && at + ahead < size; ahead++)
+		if (text[at + ahead - 1] == '\n')
+			return at + ahead;
+	while (at < size && ((unsigned char)text[at] & 0xC0) == 0x80)
+		at++;
+	return at;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static void end_line(struct buf *out)
+{
+	if (out->size > 0 && out->data[out->size - 1] != '\n')
+		buf_text(out, "\n");
+}
+
+/* One stream, within so many bytes. */
+static void put_stream(struct buf *out, const json_t *result, const char *name, size_t most)
+{
+	const json_t *value = json_object_get(result, name);
+	const char *text = json_string_value(value), *id = text_of(result, "id");
+	size_t size = json_string_length(value), head, tail;
+	char key[32];
+	json_int_t total;
+
+	if (size == 0)
+		return;
+	snprintf(key, sizeof(key), "%s_bytes", name);
+	total = json_integer_value(json_object_get(result, key));
+	buf_printf(out, "%s:\n", name);
+	if (size <= most) {
+		buf_add(out, text, size);
+		end_line(out);
+		/* It was cut before it came here, and says so itself. */
+		if ((size_t)total > size)
+			buf_printf(out, "[all %lld bytes: get_output with id %s, stream %s]\n", (long long)total, id,
+				   name);
+		return;
+	}
+	head = cut_head(text, size, most * 2 / 3);
+	tail = cut_tail(text, size, most / 3);
+	buf_add(out, text, head);
+	end_line(out);
+	buf_printf(out, "[… %lld of %lld bytes left out; get_output with id %s, stream %s, offset %zu has them …]\n",
+		   (long long)(total - (json_int_t)(head + size - tail)), (long long)total, id, name, head);
+	buf_add(out, text + tail, size - tail);
+	end_line(out);
+}
+
+static void put_error(struct buf *out, const json_t *error)
+{
+	const json_t *line = json_object_get(error, "line"), *column = json_object_get(error, "column");
+
+	if (!json_is_object(error))
+		return;
+	buf_text(out, text_of(error, "file"));
+	if (json_is_integer(line))
+		buf_printf(out, ":%lld", (long long)json_integer_value(line));
+	if (json_is_integer(column))
+		buf_printf(out, ":%lld", (long long)json_integer_value(column));
+	buf_printf(out, "%s%s: %s\n", *text_of(error, "file") ? ": " : "", text_of(error, "type"),
+		   text_of(error, "message"));
+	if (*text_of(error, "suggestion"))
+		buf_printf(out, "suggestion: %s\n", text_of(error, "suggestion"));
+}
+
+/* The first line: what happened. */
+static void put_status(struct buf *out, const json_t *result)
+{
+	const char *signal = text_of(result, "signal"), *why = text_of(result, "error_message");
+
+	buf_printf(out, "%s: exit code %lld%s%s, %.3f s%s%s\n", text_of(result, "status"),
+		   (long long)json_integer_value(json_object_get(result, "exit_code")), *signal ? ", " : "", signal,
+		   json_number_value(json_object_get(result, "execution_time")), *why ? "\n" : "", why);
+}
+
+/* A rich result that is no picture, in the form that reads best. */
+static void put_rich(struct buf *out, const json_t *rich, size_t most)
+{
+	static const char *const forms[] = { "text/plain", "text/markdown", "text/html", "text/latex", NULL };
+	const json_t *json = json_object_get(rich, "application/json");
+	_cleanup_free_ char *dumped = NULL;
+	const char *text = NULL;
+
+	for (const char *const *form = forms; *form && !text; form++)
+		text = json_string_value(json_object_get(rich, *form));
+	if (!text && json)
+		text = dumped = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (!text || !*text)
+		return;
+	buf_text(out, "result:\n");
+	buf_add(out, text, cut_head(text, strlen(text), most));
+	end_line(out);
+	if (strlen(text) > most)
+		buf_printf(out, "[… %zu of %zu bytes left out …]\n", strlen(text) - cut_head(text, strlen(text), most),
+			   strlen(text));
+}
+
+/* Pictures of it into the content; whether it had one. */
+static bool add_picture(json_t *content, const json_t *rich, struct buf *text, size_t *room)
+{
+	static const char *const types[] = { "image/png", "image/jpeg", "image/gif", "image/webp", NULL };
+
+	for (const char *const *type = types; *type; type++) {
+		json_t *data = json_object_get(rich, *type);
+
+		if (!json_is_string(data))
+			continue;
+		if (json_string_length(data) > *room) {
+			buf_printf(text, "[a picture, %s, of %zu bytes is left out: it is too large]\n", *type,
+				   json_string_length(data) / 4 * 3);
+			return true;
+		}
+		*room -= json_string_length(data);
+		json_array_append_new(content,
+				      json_pack("{s:s, s:O, s:s}", "type", "image", "data", data, "mimeType", *type));
+		return true;
+	}
+	return false;
+}
+
+static void put_files(struct buf *text, json_t *content, const json_t *result)
+{
+	const json_t *files = json_object_get(result, "files"), *file;
+	const char *session = json_string_value(json_object_get(json_object_get(result, "session"), "id"));
+	size_t i;
+
+	if (json_array_size(files) > 0)
+		buf_printf(text, "files in /sandbox/output: %zu\n", json_array_size(files));
+	json_array_foreach(files, i, file)
+	{
+		const char *path = text_of(file, "path");
+		char uri[RESOURCE_URI_MAX];
+		bool fits;
+
+		if (i == FILES_MAX)
+			break;
+		buf_printf(text, "  %s (%lld bytes)\n", path,
+			   (long long)json_integer_value(json_object_get(file, "size")));
+		if (!session && !json_is_true(json_object_get(file, "kept")))
+			continue;
+		fits = session ? resource_uri(RESOURCE_SESSION, session, path, uri)
+			       : resource_uri(RESOURCE_EXECUTION, text_of(result, "id"), path, uri);
+		if (fits)
+			json_array_append_new(content, json_pack("{s:s, s:s, s:s}", "type", "resource_link", "uri", uri,
+								 "name", path));
+	}
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A stream may take what the other does not need, and what explains a failure comes first. */
+static void put_streams(struct buf *out, const json_t *result, size_t budget)
+{
+	const bool failed = !json_is_true(json_object_get(result, "success"));
+	size_t first = json_string_length(json_object_get(result, "stdout"));
+	size_t second = json_string_length(json_object_get(result, "stderr"));
+	size_t share = failed ? budget / 2 : budget / 3, errors = min_size(second, share);
+	size_t rest = min_size(first, budget - errors);
+
+	errors = min_size(second, budget - rest);
+	put_stream(out, result, "stdout", rest > LEAST ? rest : LEAST);
+	put_stream(out, result, "stderr", errors > LEAST ? errors : LEAST);
+}
+
+/* What is too large for any client's line. What is shown is in the text. */
+static void shrink(json_t *answer, json_t *result)
+{
+	static const char *const streams[] = { "stdout", "stderr", NULL };
+	size_t size = json_dumpb(answer, NULL, 0, JSON_COMPACT);
+
+	if (size <= CONTENT_MESSAGE_MAX)
+		return;
+	json_object_set_new(result, "outputs", json_array());
+	for (const char *const *name = streams; *name; name++) {
+		const json_t *value = json_object_get(result, *name);
+		size_t keep = cut_head(json_string_value(value), json_string_length(value), CONTENT_MESSAGE_MAX / 32);
+
+		json_object_set_new(result, *name, json_stringn(json_string_value(value), keep));
+	}
+	json_object_set_new(result, "truncated", json_true());
+}
+
+json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t tokens)
+{
+	const size_t budget = tokens * CONTENT_TOKEN_BYTES;
+	const json_t *session = json_object_get(result, "session"), *rich;
+	const bool failed = !json_is_true(json_object_get(result, "success"));
+	json_t *content = json_array(), *answer;
+	_cleanup_buf_ struct buf text = { 0 };
+	size_t room = CONTENT_IMAGE_MAX, i;
+
+	buf_text(&text, lead);
+	put_status(&text, result);
+	put_error(&text, json_object_get(result, "error"));
+	json_array_foreach(json_object_get(result, "outputs"), i, rich) if (!add_picture(content, rich, &text, &room))
+		put_rich(&text, rich, min_size(budget / 2, budget > text.size ? budget - text.size : LEAST));
+	put_streams(&text, result, budget > text.size + LEAST ? budget - text.size : LEAST);
+	put_files(&text, content, result);
+	buf_printf(&text, "id: %s\n", text_of(result, "id"));
+	if (json_is_object(session))
+		buf_printf(&text, "session: %s (its state is %s%s%s)\n", text_of(session, "id"),
+			   text_of(session, "state"), *text_of(session, "reason") ? ": " : "",
+			   text_of(session, "reason"));
+	if (pictures)
+		json_array_extend(content, pictures);
+	json_array_insert_new(content, 0, content_block(text.data ? text.data : "", text.size));
+	answer = json_pack("{s:o, s:o, s:b}", "content", content, "structuredContent", result, "isError", (int)failed);
+	if (answer)
+		shrink(answer, result);
+	return answer;
+}

@@ -1,0 +1,216 @@
+#include "mcp/protocol.h"
+
+#include "base/base64.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define META_VERSION "io.modelcontextprotocol/protocolVersion"
+#define META_CLIENT  "io.modelcontextprotocol/clientCapabilities"
+#define META_SERVER  "io.modelcontextprotocol/serverInfo"
+
+enum {
+	LISTS_TTL_MSEC = 3600 * 1000, /* tools and guides are those of the program */
+};
+
+static const char *const old_versions[] = { MCP_LATEST_2025, "2025-06-18", "2025-03-26", "2024-11-05", NULL };
+
+static const json_t *meta_of(const struct rpc_message *message)
+{
+	return json_object_get(message->params, "_meta");
+}
+
+static const char *version_of(const struct rpc_message *message)
+{
+	return json_string_value(json_object_get(meta_of(message), META_VERSION));
+}
+
+enum mcp_era mcp_era_of(const struct rpc_message *message, const struct mcp_head *head)
+{
+	return json_object_get(meta_of(message), META_VERSION) || strcmp(head->version, MCP_MODERN) == 0 ? ERA_2026
+													 : ERA_2025;
+}
+
+bool mcp_version_known(const char *version)
+{
+	for (const char *const *known = old_versions; *known; known++)
+		if (strcmp(*known, version) == 0)
+			return true;
+	return !*version;
+}
+
+const char *mcp_version_for(const json_t *params)
+{
+	const char *asked = json_string_value(json_object_get(params, "protocolVersion"));
+
+	for (const char *const *known = old_versions; asked && *known; known++)
+		if (strcmp(*known, asked) == 0)
+			return *known;
+	return MCP_LATEST_2025;
+}
+
+bool mcp_client_elicits(const json_t *capabilities)
+{
+	const json_t *can = json_object_get(capabilities, "elicitation");
+
+	/* An empty object means forms; one that names only `url` does not. */
+	return json_is_object(can) && (json_object_size(can) == 0 || json_object_get(can, "form"));
+}
+
+const json_t *mcp_capabilities_of(const struct rpc_message *message)
+{
+	return json_object_get(meta_of(message), META_CLIENT);
+}
+
+static int __attribute__((format(printf, 3, 4)))
+refuse(struct mcp_fault *fault, enum rpc_code code, const char *format, ...)
+{
+	va_list args;
+
+	*fault = (struct mcp_fault){ .status = 400, .code = code };
+	va_start(args, format);
+	vsnprintf(fault->message, sizeof(fault->message), format, args);
+	va_end(args);
+	return -1;
+}
+
+static json_t *supported(void)
+{
+	json_t *list = json_pack("[s]", MCP_MODERN);
+
+	for (const char *const *known = old_versions; *known; known++)
+		json_array_append_new(list, json_string(*known));
+	return list;
+}
+
+/* What Mcp-Name has to say; NULL: nothing. */
+static const char *name_of(const struct rpc_message *message)
+{
+	static const struct {
+		const char *method; /* whose */
+		const char *param;  /* which of its parameters */
+	} names[] = { { "tools/call", "name" }, { "prompts/get", "name" }, { "resources/read", "uri" } };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i].method, message->method) == 0)
+			return json_string_value(json_object_get(message->params, names[i].param));
+	return NULL;
+}
+
+/* A field's value, which is escaped as =?base64?…?= where it is no plain ASCII. */
+static bool header_is(const char *field, const char *value)
+{
+	static const char start[] = "=?base64?";
+	unsigned char decoded[MCP_NAME_MAX];
+	size_t size = strlen(field);
+	ssize_t got;
+
+	if (size < sizeof(start) + 1 || strncmp(field, start, sizeof(start) - 1) != 0 ||
+	    strcmp(field + size - 2, "?=") != 0)
+		return strcmp(field, value) == 0;
+	got = base64_decode(field + sizeof(start) - 1, size - sizeof(start) - 1, decoded);
+	return got >= 0 && (size_t)got == strlen(value) && memcmp(decoded, value, (size_t)got) == 0;
+}
+
+static int check_headers(const struct rpc_message *message, const struct mcp_head *head, struct mcp_fault *fault)
+{
+	const char *name = name_of(message);
+
+	if (strcmp(head->version, version_of(message)) != 0)
+		return refuse(fault, RPC_HEADER_MISMATCH,
+			      "MCP-Protocol-Version: expected the version that _meta names");
+	if (strcmp(head->method, message->method) != 0)
+		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Method: expected the method of the body");
+	if (name && !header_is(head->name, name))
+		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Name: expected what the body names");
+	return 0;
+}
+
+int mcp_check(const struct rpc_message *message, const struct mcp_head *head, struct mcp_fault *fault)
+{
+	const char *version = version_of(message);
+
+	if (!version)
+		return refuse(fault, RPC_BAD_PARAMS, "_meta: expected %s", META_VERSION);
+	if (!head->pipe && message->kind == RPC_REQUEST && check_headers(message, head, fault) < 0)
+		return -1;
+	if (strcmp(version, MCP_MODERN) != 0) {
+		refuse(fault, RPC_BAD_VERSION, "this version of the protocol is not spoken here");
+		fault->data = json_pack("{s:o, s:s}", "supported", supported(), "requested", version);
+		return -1;
+	}
+	if (message->kind == RPC_REQUEST && !json_is_object(mcp_capabilities_of(message)))
+		return refuse(fault, RPC_BAD_PARAMS, "_meta: expected %s, an object", META_CLIENT);
+	return 0;
+}
+
+static json_t *server_info(void)
+{
+	return json_pack("{s:s, s:s, s:s}", "name", "emberbox", "title", "emberbox", "version", EMBERBOX_VERSION);
+}
+
+json_t *mcp_capabilities(void)
+{
+	return json_pack("{s:{}, s:{}}", "tools", "resources");
+}
+
+json_t *mcp_initialized(const char *version, json_t *capabilities, const char *instructions)
+{
+	return json_pack("{s:s, s:o, s:o, s:s}", "protocolVersion", version, "capabilities", capabilities, "serverInfo",
+			 server_info(), "instructions", instructions);
+}
+
+json_t *mcp_discovered(json_t *capabilities, const char *instructions)
+{
+	return json_pack("{s:o, s:o, s:o, s:s}", "supportedVersions", supported(), "capabilities", capabilities,
+			 "serverInfo", server_info(), "instructions", instructions);
+}
+
+/* Whether answers to it may be kept, and by whom. */
+static const char *cache_scope(const char *method)
+{
+	if (strcmp(method, "resources/list") == 0 || strcmp(method, "resources/read") == 0)
+		return "private";
+	return strcmp(method, "server/discover") == 0 || strcmp(method, "tools/list") == 0 ||
+			       strcmp(method, "resources/templates/list") == 0 || strcmp(method, "prompts/list") == 0
+		       ? "public"
+		       : NULL;
+}
+
+json_t *mcp_finish(enum mcp_era era, const char *method, json_t *result)
+{
+	const char *scope = cache_scope(method);
+	json_t *meta;
+
+	if (era == ERA_2025 || !result)
+		return result;
+	if (!json_object_get(result, "resultType"))
+		json_object_set_new(result, "resultType", json_string("complete"));
+	meta = json_object_get(result, "_meta");
+	if (!meta) {
+		meta = json_object();
+		json_object_set_new(result, "_meta", meta);
+	}
+	json_object_set_new(meta, META_SERVER, server_info());
+	if (scope) {
+		json_object_set_new(result, "ttlMs", json_integer(strcmp(scope, "public") == 0 ? LISTS_TTL_MSEC : 0));
+		json_object_set_new(result, "cacheScope", json_string(scope));
+	}
+	return result;
+}
+
+json_t *mcp_question(const char *message)
+{
+	return json_pack("{s:s, s:s, s:{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}}", "mode", "form", "message", message,
+			 "requestedSchema", "type", "object", "properties", "ok", "type", "boolean", "title", "Run it",
+			 "description", "Whether this may be run", "required", "ok");
+}
+
+bool mcp_agreed(const json_t *answer)
+{
+	const char *action = json_string_value(json_object_get(answer, "action"));
+
+	return action && strcmp(action, "accept") == 0 &&
+	       json_is_true(json_object_get(json_object_get(answer, "content"), "ok"));
+}

@@ -1,0 +1,741 @@
+#include "mcp/tool.h"
+
+#include "base/base64.h"
+#include "base/own.h"
+#include "mcp/content.h"
+#include "mcp/schema.h"
+#include "mcp/tables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct tool {
+	const char *name; /* as api/tools has it */
+	/* The request of call->step. */
+	int (*ask)(struct tool_call *call, struct tool_request *request, struct error *err);
+	/* The result of a good answer; NULL: call->step was set to the next. */
+	json_t *(*told)(struct tool_call *call, const struct tool_answer *answer);
+};
+
+static const char *argument(const struct tool_call *call, const char *name)
+{
+	return json_string_value(json_object_get(call->arguments, name));
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, 0, "cannot hold the request");
+}
+
+/* A body of JSON; takes it. */
+static int put_body(struct tool_request *request, json_t *body, struct error *err)
+{
+	request->body = body ? json_dumps(body, JSON_COMPACT) : NULL;
+	json_decref(body);
+	if (!request->body)
+		return no_memory(err);
+	request->size = strlen(request->body);
+	return 0;
+}
+
+/* The arguments as a body, but for those of MCP's own; with a confirmation, if there is one. */
+static int post_arguments(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
+{
+	json_t *body = json_copy(call->arguments);
+
+	json_object_del(body, "max_tokens");
+	if (call->confirm[0])
+		json_object_set_new(body, "confirm", json_string(call->confirm));
+	request->method = HTTP_POST;
+	snprintf(request->path, sizeof(request->path), "%s", path);
+	return put_body(request, body, err);
+}
+
+static void get(struct tool_request *request, const char *path)
+{
+	request->method = HTTP_GET;
+	snprintf(request->path, sizeof(request->path), "%s", path);
+}
+
+/* An id stands in a path: nothing else may be made of it. */
+static int take_id(const struct tool_call *call, const char *name, char out[64], struct error *err)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+	const json_t *value = json_object_get(call->arguments, name);
+	const char *id = json_string_value(value);
+	size_t size = json_string_length(value);
+
+	if (size == 0 || size >= 64 || strspn(id, plain) != size)
+		return error_usage(err, "%s: expected an id, as an earlier answer gave it", name);
+	memcpy(out, id, size + 1);
+	return 0;
+}
+
+static json_t *load(const struct tool_answer *answer)
+{
+	return json_loadb(answer->body, answer->size, JSON_ALLOW_NUL, NULL);
+}
+
+static json_t *no_answer(void)
+{
+	return content_refusal("the service's answer cannot be understood");
+}
+
+/* Runs: the run itself, and then each picture that it left in /sandbox/output. */
+
+enum {
+	PICTURES_MAX = 4,      /* that come back by themselves */
+	PICTURE_MAX = 1 << 20, /* bytes of one */
+};
+
+/* The path of the picture that comes next; NULL: all are there. */
+static const char *next_picture(const struct tool_call *call)
+{
+	const json_t *files = json_object_get(call->kept, "files"), *file;
+	int seen = 0;
+	size_t i;
+
+	json_array_foreach(files, i, file)
+	{
+		const char *path = json_string_value(json_object_get(file, "path"));
+
+		if (!path || !content_image_type(path) || !json_is_true(json_object_get(file, "kept")) ||
+		    json_integer_value(json_object_get(file, "size")) > PICTURE_MAX)
+			continue;
+		if (++seen == call->step && seen <= PICTURES_MAX)
+			return path;
+	}
+	return NULL;
+}
+
+static int ask_picture(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	const char *id = json_string_value(json_object_get(call->kept, "id")), *path = next_picture(call);
+
+	request->method = HTTP_GET;
+	if (!id || !path ||
+	    snprintf(request->path, sizeof(request->path), "/v1/executions/%s/files/%s", id, path) >=
+		    (int)sizeof(request->path))
+		return error_set(err, ERROR_FAILED, 0, "the picture cannot be had");
+	return 0;
+}
+
+static json_t *base64_text(const char *data, size_t size)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+
+	base64_add(&text, data, size);
+	return json_string(text.data ? text.data : "");
+}
+
+static json_t *told_run(struct tool_call *call, const struct tool_answer *answer)
+{
+	if (call->step == 0) {
+		call->kept = load(answer);
+		call->pictures = json_array();
+	} else if (answer->status == 200) {
+		json_array_append_new(call->pictures, json_pack("{s:s, s:o, s:s}", "type", "image", "data",
+								base64_text(answer->body, answer->size), "mimeType",
+								content_image_type(next_picture(call))));
+	}
+	if (!json_is_object(call->kept))
+		return no_answer();
+	call->step++;
+	return next_picture(call) ? NULL : content_run(take_ptr(call->kept), call->pictures, "", call->tokens);
+}
+
+static int ask_run(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	return call->step > 0 ? ask_picture(call, request, err) : post_arguments(call, "/v1/execute", request, err);
+}
+
+static int ask_exec(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	if (call->step > 0)
+		return ask_picture(call, request, err);
+	if (!json_object_get(call->arguments, "code") == !json_object_get(call->arguments, "command"))
+		return error_usage(err, "code: give either code or a command");
+	return post_arguments(call, "/containers/exec", request, err);
+}
+
+/* Sessions */
+
+enum {
+	SESSION_MAKE,
+	SESSION_RUN,
+	SESSION_END,
+};
+
+static int ask_new_session(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	static const char *const names[] = { "language", "profile", NULL };
+	json_t *body = json_object(), *memory = json_object_get(call->arguments, "memory_limit");
+
+	for (const char *const *name = names; *name; name++)
+		if (json_object_get(call->arguments, *name))
+			json_object_set(body, *name, json_object_get(call->arguments, *name));
+	if (memory)
+		json_object_set_new(body, "limits", json_pack("{s:O}", "memory", memory));
+	if (call->confirm[0])
+		json_object_set_new(body, "confirm", json_string(call->confirm));
+	request->method = HTTP_POST;
+	snprintf(request->path, sizeof(request->path), "/v1/sessions");
+	return put_body(request, body, err);
+}
+
+static int ask_cell(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	static const char *const names[] = { "code", "stdin", "timeout", NULL };
+	json_t *body = json_object();
+
+	for (const char *const *name = names; *name; name++)
+		if (json_object_get(call->arguments, *name))
+			json_object_set(body, *name, json_object_get(call->arguments, *name));
+	request->method = HTTP_POST;
+	snprintf(request->path, sizeof(request->path), "/v1/sessions/%s/execute", call->session);
+	return put_body(request, body, err);
+}
+
+static int ask_session(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	bool given = json_object_get(call->arguments, "session");
+
+	if (call->step == SESSION_END) {
+		request->method = HTTP_DELETE;
+		snprintf(request->path, sizeof(request->path), "/v1/sessions/%s", call->session);
+		return 0;
+	}
+	if (call->step == SESSION_MAKE && given) {
+		if (take_id(call, "session", call->session, err) < 0)
+			return -1;
+		call->step = SESSION_RUN;
+	}
+	if (call->step == SESSION_RUN)
+		return ask_cell(call, request, err);
+	if (!argument(call, "language") && !argument(call, "profile"))
+		return error_usage(err, "language: name the language of a new session, or give the id of a session");
+	return ask_new_session(call, request, err);
+}
+
+static json_t *told_session(struct tool_call *call, const struct tool_answer *answer)
+{
+	json_t *body = call->step == SESSION_END ? json_incref(call->kept) : load(answer);
+	const char *id = json_string_value(json_object_get(body, "id"));
+
+	if (!json_is_object(body)) {
+		json_decref(body);
+		return no_answer();
+	}
+	if (call->step == SESSION_MAKE && id && strlen(id) < sizeof(call->session)) {
+		snprintf(call->session, sizeof(call->session), "%s", id);
+		call->step = SESSION_RUN;
+		json_decref(body);
+		return NULL;
+	}
+	if (call->step == SESSION_RUN && json_is_true(json_object_get(call->arguments, "end"))) {
+		call->kept = body;
+		call->step = SESSION_END;
+		return NULL;
+	}
+	return content_run(body, NULL, call->step == SESSION_END ? "the session was ended\n" : "", call->tokens);
+}
+
+/* Checks */
+
+static int ask_check(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	return post_arguments(call, "/v1/check", request, err);
+}
+
+/* An object that says all by itself. */
+static json_t *told_plainly(struct tool_call *call, const struct tool_answer *answer)
+{
+	json_t *body = load(answer);
+	_cleanup_free_ char *text = json_is_object(body) ? json_dumps(body, JSON_INDENT(1)) : NULL;
+
+	(void)call;
+	if (text)
+		return content_answer(body, text, strlen(text));
+	json_decref(body);
+	return no_answer();
+}
+
+/* Files */
+
+/* A path as sessions have it, below /sandbox: what is relative is where programs begin, in code. NULL: it is elsewhere.
+ */
+static const char *session_path(const char *path, const char **before)
+{
+	static const char root[] = "/sandbox";
+
+	*before = *path == '/' ? "" : "code/";
+	if (*path != '/')
+		return path;
+	if (strncmp(path, root, strlen(root)) != 0 || (path[strlen(root)] != '/' && path[strlen(root)] != '\0'))
+		return NULL;
+	path += strlen(root);
+	return path + strspn(path, "/");
+}
+
+/* Where it is asked for; 0, or -1. */
+static int file_place(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
+{
+	const bool run = json_object_get(call->arguments, "execution");
+	const char *before = "";
+	char id[64];
+
+	if (run == (json_object_get(call->arguments, "session") != NULL))
+		return error_usage(err, "session: give either a session or an execution");
+	if (take_id(call, run ? "execution" : "session", id, err) < 0)
+		return -1;
+	if (run && strncmp(path, "/sandbox/output/", 16) == 0)
+		path += 16;
+	if (!*path || strlen(argument(call, "path")) != json_string_length(json_object_get(call->arguments, "path")))
+		return error_usage(err, "path: expected the path of a file");
+	if (!run)
+		path = session_path(path, &before);
+	if (!path || !*path)
+		return error_usage(err, "path: expected a file below /sandbox");
+	if (snprintf(request->path, sizeof(request->path), "/v1/%s/%s/files/%s%s", run ? "executions" : "sessions", id,
+		     before, path) >= (int)sizeof(request->path))
+		return error_usage(err, "path: it is too long");
+	return 0;
+}
+
+static size_t page_size(const struct tool_call *call)
+{
+	return call->tokens * CONTENT_TOKEN_BYTES;
+}
+
+static json_int_t offset_of(const struct tool_call *call)
+{
+	return (json_int_t)json_number_value(json_object_get(call->arguments, "offset"));
+}
+
+static int ask_read(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	const char *path = argument(call, "path");
+	json_int_t from = offset_of(call);
+
+	request->method = HTTP_GET;
+	snprintf(request->range, sizeof(request->range), "bytes=%lld-%lld", (long long)from,
+		 (long long)from + (content_image_type(path) ? TOOL_FILE_MAX : (json_int_t)page_size(call)) - 1);
+	return file_place(call, path, request, err);
+}
+
+/* The part of an answer that was asked for, whether or not it came as a part. */
+static void page(const struct tool_call *call, const struct tool_answer *answer, size_t most, const char **data,
+		 size_t *size, json_int_t *from, json_int_t *total)
+{
+	*from = offset_of(call);
+	*total = answer->total ? (json_int_t)answer->total : (json_int_t)answer->size;
+	*data = answer->body;
+	*size = answer->size;
+	if (*from < 0)
+		*from = *total + *from > 0 ? *total + *from : 0;
+	if (answer->status == 200) {
+		size_t skip = (size_t)*from < answer->size ? (size_t)*from : answer->size;
+
+		*data += skip;
+		*size -= skip;
+	}
+	*size = *size < most ? *size : most;
+}
+
+static json_t *told_read(struct tool_call *call, const struct tool_answer *answer)
+{
+	const char *path = argument(call, "path"), *image = content_image_type(path), *data;
+	json_int_t from, total, next;
+	size_t size, whole;
+	bool text;
+	json_t *facts, *block;
+	_cleanup_buf_ struct buf note = { 0 };
+
+	page(call, answer, image ? TOOL_FILE_MAX : page_size(call), &data, &size, &from, &total);
+	whole = content_whole(data, size, &text);
+	/* A character is cut by a page, not by a file's end. */
+	size = text && whole > 0 && from + (json_int_t)size < total ? whole : size;
+	text = text && (whole == size || whole == 0 || size < whole + 1);
+	next = from + (json_int_t)size;
+	facts = json_pack("{s:s, s:I, s:I, s:s, s:o}", "path", path, "size", total, "offset", from, "encoding",
+			  text ? "utf-8" : "base64", "next_offset", next < total ? json_integer(next) : json_null());
+	json_object_set_new(facts, text ? "text" : "data", text ? content_text(data, size) : base64_text(data, size));
+	if (image && from == 0 && next >= total) {
+		block = json_pack("{s:s, s:o, s:s}", "type", "image", "data", base64_text(data, size), "mimeType",
+				  image);
+		buf_printf(&note, "%s: %lld bytes, %s", path, (long long)total, image);
+		return json_pack("{s:[o, o], s:o}", "content", content_block(note.data, note.size), block,
+				 "structuredContent", facts);
+	}
+	if (next < total || from > 0)
+		buf_printf(&note, "[bytes %lld to %lld of %lld%s]\n", (long long)from, (long long)next,
+			   (long long)total, next < total ? "; ask again with this offset for the next" : "");
+	if (text)
+		buf_add(&note, data, size);
+	else
+		buf_printf(&note, "[%zu bytes that are no text; they are in structuredContent.data, as base64]", size);
+	return content_answer(facts, note.data ? note.data : "", note.size);
+}
+
+static int ask_write(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	const json_t *text = json_object_get(call->arguments, "content");
+	const json_t *coded = json_object_get(call->arguments, "base64");
+	size_t size = json_string_length(text);
+	ssize_t decoded = 0;
+
+	if (!text == !coded)
+		return error_usage(err, "content: give either content or base64");
+	request->method = HTTP_PUT;
+	request->body = malloc((text ? size : json_string_length(coded)) + 1);
+	if (!request->body)
+		return no_memory(err);
+	if (text)
+		memcpy(request->body, json_string_value(text), size);
+	else
+		decoded = base64_decode(json_string_value(coded), json_string_length(coded),
+					(unsigned char *)request->body);
+	if (decoded < 0)
+		return error_usage(err, "base64: expected bytes as base64");
+	request->size = text ? size : (size_t)decoded;
+	return file_place(call, argument(call, "path"), request, err);
+}
+
+static json_t *told_write(struct tool_call *call, const struct tool_answer *answer)
+{
+	const json_t *text = json_object_get(call->arguments, "content");
+	const json_t *coded = json_object_get(call->arguments, "base64");
+	size_t size = json_string_length(text);
+	_cleanup_buf_ struct buf note = { 0 };
+
+	(void)answer;
+	if (coded) {
+		const char *end = json_string_value(coded) + json_string_length(coded);
+
+		size = json_string_length(coded) / 4 * 3;
+		while (size > 0 && end[-1] == '=') {
+			size--;
+			end--;
+		}
+	}
+	buf_printf(&note, "%s: %zu bytes written", argument(call, "path"), size);
+	return content_answer(json_pack("{s:s, s:I}", "path", argument(call, "path"), "size", (json_int_t)size),
+			      note.data, note.size);
+}
+
+static int ask_list(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	const bool run = json_object_get(call->arguments, "execution");
+	const char *path = argument(call, "path") ? argument(call, "path") : "/sandbox/output";
+	const char *before;
+	size_t used;
+	char id[64];
+
+	if (run == (json_object_get(call->arguments, "session") != NULL))
+		return error_usage(err, "session: give either a session or an execution");
+	if (take_id(call, run ? "execution" : "session", id, err) < 0)
+		return -1;
+	request->method = HTTP_GET;
+	snprintf(request->path, sizeof(request->path), run ? "/v1/executions/%s" : "/v1/sessions/%s/files", id);
+	if (run)
+		return 0;
+	path = session_path(path, &before);
+	if (!path)
+		return error_usage(err, "path: expected a directory below /sandbox");
+	/* /sandbox itself has no name. */
+	used = *path || *before ? (size_t)snprintf(request->query, sizeof(request->query), "path=%s", before) : 0;
+	for (; *path; path++) {
+		if (used + 4 > sizeof(request->query))
+			return error_usage(err, "path: it is too long");
+		used += (size_t)snprintf(request->query + used, 4, "%%%02X", (unsigned char)*path);
+	}
+	return 0;
+}
+
+/* A session's directory as a run's list has it: paths and sizes. Takes it. */
+static json_t *files_of(json_t *body, const char *directory)
+{
+	json_t *files = json_array(), *file;
+	size_t i;
+
+	json_array_foreach(json_object_get(body, "files"), i, file) json_array_append(files, file);
+	json_array_foreach(json_object_get(body, "entries"), i, file)
+	{
+		const char *name = json_string_value(json_object_get(file, "name"));
+		_cleanup_buf_ struct buf path = { 0 };
+
+		buf_printf(&path, "%s/%s", directory, name ? name : "");
+		json_object_set_new(file, "path", json_string(path.data ? path.data : ""));
+		json_array_append(files, file);
+	}
+	json_decref(body);
+	return files;
+}
+
+static json_t *told_list(struct tool_call *call, const struct tool_answer *answer)
+{
+	const char *path = argument(call, "path") ? argument(call, "path") : "/sandbox/output";
+	json_t *files = files_of(load(answer), path), *file, *facts;
+	_cleanup_buf_ struct buf note = { 0 };
+	size_t i;
+
+	buf_printf(&note, "%zu in %s\n", json_array_size(files), path);
+	json_array_foreach(files, i, file)
+	{
+		const char *name = json_string_value(json_object_get(file, "path"));
+		const char *type = json_string_value(json_object_get(file, "type"));
+
+		if (note.size < page_size(call))
+			buf_printf(&note, "%s (%s%s%lld bytes)\n", name ? name : "?", type ? type : "",
+				   type ? ", " : "", (long long)json_integer_value(json_object_get(file, "size")));
+	}
+	facts = json_pack("{s:s, s:o}", "path", path, "files", files);
+	return content_answer(facts, note.data, note.size);
+}
+
+/* Outputs */
+
+static int ask_output(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	const char *stream = argument(call, "stream") ? argument(call, "stream") : "stdout";
+	json_int_t from = offset_of(call);
+	char id[64];
+
+	if (take_id(call, "id", id, err) < 0)
+		return -1;
+	request->method = HTTP_GET;
+	snprintf(request->path, sizeof(request->path), "/v1/executions/%s/%s", id, stream);
+	if (from < 0)
+		snprintf(request->range, sizeof(request->range), "bytes=%lld", (long long)from);
+	else
+		snprintf(request->range, sizeof(request->range), "bytes=%lld-%lld", (long long)from,
+			 (long long)from + (json_int_t)page_size(call) - 1);
+	return 0;
+}
+
+static json_t *told_output(struct tool_call *call, const struct tool_answer *answer)
+{
+	const char *stream = argument(call, "stream") ? argument(call, "stream") : "stdout", *data;
+	json_int_t from, total, next;
+	size_t size, whole;
+	bool text;
+	_cleanup_buf_ struct buf note = { 0 };
+
+	page(call, answer, page_size(call), &data, &size, &from, &total);
+	if (from > total) {
+		buf_printf(&note, "offset: the output has only %lld bytes", (long long)total);
+		return content_refusal(note.data ? note.data : "");
+	}
+	/* What is no text is shown as far as it goes; only a character that the page has cut waits for the next. */
+	whole = content_whole(data, size, &text);
+	size = whole > 0 && from + (json_int_t)size < total ? whole : size;
+	next = from + (json_int_t)size;
+	buf_printf(&note, "[%s of %s: bytes %lld to %lld of %lld%s", stream, argument(call, "id"), (long long)from,
+		   (long long)next, (long long)total, next < total ? "; the next page begins at offset " : "]\n");
+	if (next < total)
+		buf_printf(&note, "%lld]\n", (long long)next);
+	buf_add(&note, data, size);
+	return content_answer(json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "id", argument(call, "id"), "stream", stream,
+					"offset", from, "size", total, "text", content_text(data, size), "next_offset",
+					next < total ? json_integer(next) : json_null()),
+			      note.data ? note.data : "", note.size);
+}
+
+/* Containers */
+
+static int ask_containers(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	(void)err;
+	get(request, call->step == 0 ? "/containers" : "/containers/status");
+	return 0;
+}
+
+static json_t *told_containers(struct tool_call *call, const struct tool_answer *answer)
+{
+	json_t *body = load(answer), *list = json_incref(json_object_get(body, "containers")), *facts;
+	_cleanup_free_ char *text = NULL;
+
+	json_decref(body);
+	if (!json_is_array(list)) {
+		json_decref(list);
+		return no_answer();
+	}
+	if (call->step == 0) {
+		call->kept = list;
+		call->step = 1;
+		return NULL;
+	}
+	facts = json_pack("{s:O, s:o}", "profiles", call->kept, "running", list);
+	text = facts ? json_dumps(facts, JSON_INDENT(1)) : NULL;
+	return text ? content_answer(facts, text, strlen(text)) : no_answer();
+}
+
+static int ask_start(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	return post_arguments(call, "/containers/start", request, err);
+}
+
+static json_t *told_start(struct tool_call *call, const struct tool_answer *answer)
+{
+	json_t *body = load(answer), *result = json_object_get(body, "result"), *made;
+	const char *id = json_string_value(json_object_get(body, "id"));
+	char line[160];
+
+	if (!id) {
+		json_decref(body);
+		return no_answer();
+	}
+	snprintf(line, sizeof(line), "container %.64s runs\n", id);
+	if (!json_is_object(result))
+		return content_answer(body, line, strlen(line));
+	made = content_run(json_incref(result), NULL, line, call->tokens);
+	json_object_set_new(made, "structuredContent", body);
+	return made;
+}
+
+static int ask_stop(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	return post_arguments(call, "/containers/stop", request, err);
+}
+
+static const struct tool tools[] = {
+	{ "check_code", ask_check, told_plainly },
+	{ "container_exec", ask_exec, told_run },
+	{ "container_list", ask_containers, told_containers },
+	{ "container_start", ask_start, told_start },
+	{ "container_stop", ask_stop, told_plainly },
+	{ "get_output", ask_output, told_output },
+	{ "list_files", ask_list, told_list },
+	{ "read_file", ask_read, told_read },
+	{ "run_code", ask_run, told_run },
+	{ "run_in_session", ask_session, told_session },
+	{ "write_file", ask_write, told_write },
+};
+
+static const struct tool *tool_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+		if (strcmp(tools[i].name, name) == 0)
+			return &tools[i];
+	return NULL;
+}
+
+bool tool_is_known(const char *name)
+{
+	return tool_find(name) != NULL;
+}
+
+json_t *tools_list(void)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < mcp_definition_count; i++) {
+		json_t *tool = json_loads(mcp_definitions[i].json, 0, NULL);
+
+		if (!tool || json_array_append_new(list, tool) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static const json_t *schema_of(const json_t *list, const char *name)
+{
+	const json_t *tool;
+	size_t i;
+
+	json_array_foreach(list, i, tool) if (strcmp(json_string_value(json_object_get(tool, "name")), name) ==
+					      0) return json_object_get(tool, "inputSchema");
+	return NULL;
+}
+
+static int ask(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	*request = (struct tool_request){ 0 };
+	if (call->tool->ask(call, request, err) == 0)
+		return 0;
+	tool_request_free(request);
+	return -1;
+}
+
+int tool_begin(struct tool_call *call, const json_t *list, const char *name, json_t *arguments,
+	       struct tool_request *request, struct error *err)
+{
+	const json_t *tokens;
+
+	*request = (struct tool_request){ 0 };
+	*call = (struct tool_call){ .tool = tool_find(name),
+				    .arguments = arguments ? json_incref(arguments) : json_object() };
+	if (!call->tool)
+		return error_usage(err, "there is no such tool");
+	if (schema_check(schema_of(list, name), call->arguments, err) < 0)
+		return -1;
+	tokens = json_object_get(call->arguments, "max_tokens");
+	call->tokens = tokens ? (size_t)json_number_value(tokens) : CONTENT_TOKENS;
+	return ask(call, request, err);
+}
+
+int tool_again(struct tool_call *call, struct tool_request *request, struct error *err)
+{
+	return ask(call, request, err);
+}
+
+void tool_refusal(const struct tool_answer *answer, char *sentence, size_t size)
+{
+	json_t *body = load(answer), *error = json_object_get(body, "error");
+	const char *message = json_string_value(json_object_get(error, "message"));
+	json_t *retry = json_object_get(error, "retry_after");
+
+	snprintf(sentence, size, "%s", message ? message : "the service refused it and did not say why");
+	if (json_is_integer(retry))
+		snprintf(sentence + strlen(sentence), size - strlen(sentence), " (in %lld s)",
+			 (long long)json_integer_value(retry));
+	json_decref(body);
+}
+
+/* Nothing is there: an empty output, or an offset behind it. */
+static json_t *told_nothing(struct tool_call *call, const struct tool_answer *answer)
+{
+	const struct tool_answer none = { .status = 206, .body = "", .total = answer->total };
+
+	return answer->total == 0 || (uint64_t)offset_of(call) <= answer->total
+		       ? call->tool->told(call, &none)
+		       : content_refusal("offset: it is behind the end");
+}
+
+json_t *tool_answer(struct tool_call *call, const struct tool_answer *answer, struct tool_request *request)
+{
+	char sentence[1024];
+	struct error err = { 0 };
+	json_t *result;
+
+	*request = (struct tool_request){ 0 };
+	if (answer->status == 416)
+		return told_nothing(call, answer);
+	/* What comes after a run, its pictures or the end of its session, does not matter to what it did. */
+	if (answer->status >= 300 &&
+	    !(call->kept && (call->tool->told == told_run || call->tool->told == told_session))) {
+		tool_refusal(answer, sentence, sizeof(sentence));
+		return content_refusal(sentence);
+	}
+	result = call->tool->told(call, answer);
+	if (!result && ask(call, request, &err) < 0)
+		result = content_refusal(err.text);
+	return result;
+}
+
+void tool_call_free(struct tool_call *call)
+{
+	json_decref(call->arguments);
+	json_decref(call->kept);
+	json_decref(call->pictures);
+	*call = (struct tool_call){ 0 };
+}
+
+void tool_request_free(struct tool_request *request)
+{
+	free(request->body);
+	request->body = NULL;
+	request->size = 0;
+}

@@ -1,0 +1,194 @@
+#include "policy/gate.h"
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/own.h"
+#include "policy/policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void gate_free(struct gate *gate)
+{
+	arena_free(&gate->arena);
+	*gate = (struct gate){ 0 };
+}
+
+static int no_memory(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold what the policy says");
+}
+
+static bool has(const char *const *list, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
+
+static int name_add(struct gate *gate, const char **list, size_t *count, const char *text, struct error *err)
+{
+	if (*count == GATE_NAMES_MAX || has(list, *count, text))
+		return 0;
+	list[*count] = arena_string(&gate->arena, text);
+	return list[*count] ? (void)++*count, 0 : no_memory(err);
+}
+
+/* What of a report the run has to know. */
+static int report_take(struct gate *gate, const struct spec *spec, const struct policy_report *report,
+		       struct error *err)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		const struct policy_entry *entry = &report->entries[i];
+		char sentence[320];
+
+		if (spec->policy == POLICY_BLOCK) {
+			if (entry->blocked && name_add(gate, gate->blocked, &gate->blocked_count, entry->name, err) < 0)
+				return -1;
+			continue;
+		}
+		if (entry->kind == WIRE_IMPORT && entry->blocked)
+			snprintf(sentence, sizeof(sentence), "line %u: import %s", entry->line, entry->name);
+		else if (entry->kind == WIRE_FINDING && entry_severity(entry) >= POLICY_MEDIUM)
+			snprintf(sentence, sizeof(sentence), "line %u: %s: %s", entry->line, entry->rule->pattern,
+				 entry->rule->reason);
+		else
+			continue;
+		if (name_add(gate, gate->warnings, &gate->warning_count, sentence, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int look_at(struct gate *gate, const struct spec *spec, const void *code, size_t size, struct error *err)
+{
+	const struct policy_lists lists = { spec->policy_block, spec->policy_allow };
+	_cleanup_report_ struct policy_report report = { 0 };
+
+	if (policy_check(spec->runtime, code, size, &lists, &report, err) < 0)
+		return -1;
+	/* Nobody has promised to look at a language without a grammar; what should have been read and was not is
+	 * blocked. */
+	if (report.unread && policy_grammar(spec->runtime->name) && spec->policy == POLICY_BLOCK)
+		gate->unread = report.unread;
+	return report_take(gate, spec, &report, err);
+}
+
+/* A file of the host's, as the run would be given it. What cannot be read is told by the run itself. */
+static int look_at_host(struct gate *gate, const struct spec *spec, const char *path, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_free_ char *data = NULL;
+	struct stat st;
+	ssize_t size;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (st.st_size > WIRE_SOURCE_MAX) {
+		gate->unread = spec->policy == POLICY_BLOCK ? "it is larger than 4 MiB" : NULL;
+		return 0;
+	}
+	data = malloc((size_t)st.st_size + 1);
+	if (!data)
+		return no_memory(err);
+	size = fd_read(fd, data, (size_t)st.st_size);
+	return size < 0 ? 0 : look_at(gate, spec, data, (size_t)size, err);
+}
+
+/* Whether the file is a source of the language, by its name; the entry is one whatever it is called. */
+static bool is_source(const struct spec *spec, const struct spec_file *file)
+{
+	static const char code[] = "sandbox/code/";
+	const char *path = strncmp(file->box, code, sizeof(code) - 1) == 0 ? file->box + sizeof(code) - 1 : file->box;
+
+	if (!spec->code && strcmp(path, spec_entry(spec)) == 0)
+		return true;
+	return runtime_detect(path, "", 0) == spec->runtime;
+}
+
+static int look_at_all(struct gate *gate, const struct spec *spec, struct error *err)
+{
+	bool found = spec->code != NULL;
+	char path[4096];
+
+	if (spec->code && look_at(gate, spec, spec->code, spec->code_size, err) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const struct spec_file *file = &spec->files[i];
+
+		if (!is_source(spec, file))
+			continue;
+		found = true;
+		if ((file->host ? look_at_host(gate, spec, file->host, err)
+				: look_at(gate, spec, file->data, file->size, err)) < 0)
+			return -1;
+	}
+	if (found || !spec->project)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", spec->project, spec_entry(spec));
+	return look_at_host(gate, spec, path, err);
+}
+
+int gate_look(const struct spec *spec, struct gate *gate, struct error *err)
+{
+	if (spec->policy == POLICY_OFF || !spec->runtime || spec->runtime->broken ||
+	    !policy_grammar(spec->runtime->name))
+		return 0;
+	if (look_at_all(gate, spec, err) < 0)
+		return -1;
+	return gate->blocked_count > 0 || gate->unread ? 1 : 0;
+}
+
+static const char **words_copy(struct result *result, const char *const *words, size_t *count)
+{
+	const char **copy = arena_alloc(&result->arena, (*count + 1) * sizeof(*copy));
+
+	for (size_t i = 0; i < *count; i++) {
+		const char *word = copy ? arena_string(&result->arena, words[i]) : NULL;
+
+		if (!word) {
+			*count = i;
+			break;
+		}
+		copy[i] = word;
+	}
+	return copy;
+}
+
+void gate_block(const struct gate *gate, struct result *result)
+{
+	struct error why = { 0 };
+
+	if (gate->blocked_count > 0)
+		error_set(&why, ERROR_BLOCKED, 0, "Security policy blocked import: %s", gate->blocked[0]);
+	else
+		error_set(&why, ERROR_BLOCKED, 0, "Security policy cannot look at the program: %s", gate->unread);
+	result_fail(result, &why);
+	result->blocked_count = gate->blocked_count;
+	result->blocked = words_copy(result, gate->blocked, &result->blocked_count);
+	result->finish_usec = clock_usec();
+	result_explain(result, NULL);
+}
+
+struct result *gate_result(const struct gate *gate, const struct spec *spec, const struct run_ticket *ticket)
+{
+	struct result *result = result_new(spec);
+
+	if (!result)
+		return NULL;
+	run_begin(result, ticket);
+	gate_block(gate, result);
+	return result;
+}
+
+void gate_note(const struct gate *gate, struct result *result)
+{
+	if (!result || gate->warning_count == 0)
+		return;
+	result->warning_count = gate->warning_count;
+	result->warnings = words_copy(result, gate->warnings, &result->warning_count);
+}

@@ -1,0 +1,164 @@
+/* The tree, walked once; and what is told of it. */
+#include "policy/reader/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SYNTAX_MAX = 20,      /* mistakes that are told: what follows the first ones is often their doing */
+	PARSE_USEC = 2000000, /* for one source */
+};
+
+void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name)
+{
+	TSPoint at = ts_node_start_point(node);
+	struct wire_record record = { .kind = (uint32_t)kind,
+				      .how = how,
+				      .rule = rule,
+				      .line = at.row + 1,
+				      .column = at.column + 1,
+				      .size = (uint32_t)strnlen(name, WIRE_NAME_MAX) };
+
+	if (r->count == WIRE_RECORDS_MAX || r->used + sizeof(record) + record.size > WIRE_TELL_MAX) {
+		r->cut = true;
+		return;
+	}
+	memcpy(r->out + r->used, &record, sizeof(record));
+	memcpy(r->out + r->used + sizeof(record), name, record.size);
+	r->used += (uint32_t)sizeof(record) + record.size;
+	r->count++;
+}
+
+void tell_import(struct reader *r, enum wire_how how, TSNode node, const char *module)
+{
+	if (*module)
+		tell(r, WIRE_IMPORT, how, 0, node, module);
+}
+
+void tell_rule(struct reader *r, TSNode node, const char *pattern, const char *name)
+{
+	for (size_t i = 0; i < r->rules->count; i++)
+		if (r->rules->rules[i].kind == POLICY_CALL && strcmp(r->rules->rules[i].pattern, pattern) == 0)
+			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, name);
+}
+
+/* The arguments' text has it; a quotation mark stands for any at its beginning. */
+static bool arguments_have(const struct reader *r, TSNode arguments, const char *wanted)
+{
+	uint32_t from = ts_node_is_null(arguments) ? 0 : ts_node_start_byte(arguments);
+	uint32_t to = ts_node_is_null(arguments) ? 0 : ts_node_end_byte(arguments);
+
+	if (to <= from || to > r->size)
+		return false;
+	if (*wanted == '\'') {
+		const char *at = r->source + from + (r->source[from] == '(');
+
+		return (*at == '\'' || *at == '"') && strncmp(at + 1, wanted + 1, strlen(wanted + 1)) == 0;
+	}
+	return memmem(r->source + from, to - from, wanted, strlen(wanted)) != NULL;
+}
+
+void tell_call(struct reader *r, TSNode node, const char *name, TSNode arguments)
+{
+	if (!*name)
+		return;
+	for (size_t i = 0; i < r->rules->count; i++) {
+		const struct policy_rule *rule = &r->rules->rules[i];
+		const char *pattern = rule->pattern, *blank;
+		size_t size;
+
+		if (rule->kind != POLICY_CALL)
+			continue;
+		blank = strncmp(pattern, "new ", 4) == 0 ? NULL : strchr(pattern, ' ');
+		size = blank ? (size_t)(blank - pattern) : strlen(pattern);
+		if (matches(pattern, size, name) && (!blank || arguments_have(r, arguments, blank + 1)))
+			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, name);
+	}
+}
+
+static void tell_syntax(struct reader *r, TSNode node, size_t *mistakes)
+{
+	char text[NAME_ROOM];
+
+	if ((*mistakes)++ >= SYNTAX_MAX)
+		return;
+	if (ts_node_is_missing(node)) {
+		tell(r, WIRE_SYNTAX, SYNTAX_MISSING, 0, node, ts_node_type(node));
+		return;
+	}
+	node_text(r, node, text);
+	text[strcspn(text, "\n")] = '\0';
+	tell(r, WIRE_SYNTAX, 0, 0, node, text);
+}
+
+/* Which function sees nodes of which symbol. */
+static void (**visits_of(const struct language *language, const TSLanguage *tree))(struct reader *, TSNode)
+{
+	uint32_t count = ts_language_symbol_count(tree);
+	void (**visits)(struct reader *, TSNode) = calloc(count, sizeof(*visits));
+
+	for (uint32_t i = 0; visits && i < count; i++) {
+		const char *name = ts_language_symbol_name(tree, (TSSymbol)i);
+
+		for (const struct visitor *v = language->visitors; name && v->type; v++)
+			if (strcmp(v->type, name) == 0 &&
+			    ts_language_symbol_type(tree, (TSSymbol)i) == TSSymbolTypeRegular)
+				visits[i] = v->visit;
+	}
+	return visits;
+}
+
+static void walk(struct reader *r, TSTree *tree, const TSLanguage *grammar)
+{
+	void (**visits)(struct reader *, TSNode) = visits_of(r->language, grammar);
+	const uint32_t symbols = ts_language_symbol_count(grammar);
+	TSNode root = ts_tree_root_node(tree);
+	const bool wrong = ts_node_has_error(root);
+	TSTreeCursor cursor = ts_tree_cursor_new(root);
+	size_t mistakes = 0;
+	bool more = visits != NULL;
+
+	while (more) {
+		TSNode node = ts_tree_cursor_current_node(&cursor);
+		TSSymbol symbol = ts_node_symbol(node);
+
+		/* What is inside of a mistake is looked at too: its calls and imports count. */
+		if (wrong && (ts_node_is_error(node) || ts_node_is_missing(node)))
+			tell_syntax(r, node, &mistakes);
+		if (symbol < symbols && visits[symbol])
+			visits[symbol](r, node);
+		if (ts_tree_cursor_goto_first_child(&cursor) || ts_tree_cursor_goto_next_sibling(&cursor))
+			continue;
+		do
+			more = ts_tree_cursor_goto_parent(&cursor);
+		while (more && !ts_tree_cursor_goto_next_sibling(&cursor));
+	}
+	ts_tree_cursor_delete(&cursor);
+	free(visits);
+}
+
+uint32_t reader_read(struct reader *r, TSParser *parser)
+{
+	const TSLanguage *grammar = r->language->tree();
+	TSTree *tree = NULL, *other = NULL;
+
+	ts_parser_set_timeout_micros(parser, PARSE_USEC);
+	if (ts_parser_set_language(parser, grammar))
+		tree = ts_parser_parse_string(parser, NULL, r->source, r->size);
+	if (tree && r->language->other && ts_node_has_error(ts_tree_root_node(tree)) &&
+	    ts_parser_set_language(parser, r->language->other()))
+		other = ts_parser_parse_string(parser, NULL, r->source, r->size);
+	if (other && !ts_node_has_error(ts_tree_root_node(other))) {
+		walk(r, other, r->language->other());
+	} else if (tree) {
+		walk(r, tree, grammar);
+	}
+	ts_parser_reset(parser);
+	if (other && !r->emptied)
+		ts_tree_delete(other);
+	if (!tree)
+		return WIRE_HARD;
+	if (!r->emptied)
+		ts_tree_delete(tree);
+	return r->cut ? WIRE_CUT : WIRE_WHOLE;
+}

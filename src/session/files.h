@@ -1,0 +1,58 @@
+/*
+ * Files of a box that lives, touched from outside while its program runs.
+ *
+ * The program is hostile, and it may swap any directory for a link, or any file
+ * for a fifo, between two of our calls. So nothing is reached by a path of the
+ * host's: everything goes through a descriptor of the box's /sandbox, by
+ * openat2() below it, through no link and into no other mount, but for those that
+ * the box was made with; what is opened is looked at before it is used; and what
+ * is changed is changed by name in a directory that is held. All of it is done
+ * as the box's own user, so that its permissions and its disk's bound hold, and
+ * what is made belongs to it.
+ */
+#pragma once
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+enum {
+	LIVE_PATH_MAX = 1024,   /* bytes of a path */
+	LIVE_LISTED_MAX = 1000, /* names of one directory that are told */
+};
+
+/* Where they are. */
+struct live_place {
+	int sandbox; /* the box's /sandbox; -1: none */
+	bool own;    /* its user is another than ours… */
+	uid_t uid;   /* …this one… */
+	gid_t gid;   /* …of this group */
+};
+
+/*
+ * Paths are relative to /sandbox: "output/plot.png". All return 0, or -1 with a
+ * sentence: ERROR_USAGE with errnum ENOENT (there is no such file), EINVAL (that
+ * is no path), ENOTSUP (it is no plain file), EACCES, EROFS, ENOTEMPTY, EISDIR,
+ * ENOTDIR, ENOSPC and their like; ERROR_FAILED when we fail.
+ */
+
+/* A plain file, to be read; the program may change it meanwhile. An fd, or -1. */
+int live_open(const struct live_place *place, const char *path, struct stat *st, struct error *err);
+/* The bytes of `from` become the file, in one step: who reads it sees the old or the new. Its directories are made.
+ * *made: it was not there. */
+int live_write(const struct live_place *place, const char *path, int from, uint64_t size, bool *made,
+	       struct error *err);
+/* The bytes of `from` are put into the file at `offset`, which may be behind its end; *made as above. */
+int live_patch(const struct live_place *place, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
+	       struct error *err);
+/* A file, a link itself, or an empty directory. */
+int live_remove(const struct live_place *place, const char *path, struct error *err);
+/* Also into another directory, which has to be there; a file that is there is replaced. */
+int live_move(const struct live_place *place, const char *path, const char *to, struct error *err);
+/* {"path", "entries": [{"name", "type": "file"|"directory"|"link"|"other", "size", "modified"}…], "truncated"} of a
+ * directory, "" being /sandbox itself; sorted by name. */
+int live_list(const struct live_place *place, const char *path, struct buf *json, struct error *err);

@@ -1,0 +1,146 @@
+#!/usr/bin/python3
+# tests/run: args=--as root
+# tests/run: timeout=300
+"""MCP as others speak it: the SDKs of npm drive every tool over both transports, the Inspector lists and calls, and the
+official suite finds nothing to complain about. tools/setup installs them in a directory of their own."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+from npm import MODULES, NODE
+from service import Service
+from token_proxy import TokenProxy
+
+REGISTRY = """
+containers:
+  shell: {language: bash}
+  careful: {language: bash, security: {needs_confirm: true}}
+"""
+
+
+def serve(**options):
+    if not os.path.exists(MODULES):
+        kit.skip("the packages of npm are not there; tools/setup test")
+    home = kit.tmp()
+    kit.write(os.path.join(home, "registry.yaml"), REGISTRY, 0o600)
+    return Service(listen=True, home=home, **options)
+
+
+def node(*words, env=None, timeout=120, newer=False):
+    if newer and not os.path.exists(NODE):
+        kit.skip("there is no Node.js of 22 or newer; tools/setup test")
+    r = kit.command([NODE if newer else "/usr/bin/node", *words], env={"MODULES": MODULES, **(env or {})}, timeout=timeout)
+    return r
+
+
+def drive(package, transport, mode="", private=False):
+    running = serve()
+    home = running.home
+    if private:
+        # Without a service it starts its own.
+        running.stop()
+        running = None
+    env = {"COMMAND": kit.built(), "MODE": mode, "EMBERBOX_HOME": home}
+    if running:
+        env.update(SERVICE=f"http://127.0.0.1:{running.address[1]}/mcp", TOKEN=running.token)
+    r = node(os.path.join(kit.REPO, "tests", "lib", "mcp_client.mjs"), package, transport, env=env, timeout=60)
+    kit.equal(r.code, 0, r.errtext[-800:])
+    seen = r.json
+    kit.equal(len(seen["tools"]), 11)
+    kit.equal(seen["instructions"], "emberbox")
+    wanted = {"run": "hello\n", "live": "a\nb\nc\n", "failed": True, "output": "hello\n", "careful": "agreed\n", "asked": 1,
+              "file": "content\n", "files": 1, "exec": "in\n", "running": 1, "stopped": "stopped", "resources": 18,
+              "guide": "# Python", "aborted": "yes", "after": "after\n", "bad": "code: it is not given, and is needed"}
+    kit.equal({key: seen[key] for key in wanted}, wanted)
+    # The last may come with the answer, and then an SDK drops it.
+    kit.equal(seen["progress"][:2], ["a\n", "b\n"])
+    kit.equal((seen["check_code"], seen["run_in_session"], seen["session"], seen["ended"]), ("ok", "ok", "42\n", "the session was ended"))
+    kit.equal((seen["written"], seen["read"], seen["listed"], len(seen["shown"])), (4, "note", ["/sandbox/output/note.txt"], 1))
+    return seen
+
+
+@kit.test(timeout=90)
+def the_sdk_drives_every_tool_over_http():
+    drive("sdk", "http")
+
+
+@kit.test(timeout=90)
+def the_sdk_drives_every_tool_over_stdio():
+    drive("sdk", "stdio")
+
+
+@kit.test(timeout=90)
+def the_sdk_needs_no_service():
+    drive("sdk", "stdio", private=True)
+
+
+@kit.test(timeout=90)
+def the_client_drives_every_tool_over_http():
+    drive("client", "http", "legacy")
+
+
+@kit.test(timeout=90)
+def the_client_drives_every_tool_over_stdio():
+    drive("client", "stdio", "legacy")
+
+
+@kit.test(timeout=90)
+def the_client_speaks_2026_over_http():
+    seen = drive("client", "http", "auto")
+    kit.equal(seen["version"], "2026-07-28")
+
+
+@kit.test(timeout=90)
+def the_client_speaks_2026_over_stdio():
+    seen = drive("client", "stdio", "auto")
+    kit.equal(seen["version"], "2026-07-28")
+
+
+@kit.test(timeout=90)
+def the_inspector_lists_and_calls():
+    running = serve()
+    inspector = os.path.join(MODULES, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
+    env = {"EMBERBOX_HOME": running.home}
+    r = node(inspector, "--cli", kit.built(), "mcp", "--method", "tools/list", env=env, newer=True)
+    kit.equal(r.code, 0, r.errtext[-600:])
+    kit.equal(len(json.loads(r.text)["tools"]), 11)
+    r = node(inspector, "--cli", kit.built(), "mcp", "--method", "tools/call", "--tool-name", "run_code", "--tool-arg",
+             "language=python", "--tool-arg", "code=print('inspected')", env=env, newer=True)
+    kit.equal(r.code, 0, r.errtext[-600:])
+    kit.contains(r.text, "inspected")
+    running.stop()
+
+
+def conforms(revision):
+    running = serve(env={"EMBERBOX_TEST_MCP_FIXTURES": "1"})
+    suite = os.path.join(MODULES, "@modelcontextprotocol", "conformance", "dist", "index.js")
+    with TokenProxy(running) as proxy:
+        r = node(suite, "server", "--url", f"http://localhost:{proxy.port}/mcp", "--requirements", revision, newer=True,
+                 timeout=100)
+    failed = [line for line in r.text.splitlines() if line.startswith("✗")]
+    kit.equal(r.code, 0, f"{revision}: {failed}, {r.text[-300:]}")
+    passed = [line for line in r.text.splitlines() if line.startswith("✓")]
+    kit.true(len(passed) >= 30, f"only {len(passed)} scenarios passed")
+    running.stop()
+
+
+@kit.test(timeout=120)
+def the_suite_of_2025_passes():
+    conforms("2025-11-25")
+
+
+@kit.test(timeout=120)
+def the_suite_of_2026_passes():
+    conforms("2026-07-28")
+
+
+@kit.test
+def fixtures_are_for_tests_only():
+    from mcp import Http
+    kit.equal(len(Http(serve()).tools()), 11)
+
+
+kit.main()

@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# tests/run: args=--as root | --as user
+# tests/run: timeout=300
+"""Why a run died, with the figures; and reports of runs, from the CLI and over HTTP."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+from service import Service
+from web import Web
+
+
+def run(code, *options, language="python", home=None):
+    env = {"EMBERBOX_HOME": home or os.path.join(kit.home(), "emberbox"), "SANDBOX_STORE_CODE": "always"}
+    return kit.emberbox("run", "--json", "--cold", "-l", language, "-c", code, *options, env=env, timeout=60).json
+
+
+@kit.test
+def a_run_that_passes_has_none():
+    result = run("print(1)")
+    kit.equal((result["status"], result["error"], result["verdict"]), ("ok", None, None))
+
+
+@kit.test
+def an_exit_code_has_none():
+    result = run("import sys; sys.exit(3)")
+    kit.equal((result["status"], result["exit_code"], result["error"], result["verdict"]), ("failed", 3, None, None))
+
+
+@kit.test
+def time_spent_waiting():
+    verdict = run("import time; time.sleep(20)", "--timeout", "0.5")["verdict"]
+    kit.equal((verdict["cause"], verdict["certain"], verdict["limit"]), ("timeout", True, 0.5))
+    kit.true(0.5 <= verdict["used"] < 5, str(verdict))
+    kit.contains(verdict["suggestion"], "It waited nearly all of the time")
+
+
+@kit.test
+def time_spent_computing():
+    verdict = run("while True: pass", "--timeout", "1")["verdict"]
+    kit.equal((verdict["cause"], verdict["limit"]), ("timeout", 1.0))
+    kit.contains(verdict["suggestion"], "--timeout 2")
+    verdict = run("while True: pass", "--cpu-time", "0.3")["verdict"]
+    kit.equal((verdict["cause"], verdict["limit"]), ("cpu_time", 0.3))
+    kit.contains(verdict["suggestion"], "--cpu-time 0.6")
+
+
+@kit.test
+def memory():
+    result = run("a = bytearray(1 << 30)\nfor i in range(0, 1 << 30, 4096): a[i] = 1\n", "--memory", "64m")
+    verdict = result["verdict"]
+    kit.equal((result["status"], verdict["cause"], verdict["limit"]), ("out_of_memory", "memory", 64 << 20))
+    kit.equal(verdict["used"], result["memory_used"])
+    kit.contains(verdict["suggestion"], "--memory 128m")
+    kit.true(verdict["process"] is None or verdict["process"]["name"].startswith("python"), str(verdict))
+
+
+@kit.test
+def output():
+    verdict = run("print('x' * 1000000)\n" * 40)["verdict"]
+    kit.equal((verdict["cause"], verdict["limit"]), ("output", 16 << 20))
+
+
+FORKS = "import os, time\nfor i in range(30):\n    if os.fork() == 0:\n        time.sleep(9)\n        os._exit(0)\n"
+
+
+@kit.test
+def processes():
+    """A control group counts what it refuses; without one there are only the program's own words."""
+    for result in (run(FORKS, "--pids", "8"), Web(Service(listen=True)).post("/v1/execute", {"language": "python", "code": FORKS, "limits": {"pids": 8}}).json):
+        grouped = any(layer.startswith("cgroup: v") for layer in result["meta"]["isolation"])
+        verdict = result["verdict"]
+        kit.equal((result["status"], verdict["cause"], verdict["limit"], verdict["certain"]), ("failed", "pids", 8, grouped))
+        kit.contains(verdict["suggestion"], "--pids")
+    kit.equal(run(FORKS + "os._exit(0)\n", "--pids", "60")["verdict"], None)
+
+
+@kit.test
+def disk():
+    fill = "f = open('/tmp/x', 'wb')\nfor i in range(40): f.write(bytes(1 << 20))\n"
+    verdict = run(fill, "--disk", "4m")["verdict"]
+    kit.equal((verdict["cause"], verdict["certain"], verdict["limit"]), ("disk", True, 4 << 20))
+    kit.equal(run(fill, "--disk", "100m")["verdict"], None)
+
+
+@kit.test
+def a_signal_and_its_place():
+    verdict = run("import os\nos.kill(os.getpid(), 11)\n")["verdict"]
+    kit.equal((verdict["cause"], verdict["message"]), ("signal", "Signal SIGSEGV (Segmentation fault) ended it."))
+
+
+@kit.test
+def a_refused_call_is_a_guess():
+    verdict = run("import os\nos.chroot('/tmp')\n")["verdict"]
+    kit.equal((verdict["cause"], verdict["call"], verdict["certain"]), ("call", "chroot", False))
+
+
+@kit.test
+def a_refused_host_is_a_guess():
+    code = "raise OSError('Could not resolve host: api.example.com')\n"
+    verdict = run(code)["verdict"]
+    kit.equal((verdict["cause"], verdict["host"], verdict["certain"]), ("network", "api.example.com", False))
+
+
+# What a hostile program can do with it: say anything, but nothing that harms.
+
+
+HOSTILE = (
+    """b"Traceback (most recent call last):\\n" + b'  File "/sandbox/code/main.py", line 1, in f\\n' * 20000 + b"KeyError: 1" """,
+    """b"\\0\\xff\\x1b[31m" * 1000 + b"\\nNameError: name '\\x1b]0;x\\x07' is not defined" """,
+    """b"NameError: name '" + b"a" * 1000000 + b"' is not defined" """,
+    """b"File " * 1000000""",
+    """b"a: " * 1000000 + b"command not found" """,
+    """b"\\n" * 5000000 + b"x" """,
+)
+
+
+@kit.test(timeout=120)
+def hostile_words():
+    """A program can say anything; it gets its result, and soon."""
+    for text in HOSTILE:
+        result = run(f"import sys\nsys.stderr.buffer.write({text})\nsys.exit(1)\n")
+        kit.equal((result["status"], result["exit_code"]), ("failed", 1), text)
+        kit.true(result["error"] is None or "\x00" not in json.dumps(result["error"]), text)
+
+
+# Reports
+
+
+def of_file(home, code, *options):
+    path = kit.write(os.path.join(kit.tmp(), "program.py"), code)
+    env = {"EMBERBOX_HOME": home, "SANDBOX_STORE_CODE": "always"}
+    return kit.emberbox("run", "--json", "--cold", path, *options, env=env, timeout=60).json
+
+
+@kit.test(timeout=60)
+def report_on_the_command_line():
+    home = os.path.join(kit.tmp(), "emberbox")
+    good = of_file(home, "a = [1]\nprint(a[0])\n")
+    first = of_file(home, "a = [1]\nprint(a[7])\n")
+    last = of_file(home, "a = [1]\nprint(a[9])\n", "--memory", "256m")
+    env = {"EMBERBOX_HOME": home}
+    report = json.loads(kit.emberbox("show", last["id"], "--report", "--json", env=env).text)
+    kit.equal(report["signature"], "python IndexError: list index out of range")
+    kit.equal([(run["id"], run["same_code"]) for run in report["similar"]], [(first["id"], False)])
+    success = report["last_success"]
+    kit.equal((success["id"], success["same"]), (good["id"], "file"))
+    kit.equal(success["diff"], "  a = [1]\n- print(a[0])\n+ print(a[9])\n")
+    changes = {change["what"]: (change["before"], change["after"]) for change in success["changes"]}
+    kit.equal(sorted(changes), ["code", "limit memory"])
+    kit.equal(changes["limit memory"], (512 << 20, 256 << 20))
+    text = kit.emberbox("show", last["id"], "--report", env=env).text
+    for part in ("# Run " + last["id"] + ": failed", "```python\na = [1]\nprint(a[9])\n```", ">    2  print(a[9])",
+                 "## Failed alike before", "+ print(a[9])", "compare with len()"):
+        kit.contains(text, part)
+    refused = kit.emberbox("show", last["id"], "--report", "--code", env=env)
+    kit.equal(refused.code, 2)
+    kit.equal(kit.emberbox("show", good["id"], "--report", env=env).code, 0)
+
+
+@kit.test(timeout=60)
+def report_over_http():
+    asking = Web(Service(listen=True))
+    good = asking.run("import os\nprint(1)\n", "python")["id"]
+    failed = [asking.run("import os\nprnt(1)\n", "python")["id"] for _ in range(2)]
+    path = f"/v1/executions/{failed[1]}/report"
+    with asking.connect() as wire:
+        report = wire.get(path).json
+        kit.equal([run["id"] for run in report["similar"]], [failed[0]])
+        kit.equal((report["similar"][0]["same_code"], report["run"]["error"]["suggestion"]), (True, "Replace prnt by print."))
+        kit.equal(report["last_success"], None)
+        for answer in (wire.get(path + "?format=markdown"), wire.get(path, headers={"Accept": "text/markdown"})):
+            kit.equal((answer.status, answer.headers["content-type"]), (200, "text/markdown; charset=utf-8"))
+            kit.contains(answer.text, f"# Run {failed[1]}: failed")
+        wrong = wire.get(path + "?format=pdf")
+        kit.equal((wrong.status, wrong.json["error"]["message"]), (400, "format has to be json or markdown"))
+        kit.equal(wire.get(f"/v1/executions/{failed[1][:-1]}0/report").status, 404)
+        kit.equal(wire.get(f"/v1/executions/{good}/report").json["signature"], None)
+
+
+if __name__ == "__main__":
+    kit.main()

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""Failures explained: a real failing program for every kind, through the real emberbox."""
+# tests/run: args=--as root
+# tests/run: timeout=600
+
+import collections
+import functools
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+from cases_explain import CASES
+
+FIRST = 120  # seconds: the first run may prepare the toolchain
+
+
+def run(language, code, *options, files=None):
+    directory = kit.tmp()
+    argv = ["run", "--json", "-l", language, "-c", code, *options]
+    for name, content in (files or {}).items():
+        argv += ["--file", f"{kit.write(os.path.join(directory, name), content)}:{name}"]
+    env = {"EMBERBOX_HOME": os.path.join(kit.home(), "emberbox")}
+    return kit.emberbox(*argv, env=env, timeout=FIRST).json
+
+
+def mended(code, fix):
+    """The line of the code after the change that is offered."""
+    line = code.split("\n")[fix["line"] - 1]
+    return line[: fix["column"] - 1] + fix["text"] + line[fix["end_column"] - 1 :]
+
+
+def told(case, result):
+    """What the case is about, of a result."""
+    error = result["error"] or collections.defaultdict(lambda: None)
+    return {
+        "status": result["status"],
+        "kind": error["kind"],
+        "type": error["type"],
+        "line": error["line"],
+        "says": case.says in (error["suggestion"] or ""),
+        "fix": mended(case.code, error["fix"]) if case.fix and error["fix"] else None,
+    }
+
+
+def explained(case):
+    result = run(case.language, case.code, *case.options, files=case.files)
+    want = {"status": "failed", "kind": case.kind, "type": case.type, "line": case.line, "says": True, "fix": case.fix}
+    kit.equal(told(case, result), want, f"{result['error']}\n{result['stderr'][:600]}")
+    error = result["error"]
+    # The line is shown with those around it, and marked.
+    if case.line:
+        marked = [shown["text"] for shown in error["context"] if shown["mark"]]
+        # A place can be behind the last line: where something is missing.
+        kit.equal(marked, case.code.removesuffix("\n").split("\n")[case.line - 1 : case.line])
+        kit.true(not error["file"].startswith("/"), error["file"])
+    for frame in error["frames"]:
+        kit.equal(frame["user"] and not str(frame["file"]).startswith("/"), frame["user"], str(frame))
+
+
+@kit.test
+def every_kind_has_a_program():
+    """Of those that the document lists by language, and of those that any language can meet."""
+    had = {(case.language, case.kind) for case in CASES} | {("any", case.kind) for case in CASES}
+    with open(os.path.join(kit.REPO, "docs", "errors.md"), encoding="utf-8") as file:
+        rows = re.findall(r"^\| `?(\w+)`? \| (`[a-z-]+`.*) \|$", file.read().split("## Kinds")[1].split("\n## ")[0], re.M)
+    listed = [(language, kind) for language, kinds in rows for kind in re.findall(r"`([a-z-]+)`", kinds)]
+    kit.true(len(rows) > 15 and len(listed) > 250, f"{len(rows)} rows, {len(listed)} kinds")
+    kit.equal([pair for pair in listed if pair not in had], [])
+    # What is listed is what there is.
+    for path in glob.glob(os.path.join(kit.REPO, "runtimes", "*", "explain.yaml")):
+        language = os.path.basename(os.path.dirname(path))
+        with open(path, encoding="utf-8") as file:
+            kinds = file.read().partition("\nkinds:\n")[2]
+        kit.equal(sorted(re.findall(r"^  ([a-z-]+):", kinds, re.M)), sorted(kind for of, kind in listed if of == language), language)
+
+
+for case in CASES:
+    kit.test(functools.partial(explained, case), name=case.label(), timeout=FIRST)
+
+
+if __name__ == "__main__":
+    kit.main()

@@ -1,0 +1,124 @@
+// What the tests of the page share: a browser, pages, and what a person does with them.
+import { createRequire } from "node:module";
+import readline from "node:readline";
+import { deflateRawSync } from "node:zlib";
+
+const require = createRequire(new URL("../../web/package.json", import.meta.url));
+const { chromium } = require("playwright-core");
+export const axeSource = require("node:fs").readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+export const [url, token, only = ""] = process.argv.slice(2);
+
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+
+export class Failed extends Error {}
+export function equal(got, want, what = "") {
+  if (got !== want) throw new Failed(`${what && `${what}: `}got ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+}
+export function contains(text, part, what = "") {
+  if (!text?.includes(part)) throw new Failed(`${what && `${what}: `}${JSON.stringify(part)} is not in ${JSON.stringify(text?.slice(-1500))}`);
+}
+export function truth(value, what) {
+  if (!value) throw new Failed(what);
+}
+
+const answers = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+/** Has the service stopped or started by whoever started us. */
+export async function order(what) {
+  console.log(`@${what}`);
+  await answers.next();
+}
+
+export class Visit {
+  /** A page with a browser profile of its own, at the playground, with its token. */
+  static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null } = {}) {
+    const visit = new Visit();
+    visit.context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions });
+    visit.page = await visit.context.newPage();
+    visit.page.setDefaultTimeout(10_000);
+    visit.wrong = [];
+    visit.requests = [];
+    visit.page.on("console", (message) => {
+      // A path that this service has not is asked for once, and the browser says so.
+      if (message.type() === "error" && !/Failed to load resource/.test(message.text())) visit.wrong.push(message.text());
+    });
+    visit.page.on("pageerror", (error) => visit.wrong.push(error.message));
+    visit.page.on("request", (request) => visit.requests.push(request.url()));
+    // Chromium tells of some requests before the page's policy has refused them; those were never sent.
+    visit.page.on("requestfailed", (request) => {
+      const at = request.failure()?.errorText === "csp" ? visit.requests.indexOf(request.url()) : -1;
+      if (at >= 0) visit.requests.splice(at, 1);
+    });
+    await before?.(visit);
+    await visit.page.goto(`${url}/${hash}`);
+    if (wait) await visit.ready();
+    return visit;
+  }
+  async ready() {
+    await this.page.waitForSelector("[data-ready]");
+    await this.page.waitForFunction(() => document.querySelectorAll(".language option").length > 1);
+  }
+  async close() {
+    await this.context.close();
+  }
+  /** Puts code into the editor as a shared link does. */
+  async code(language, text, more = []) {
+    const files = [{ name: { python: "main.py", bash: "main.sh", sqlite: "main.sql", javascript: "main.js" }[language], text }, ...more];
+    const data = deflateRawSync(JSON.stringify({ language, files })).toString("base64url");
+    await this.page.evaluate((hash) => void (location.hash = hash), `#code=${data}`);
+    await this.page.waitForFunction(() => location.hash === "");
+  }
+  async run() {
+    await this.page.click(".run");
+    return this.ended();
+  }
+  async ended() {
+    await this.page.waitForSelector(".app:not(.running)", { timeout: 30_000 });
+    return this.output();
+  }
+  output() {
+    return this.page.evaluate(() => [...document.querySelectorAll(".console-place .xterm-rows > div")].map((row) => row.textContent).join("\n"));
+  }
+  /** Until the console shows it. */
+  async shown(text, timeout = 10_000) {
+    await this.page.waitForFunction((part) => document.querySelector(".console-place .xterm-rows")?.textContent?.replaceAll("\u00a0", " ").includes(part), text, { timeout });
+  }
+  async panel(label) {
+    const button = this.page.locator(`.rail-button[aria-label="${label}"]`);
+    if ((await button.getAttribute("aria-pressed")) !== "true") await button.click();
+  }
+}
+
+const tests = [];
+export function test(name, call) {
+  if (name.includes(only)) tests.push([name, call]);
+}
+
+export async function main() {
+  let failed = 0;
+  for (const [name, call] of tests) {
+    const began = Date.now();
+    const visits = [];
+    const open = async (options) => {
+      const visit = await Visit.open(options);
+      visits.push(visit);
+      return visit;
+    };
+    let timer;
+    try {
+      const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Failed("still running after 40 s")), 40_000)));
+      await Promise.race([call(open), late]);
+      for (const visit of visits) equal(visit.wrong.join("; "), "", "errors in the browser's console");
+      console.log(`ok playground_${name}`);
+    } catch (error) {
+      failed++;
+      console.log(`not ok playground_${name}: ${String(error.message).split("\n").slice(0, 3).join(" | ").slice(0, 1500)}`);
+    }
+    clearTimeout(timer);
+    for (const visit of visits) await visit.close().catch(() => {});
+    if (process.env.EB_WEB_TIMES) console.log(`# ${name} ${Date.now() - began} ms`);
+  }
+  await browser.close();
+  process.exit(failed ? 1 : 0);
+}

@@ -1,0 +1,214 @@
+// The service, as api/openapi.yaml describes it: one place that knows of tokens, errors and event streams.
+import type { Execution, ExecutionList, Health, Language, Doctor, Result, Profile, Container, Started, CodeError, Error as ErrorBody } from "./generated/api";
+import type { Session, SessionFile, Cell } from "./session_types";
+
+export type { Execution, ExecutionList, Health, Language, Doctor, Result, Profile, Container, Started, CodeError };
+
+/** A suggestion that can be applied: these columns of this line become this text. */
+export interface Fix {
+  file: string | null;
+  line: number;
+  column: number;
+  end_column: number;
+  text: string;
+}
+
+interface Place {
+  line?: number | null;
+  column?: number | null;
+  end_column?: number | null;
+}
+
+/** What a look at a program says before it runs. */
+export interface Report {
+  syntax_errors?: (Place & { message: string })[];
+  imports?: (Place & { module: string; blocked: boolean; severity: string; reason: string | null })[];
+  findings?: (Place & { call: string; severity: string; reason: string })[];
+}
+
+/** What a run can be refused with. `status` 0: nobody answered. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly field: string | null = null,
+    readonly confirm: string | null = null,
+    readonly retryAfter = 0,
+  ) {
+    super(message);
+  }
+}
+
+const KEY = "emberbox.token";
+let token = "";
+
+/** Takes the token of the address, whose fragment it leaves at once, or the one that was kept. */
+export function takeToken(): void {
+  const given = /(?:^#|&)token=([^&]+)/.exec(location.hash);
+  if (given?.[1]) {
+    setToken(decodeURIComponent(given[1]), false);
+    const rest = location.hash.replace(given[0], "").replace(/^#?&?/, "");
+    history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
+    return;
+  }
+  token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? "";
+}
+
+/** With `keep` it outlives the tab. */
+export function setToken(text: string, keep: boolean): void {
+  token = text.trim();
+  sessionStorage.setItem(KEY, token);
+  if (keep) localStorage.setItem(KEY, token);
+  else if (localStorage.getItem(KEY) !== token) localStorage.removeItem(KEY);
+}
+
+export function forgetToken(): void {
+  token = "";
+  sessionStorage.removeItem(KEY);
+  localStorage.removeItem(KEY);
+}
+
+export const hasToken = (): boolean => token !== "";
+
+type Listener = (reached: boolean) => void;
+const listeners = new Set<Listener>();
+/** Hears of every request whether somebody answered it. */
+export const onReach = (listener: Listener): void => void listeners.add(listener);
+const reach = (reached: boolean): void => listeners.forEach((listener) => listener(reached));
+
+let refused: () => void = () => {};
+/** The token is none of the service's. */
+export const onUnauthorized = (call: () => void): void => void (refused = call);
+
+async function fail(response: Response): Promise<never> {
+  let body: ErrorBody["error"] | undefined;
+  try {
+    body = ((await response.json()) as ErrorBody).error;
+  } catch {
+    // A proxy's page, or nothing.
+  }
+  if (response.status === 401) refused();
+  const message = body?.message ?? `the service answered ${response.status}`;
+  throw new ApiError(response.status, body?.code ?? "failed", message, body?.field ?? null, body?.confirm ?? null, body?.retry_after ?? 0);
+}
+
+async function send(method: string, path: string, body?: unknown, extra: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(extra.headers);
+  if (token) headers.set("Authorization", `Bearer ${token}`);
+  const raw = body instanceof Blob || body instanceof ArrayBuffer;
+  if (body !== undefined && !raw) headers.set("Content-Type", "application/json");
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      ...extra,
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (extra.signal?.aborted) throw error;
+    reach(false);
+    throw new ApiError(0, "unreachable", "The service cannot be reached.");
+  }
+  reach(true);
+  return response.ok ? response : fail(response);
+}
+
+async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+  return (await (await send(method, path, body)).json()) as T;
+}
+
+export interface RunEvents {
+  start?(id: string): void;
+  stdout?(text: string): void;
+  stderr?(text: string): void;
+  output?(data: Record<string, unknown>): void;
+}
+
+/** One event after the other: name and data. */
+async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<[string, string]> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    rest += decoder.decode(value, { stream: true });
+    for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
+      const lines = rest.slice(0, end).split("\n");
+      rest = rest.slice(end + 2);
+      const name = lines.find((line) => line.startsWith("event: "))?.slice(7);
+      const data = lines.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
+      if (name) yield [name, data];
+    }
+  }
+}
+
+/** Runs something with events as they come; its result. Aborting the signal ends the run. */
+export async function stream(path: string, request: unknown, on: RunEvents, signal: AbortSignal): Promise<Result> {
+  const response = await send("POST", path, request, { headers: { Accept: "text/event-stream" }, signal });
+  if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || !response.body) return (await response.json()) as Result;
+  try {
+    for await (const [name, data] of events(response.body)) {
+      const value = JSON.parse(data) as never;
+      if (name === "start") on.start?.((value as { id: string }).id);
+      else if (name === "stdout") on.stdout?.((value as { text: string }).text);
+      else if (name === "stderr") on.stderr?.((value as { text: string }).text);
+      else if (name === "output") on.output?.(value as Record<string, unknown>);
+      else if (name === "result") return value as Result;
+      else if (name === "error") {
+        const error = (value as ErrorBody).error;
+        throw new ApiError(500, error.code, error.message, error.field ?? null, error.confirm ?? null);
+      }
+    }
+  } catch (error) {
+    if (error instanceof ApiError || signal.aborted) throw error;
+    reach(false);
+  }
+  throw new ApiError(0, "unreachable", "The service went away while this ran.");
+}
+
+const part = encodeURIComponent;
+const pathOf = (path: string): string => path.split("/").map(part).join("/");
+
+export const api = {
+  health: () => ask<Health>("GET", "/v1/health"),
+  languages: () => ask<Language[]>("GET", "/v1/languages"),
+  doctor: () => ask<Doctor>("GET", "/v1/doctor"),
+  metrics: async () => (await send("GET", "/metrics")).text(),
+  cancel: (id: string) => ask<unknown>("DELETE", `/v1/executions/${part(id)}`),
+  executions: (query: Record<string, string>) => ask<ExecutionList>("GET", `/v1/executions?${new URLSearchParams(query)}`),
+  execution: (id: string) => ask<Execution>("GET", `/v1/executions/${part(id)}`),
+  left: async (id: string, path: string) => (await send("GET", `/v1/executions/${part(id)}/files/${pathOf(path)}`)).blob(),
+  check: (language: string, code: string) => ask<Report>("POST", "/v1/check", { language, code }),
+
+  profiles: () => ask<{ containers: Profile[] }>("GET", "/containers"),
+  containers: () => ask<{ containers: Container[] }>("GET", "/containers/status"),
+  startContainer: (request: Record<string, unknown>) => ask<Started>("POST", "/containers/start", request),
+  stopContainer: (id: string) => ask<unknown>("POST", "/containers/stop", { id }),
+
+  sessions: () => ask<{ sessions: Session[] }>("GET", "/v1/sessions"),
+  session: (id: string) => ask<Session>("GET", `/v1/sessions/${part(id)}`),
+  newSession: (request: Record<string, unknown>) => ask<Session>("POST", "/v1/sessions", request),
+  endSession: (id: string) => ask<unknown>("DELETE", `/v1/sessions/${part(id)}`),
+  interrupt: (id: string) => ask<{ interrupted: boolean }>("POST", `/v1/sessions/${part(id)}/interrupt`, {}),
+  restart: (id: string) => ask<Session>("POST", `/v1/sessions/${part(id)}/restart`, {}),
+  input: (id: string, request: { data: string } | { eof: true }) => ask<unknown>("POST", `/v1/sessions/${part(id)}/input`, request),
+  complete: (id: string, code: string, cursor: number) =>
+    ask<{ matches: string[]; cursor_start: number; cursor_end: number }>("POST", `/v1/sessions/${part(id)}/complete`, { code, cursor }),
+  inspect: (id: string, code: string, cursor: number) =>
+    ask<{ found: boolean; data: Record<string, string> }>("POST", `/v1/sessions/${part(id)}/inspect`, { code, cursor }),
+  cells: (id: string) => ask<{ cells: Cell[] }>("GET", `/v1/sessions/${part(id)}/cells`),
+  list: (id: string, path: string) => ask<{ entries: SessionFile[]; truncated: boolean }>("GET", `/v1/sessions/${part(id)}/files${path ? `?path=${part(path)}` : ""}`),
+  read: async (id: string, path: string) => (await send("GET", `/v1/sessions/${part(id)}/files/${pathOf(path)}`)).blob(),
+  write: async (id: string, path: string, content: Blob) => void (await send("PUT", `/v1/sessions/${part(id)}/files/${pathOf(path)}`, content)),
+  remove: async (id: string, path: string) => void (await send("DELETE", `/v1/sessions/${part(id)}/files/${pathOf(path)}`)),
+  move: async (id: string, path: string, to: string) => void (await send("POST", `/v1/sessions/${part(id)}/files/${pathOf(path)}`, { move: to })),
+};
+
+/** The terminal of a session. A browser cannot set a header here, so the token is a subprotocol. */
+export function terminalSocket(id: string): WebSocket {
+  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+  return new WebSocket(`${scheme}//${location.host}/v1/sessions/${part(id)}/terminal`, ["emberbox.terminal", `emberbox.token.${token}`]);
+}

@@ -1,0 +1,354 @@
+// The editor: Monaco with the parts of it that a playground uses, and files in tabs.
+import * as monaco from "monaco-editor/editor/editor.api";
+import "monaco-editor/features/anchorSelect/register";
+import "monaco-editor/features/bracketMatching/register";
+import "monaco-editor/features/caretOperations/register";
+import "monaco-editor/features/clipboard/register";
+import "monaco-editor/features/comment/register";
+import "monaco-editor/features/contextmenu/register";
+import "monaco-editor/features/cursorUndo/register";
+import "monaco-editor/features/find/register";
+import "monaco-editor/features/folding/register";
+import "monaco-editor/features/fontZoom/register";
+import "monaco-editor/features/format/register";
+import "monaco-editor/features/gotoError/register";
+import "monaco-editor/features/gotoLine/register";
+import "monaco-editor/features/hover/register";
+import "monaco-editor/features/indentation/register";
+import "monaco-editor/features/lineSelection/register";
+import "monaco-editor/features/linesOperations/register";
+import "monaco-editor/features/multicursor/register";
+import "monaco-editor/features/quickCommand/register";
+import "monaco-editor/features/smartSelect/register";
+import "monaco-editor/features/snippet/register";
+import "monaco-editor/features/suggest/register";
+// Which that leaves out: the list itself.
+import "monaco-editor/editor/contrib/suggest/browser/suggestController";
+import "monaco-editor/features/toggleTabFocusMode/register";
+import "monaco-editor/features/unicodeHighlighter/register";
+import "monaco-editor/features/wordHighlighter/register";
+import "monaco-editor/features/wordOperations/register";
+import "monaco-editor/languages/definitions/cpp/register";
+import "monaco-editor/languages/definitions/go/register";
+import "monaco-editor/languages/definitions/java/register";
+import "monaco-editor/languages/definitions/javascript/register";
+import "monaco-editor/languages/definitions/lua/register";
+import "monaco-editor/languages/definitions/perl/register";
+import "monaco-editor/languages/definitions/pgsql/register";
+import "monaco-editor/languages/definitions/php/register";
+import "monaco-editor/languages/definitions/python/register";
+import "monaco-editor/languages/definitions/r/register";
+import "monaco-editor/languages/definitions/ruby/register";
+import "monaco-editor/languages/definitions/rust/register";
+import "monaco-editor/languages/definitions/shell/register";
+import "monaco-editor/languages/definitions/sql/register";
+import "monaco-editor/languages/definitions/typescript/register";
+import EditorWorker from "monaco-editor/editor/editor.worker?worker";
+import { syntaxes } from "./languages";
+
+// Asked for when the editor first compares or looks for words, not when the page is loaded.
+self.MonacoEnvironment = { getWorker: () => new EditorWorker() };
+
+const colours = {
+  dark: {
+    "editor.background": "#17151a",
+    "editor.foreground": "#e8e2dc",
+    "editorLineNumber.foreground": "#6f6772",
+    "editorLineNumber.activeForeground": "#d8cfc6",
+    "editor.lineHighlightBackground": "#1f1c23",
+    "editor.lineHighlightBorder": "#00000000",
+    "editor.selectionBackground": "#5a3a2a",
+    "editorCursor.foreground": "#ff8a4c",
+    "editorIndentGuide.background1": "#2a262f",
+    "editorIndentGuide.activeBackground1": "#4a4350",
+    "editorWidget.background": "#211e26",
+    "editorWidget.border": "#3a3441",
+    "editorSuggestWidget.selectedBackground": "#3a2c28",
+    "focusBorder": "#ff8a4c",
+    "scrollbarSlider.background": "#ffffff18",
+    "editorGutter.background": "#17151a",
+    "editorBracketHighlight.foreground1": "#c9a27e",
+    "editorBracketHighlight.foreground2": "#a79bc4",
+    "editorBracketHighlight.foreground3": "#7fb0b8",
+  },
+  light: {
+    "editor.background": "#fffdfb",
+    "editor.foreground": "#2b2622",
+    "editorLineNumber.foreground": "#8f857c",
+    "editorLineNumber.activeForeground": "#3d352e",
+    "editor.lineHighlightBackground": "#f7f2ec",
+    "editor.lineHighlightBorder": "#00000000",
+    "editor.selectionBackground": "#ffd9c2",
+    "editorCursor.foreground": "#c2410c",
+    "editorIndentGuide.background1": "#eee7df",
+    "editorIndentGuide.activeBackground1": "#cfc3b6",
+    "editorWidget.background": "#fffdfb",
+    "editorWidget.border": "#ded4c9",
+    "editorSuggestWidget.selectedBackground": "#fbe6d8",
+    "focusBorder": "#c2410c",
+    "editorGutter.background": "#fffdfb",
+    "editorBracketHighlight.foreground1": "#8a5a2b",
+    "editorBracketHighlight.foreground2": "#6b5a93",
+    "editorBracketHighlight.foreground3": "#2f6f79",
+  },
+};
+
+monaco.editor.defineTheme("ember-dark", {
+  base: "vs-dark",
+  inherit: true,
+  rules: [
+    { token: "keyword", foreground: "ff9d6c" },
+    { token: "string", foreground: "a8d08d" },
+    { token: "number", foreground: "e5c07b" },
+    { token: "comment", foreground: "8a8190", fontStyle: "italic" },
+    { token: "type", foreground: "7fc8d8" },
+    { token: "predefined", foreground: "7fc8d8" },
+    { token: "predefined.sql", foreground: "7fc8d8" },
+    { token: "string.sql", foreground: "a8d08d" },
+    { token: "operator.sql", foreground: "b8aeb0" },
+    { token: "delimiter", foreground: "b8aeb0" },
+  ],
+  colors: colours.dark,
+});
+monaco.editor.defineTheme("ember-light", {
+  base: "vs",
+  inherit: true,
+  rules: [
+    { token: "keyword", foreground: "b4400c" },
+    { token: "string", foreground: "3f7a26" },
+    { token: "number", foreground: "8a5a00" },
+    { token: "comment", foreground: "80766c", fontStyle: "italic" },
+    { token: "type", foreground: "1f6f82" },
+    { token: "predefined.sql", foreground: "1f6f82" },
+    { token: "string.sql", foreground: "3f7a26" },
+    { token: "operator.sql", foreground: "6b6259" },
+  ],
+  colors: colours.light,
+});
+
+export interface OpenFile {
+  name: string;
+  model: monaco.editor.ITextModel;
+}
+
+export interface Mark {
+  line: number;
+  column?: number | null;
+  endColumn?: number | null;
+  message: string;
+  severity: "error" | "warning" | "info";
+}
+
+/** What a session knows about a place in some code. */
+export interface Assistant {
+  complete(code: string, cursor: number): Promise<{ matches: string[]; start: number; end: number } | null>;
+  inspect(code: string, cursor: number): Promise<string | null>;
+  format(code: string): Promise<string | null>;
+}
+
+export class Editor {
+  readonly widget: monaco.editor.IStandaloneCodeEditor;
+  readonly files: OpenFile[] = [];
+  #active = 0;
+  #states = new Map<string, monaco.editor.ICodeEditorViewState | null>();
+  #flash: monaco.editor.IEditorDecorationsCollection;
+  onChange: () => void = () => {};
+  onTabs: () => void = () => {};
+
+  constructor(place: HTMLElement, dark: boolean) {
+    this.setTheme(dark);
+    this.widget = monaco.editor.create(place, {
+      model: null,
+      automaticLayout: true,
+      fontSize: 14,
+      lineHeight: 21,
+      fontFamily: "ui-monospace, 'SF Mono', 'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace",
+      minimap: { enabled: false },
+      scrollBeyondLastLine: false,
+      padding: { top: 12, bottom: 12 },
+      smoothScrolling: true,
+      renderLineHighlightOnlyWhenFocus: true,
+      overviewRulerBorder: false,
+      stickyScroll: { enabled: false },
+      bracketPairColorization: { enabled: false },
+      scrollbar: { verticalScrollbarSize: 10, horizontalScrollbarSize: 10, useShadows: false },
+      ariaLabel: "Code",
+      fixedOverflowWidgets: true,
+      wordBasedSuggestions: "currentDocument",
+      tabSize: 4,
+      // These need a worker and a font: when the page has settled.
+      unicodeHighlight: { ambiguousCharacters: false, invisibleCharacters: false },
+      folding: false,
+    });
+    window.setTimeout(() => this.widget.updateOptions({ folding: true, unicodeHighlight: { ambiguousCharacters: true, invisibleCharacters: true } }), 4000);
+    this.#flash = this.widget.createDecorationsCollection();
+  }
+
+  setTheme(dark: boolean): void {
+    monaco.editor.setTheme(dark ? "ember-dark" : "ember-light");
+  }
+
+  get active(): OpenFile | undefined {
+    return this.files[this.#active];
+  }
+  get activeIndex(): number {
+    return this.#active;
+  }
+
+  /** All files anew; the first is the program. */
+  load(files: { name: string; text: string; syntax: string }[]): void {
+    this.widget.setModel(null);
+    this.#states.clear();
+    for (const file of this.files.splice(0)) file.model.dispose();
+    files.forEach((file) => this.#add(file.name, file.text, file.syntax));
+    this.show(0);
+  }
+
+  #add(name: string, text: string, syntax: string): void {
+    const model = monaco.editor.createModel(text, syntax);
+    model.updateOptions(/^(go|c|cpp|shell)$/.test(syntax) ? { insertSpaces: false, tabSize: 4 } : { insertSpaces: true, tabSize: /^(javascript|typescript|ruby|lua|r|sql|pgsql)$/.test(syntax) ? 2 : 4 });
+    model.onDidChangeContent(() => this.onChange());
+    this.files.push({ name, model });
+  }
+
+  open(name: string, text: string, syntax: string): void {
+    this.#add(name, text, syntax);
+    this.show(this.files.length - 1);
+    this.onChange();
+  }
+
+  close(index: number): void {
+    const [file] = this.files.splice(index, 1);
+    if (!file) return;
+    const next = Math.min(this.#active > index ? this.#active - 1 : this.#active, this.files.length - 1);
+    this.show(next);
+    file.model.dispose();
+    this.onChange();
+  }
+
+  rename(index: number, name: string, syntax: string): void {
+    const file = this.files[index];
+    if (!file) return;
+    file.name = name;
+    monaco.editor.setModelLanguage(file.model, syntax);
+    this.onTabs();
+    this.onChange();
+  }
+
+  show(index: number): void {
+    const file = this.files[index];
+    if (!file) return;
+    const before = this.widget.getModel();
+    if (before) this.#states.set(before.id, this.widget.saveViewState());
+    this.#active = index;
+    this.widget.setModel(file.model);
+    const state = this.#states.get(file.model.id);
+    if (state) this.widget.restoreViewState(state);
+    this.#flash.clear();
+    this.onTabs();
+  }
+
+  selection(): string {
+    const range = this.widget.getSelection();
+    return range && !range.isEmpty() ? (this.widget.getModel()?.getValueInRange(range) ?? "") : "";
+  }
+
+  /** Squiggles of one kind of source, in place of those it made before. */
+  mark(file: OpenFile, owner: string, marks: Mark[]): void {
+    const severity = { error: monaco.MarkerSeverity.Error, warning: monaco.MarkerSeverity.Warning, info: monaco.MarkerSeverity.Info };
+    monaco.editor.setModelMarkers(
+      file.model,
+      owner,
+      marks.filter((mark) => mark.line >= 1 && mark.line <= file.model.getLineCount()).map((mark) => {
+        const last = file.model.getLineMaxColumn(mark.line);
+        const column = Math.min(mark.column ?? file.model.getLineFirstNonWhitespaceColumn(mark.line) ?? 1, last) || 1;
+        const word = file.model.getWordAtPosition({ lineNumber: mark.line, column });
+        const end = mark.endColumn ?? (mark.column ? Math.max(word?.endColumn ?? 0, column + 1) : last);
+        return {
+          severity: severity[mark.severity],
+          message: mark.message,
+          startLineNumber: mark.line,
+          startColumn: column === last && column > 1 ? column - 1 : column,
+          endLineNumber: mark.line,
+          endColumn: Math.min(end, last),
+        };
+      }),
+    );
+  }
+
+  clearMarks(owner: string): void {
+    monaco.editor.removeAllMarkers(owner);
+  }
+
+  /** Shows a place and puts the cursor there. */
+  go(index: number, line: number, column = 1): void {
+    this.show(index);
+    this.widget.revealLineInCenter(line);
+    this.widget.setPosition({ lineNumber: line, column });
+    this.#flash.set([{ range: new monaco.Range(line, 1, line, 1), options: { isWholeLine: true, className: "line-flash" } }]);
+    this.widget.focus();
+  }
+
+  /** Can be undone. Columns are counted in characters, from 1. */
+  replace(file: OpenFile, line: number, from: number, to: number, text: string): void {
+    if (line > file.model.getLineCount()) return;
+    const letters = [...file.model.getLineContent(line)];
+    [from, to] = [from, to].map((column) => letters.slice(0, column - 1).join("").length + 1) as [number, number];
+    file.model.pushEditOperations([], [{ range: new monaco.Range(line, from, line, to), text }], () => null);
+  }
+
+  replaceAll(file: OpenFile, text: string): void {
+    if (file.model.getValue() !== text) file.model.pushEditOperations([], [{ range: file.model.getFullModelRange(), text }], () => null);
+  }
+
+  command(label: string, id: string, keys: number[], run: () => void): void {
+    this.widget.addAction({ id, label, keybindings: keys, run, contextMenuGroupId: "navigation" });
+  }
+
+  assist(assistant: Assistant): void {
+    const points = (text: string): number => [...text].length;
+    const units = (text: string, count: number): number => [...text].slice(0, count).join("").length;
+    for (const syntax of syntaxes) {
+      monaco.languages.registerCompletionItemProvider(syntax, {
+        triggerCharacters: ["."],
+        provideCompletionItems: async (model, position) => {
+          const code = model.getValue();
+          const found = await assistant.complete(code, points(code.slice(0, model.getOffsetAt(position))));
+          if (!found) return { suggestions: [] };
+          const start = model.getPositionAt(units(code, found.start));
+          const end = model.getPositionAt(units(code, found.end));
+          const range = monaco.Range.fromPositions(start, end);
+          return {
+            suggestions: found.matches.map((match, at) => ({
+              label: match,
+              insertText: match,
+              kind: monaco.languages.CompletionItemKind.Variable,
+              detail: "session",
+              sortText: String(at).padStart(5, "0"),
+              range,
+            })),
+          };
+        },
+      });
+      monaco.languages.registerHoverProvider(syntax, {
+        provideHover: async (model, position) => {
+          const code = model.getValue();
+          const text = await assistant.inspect(code, points(code.slice(0, model.getOffsetAt(position))));
+          // As code, so that nothing in it is Markdown.
+          return text ? { contents: [{ value: `\`\`\`\n${text.replaceAll("```", "'''").slice(0, 4000)}\n\`\`\`` }] } : null;
+        },
+      });
+      monaco.languages.registerDocumentFormattingEditProvider(syntax, {
+        provideDocumentFormattingEdits: async (model) => {
+          const text = await assistant.format(model.getValue());
+          return text === null ? [] : [{ range: model.getFullModelRange(), text }];
+        },
+      });
+    }
+  }
+}
+
+export const Keys = {
+  run: monaco.KeyMod.CtrlCmd | monaco.KeyCode.Enter,
+  runSelection: monaco.KeyMod.Shift | monaco.KeyCode.Enter,
+};

@@ -1,0 +1,135 @@
+// Past runs: looked for, opened, run again, compared.
+import { api, type Execution, type ExecutionList } from "./api";
+import { sideBySide } from "./compare";
+import { dialog, toast } from "./dialog";
+import { ago, bytes, fill, h, iconButton, seconds } from "./dom";
+import { displayOf, kept } from "./state";
+import { summary } from "./runner";
+import type { Result } from "./api";
+
+type Row = ExecutionList["executions"][number];
+
+const STATUSES = ["ok", "failed", "timeout", "out_of_memory", "output_limit", "killed", "blocked", "error", "running", "interrupted"];
+const KEPT = 60; // programs of this page, for services that do not keep code
+
+/** Code that ran from this browser: the service keeps that of failures only, unless it is told otherwise. */
+const programs = kept<{ id: string; code: string }[]>("programs", []);
+
+export function remember(id: string, code: string): void {
+  if (code.length > 64 << 10) return;
+  programs.set([{ id, code }, ...programs.get().filter((item) => item.id !== id)].slice(0, KEPT));
+}
+
+const codeOf = (item: Execution): string | null => {
+  if (typeof item.code === "string") return item.code;
+  return programs.get().find((program) => program.id === item.id)?.code ?? null;
+};
+
+export class History {
+  readonly element = h("div", { class: "panel-body history" });
+  readonly #list = h("ul", { class: "runs", "aria-label": "Past runs" });
+  readonly #search = h("input", { type: "search", placeholder: "Search code, errors, ids", "aria-label": "Search past runs" });
+  readonly #language = h("select", { "aria-label": "Language" });
+  readonly #status = h("select", { "aria-label": "Status" }, h("option", { value: "" }, "any status"), ...STATUSES.map((name) => h("option", { value: name }, name.replaceAll("_", " "))));
+  readonly #more = h("button", { type: "button", class: "button", onclick: () => void this.#load(this.#next ?? undefined) }, "Older runs");
+  readonly #compare = h("button", { type: "button", class: "button small", disabled: true, onclick: () => void this.#showComparison() }, "Compare two");
+  #rows: Row[] = [];
+  #next: string | null = null;
+  #chosen: string[] = [];
+
+  constructor(readonly act: { open(language: string, code: string): void; rerun(language: string, code: string): void }) {
+    this.#search.addEventListener("input", () => this.#draw());
+    this.#language.addEventListener("change", () => void this.#load());
+    this.#status.addEventListener("change", () => void this.#load());
+    this.element.append(
+      h("div", { class: "row" }, this.#search, iconButton("restart", "Look again", () => void this.#load())),
+      h("div", { class: "row" }, this.#language, this.#status),
+      h("div", { class: "row" }, this.#compare, h("span", { class: "hint" }, "Tick two runs to see them side by side.")),
+      this.#list, this.#more);
+  }
+
+  languages(names: string[]): void {
+    fill(this.#language, h("option", { value: "" }, "any language"), ...names.map((name) => h("option", { value: name }, displayOf(name))));
+  }
+
+  show(): void {
+    void this.#load();
+  }
+
+  async #load(before?: string): Promise<void> {
+    const query: Record<string, string> = { limit: "50" };
+    if (this.#language.value) query["language"] = this.#language.value;
+    if (this.#status.value) query["status"] = this.#status.value;
+    if (before) query["before"] = before;
+    try {
+      const page = await api.executions(query);
+      this.#rows = before ? [...this.#rows, ...page.executions] : page.executions;
+      this.#next = page.next;
+    } catch (error) {
+      fill(this.#list, h("li", { class: "hint" }, (error as Error).message));
+      return;
+    }
+    this.#draw();
+  }
+
+  #draw(): void {
+    const wanted = this.#search.value.trim().toLowerCase();
+    const local = new Map(programs.get().map((item) => [item.id, item.code]));
+    const rows = this.#rows.filter((row) => !wanted || [row.id, row.language, row.status, row.error_message, local.get(row.id)].some((text) => text?.toLowerCase().includes(wanted)));
+    fill(this.#list, ...rows.map((row) => this.#row(row, local.get(row.id))));
+    if (rows.length === 0) fill(this.#list, h("li", { class: "hint" }, this.#rows.length === 0 ? "Nothing was run yet." : "Nothing of what is loaded matches."));
+    this.#more.hidden = this.#next === null;
+  }
+
+  #row(row: Row, code: string | undefined): HTMLElement {
+    const box = h("input", { type: "checkbox", "aria-label": `Compare the run of ${displayOf(row.language)}, ${ago(row.timestamp)}` });
+    box.checked = this.#chosen.includes(row.id);
+    box.addEventListener("change", () => {
+      this.#chosen = box.checked ? [...this.#chosen, row.id].slice(-2) : this.#chosen.filter((id) => id !== row.id);
+      this.#compare.disabled = this.#chosen.length !== 2;
+      this.#draw();
+    });
+    const first = code?.split("\n").find((line) => line.trim() !== "");
+    return h("li", { class: "run" }, box,
+      h("button", { type: "button", class: "name", onclick: () => void this.#open(row.id) },
+        h("span", { class: "row" }, h("span", { class: `dot ${row.status}` }), h("strong", {}, displayOf(row.language)), h("span", { class: "hint" }, row.status.replaceAll("_", " ")), h("span", { class: "hint when" }, ago(row.timestamp))),
+        first ? h("code", { class: "first" }, first) : null,
+        row.error_message ? h("span", { class: "hint bad" }, row.error_message) : null,
+        h("span", { class: "hint" }, [row.execution_time !== null && seconds(row.execution_time), row.memory_used !== null && bytes(row.memory_used), row.start].filter(Boolean).join(" · "))));
+  }
+
+  async #open(id: string): Promise<void> {
+    let item: Execution;
+    try {
+      item = await api.execution(id);
+    } catch (error) {
+      return toast((error as Error).message, "bad");
+    }
+    const code = codeOf(item);
+    const name = item.language ?? "";
+    const block = (title: string, text: string): HTMLElement | null => (text ? h("section", {}, h("h3", {}, title), h("pre", { class: "plain", tabindex: "0" }, text)) : null);
+    const box = dialog(`${displayOf(name)}, ${ago(item.timestamp)}`, h("div", { class: "form" },
+      h("p", { class: "hint" }, `${item.id} · ${item.caller ?? ""} · ${"signal" in item && item.status !== "running" && item.status !== "interrupted" ? summary(item as Result) : item.status}`),
+      item.error_message ? h("p", { class: "bad" }, item.error_message) : null,
+      code === null ? h("p", { class: "hint" }, "Its code was not kept: the service keeps that of runs that fail, unless SANDBOX_STORE_CODE says otherwise.") : block("Code", code),
+      block("Output", item.stdout), block("Errors", item.stderr),
+      h("div", { class: "row end" },
+        h("button", { type: "button", class: "button", disabled: code === null, onclick: () => { box.close(); this.act.open(name, code!); } }, "Open in the editor"),
+        h("button", { type: "button", class: "button primary", disabled: code === null, onclick: () => { box.close(); this.act.rerun(name, code!); } }, "Run again"))), { wide: true });
+  }
+
+  async #showComparison(): Promise<void> {
+    try {
+      const [a, b] = (await Promise.all(this.#chosen.map((id) => api.execution(id)))) as [Execution, Execution];
+      const heads: [string, string] = [`${displayOf(a.language)}, ${ago(a.timestamp)}`, `${displayOf(b.language)}, ${ago(b.timestamp)}`];
+      const fact = (name: string, of: (item: Execution) => string): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, of(a)), h("td", {}, of(b)));
+      dialog("Two runs", h("div", { class: "form" },
+        h("table", { class: "facts" }, h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, heads[0]), h("th", { scope: "col" }, heads[1]))), h("tbody", {},
+          fact("Status", (item) => item.status), fact("Exit code", (item) => String(item.exit_code ?? "")), fact("Time", (item) => seconds(item.execution_time)),
+          fact("CPU", (item) => seconds(item.cpu_time)), fact("Memory", (item) => bytes(item.memory_used)), fact("Start", (item) => item.meta.start ?? ""))),
+        sideBySide("Code", codeOf(a) ?? "", codeOf(b) ?? "", heads), sideBySide("Output", a.stdout, b.stdout, heads), sideBySide("Errors", a.stderr, b.stderr, heads)), { wide: true });
+    } catch (error) {
+      toast((error as Error).message, "bad");
+    }
+  }
+}

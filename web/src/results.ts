@@ -1,0 +1,216 @@
+// What a run left besides text: pictures, tables, trees, pages; and what went wrong, with the way to its place.
+import { bytes, h, icon, iconButton } from "./dom";
+import type { CodeError, Fix } from "./api";
+
+type Data = Record<string, unknown>;
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
+const IMAGES: Record<string, string> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp", svg: "image/svg+xml" };
+
+/** The type of an image by the name of its file; null: it is none. */
+export const imageType = (path: string): string | null => IMAGES[path.split(".").pop()?.toLowerCase() ?? ""] ?? null;
+
+/** An image that a run left as a file. */
+export function leftPicture(path: string, content: Blob): HTMLElement {
+  const address = URL.createObjectURL(content);
+  return h("section", { class: "card result", "aria-label": path }, h("header", {}, h("h3", {}, path), h("span", { class: "hint" }, bytes(content.size))),
+    h("div", { class: "picture-frame" }, h("img", { class: "picture", src: address, alt: `The image ${path}, which the program left` })));
+}
+
+/** An image by an address of its data: nothing in it is run, whatever an SVG says. */
+function picture(type: string, data: string, base64: boolean): HTMLElement {
+  const binary = base64 ? Uint8Array.from(atob(data.replace(/\s/g, "")), (c) => c.charCodeAt(0)) : new TextEncoder().encode(data);
+  const address = URL.createObjectURL(new Blob([binary], { type }));
+  const image = h("img", { class: "picture", src: address, alt: "An image that the program made" });
+  const save = h("a", { class: "button small", href: address, download: `picture.${type === "image/svg+xml" ? "svg" : type.split("/")[1]}` }, icon("down"), `Save (${bytes(binary.length)})`);
+  return h("div", { class: "picture-frame" }, image, save);
+}
+
+/**
+ * A page in a frame without rights: no script, no form, no origin, no way up; and the page's own policy, which it
+ * inherits, lets it load nothing.
+ */
+function page(text: string): HTMLElement {
+  const dark = document.documentElement.dataset["theme"] === "dark";
+  const style = `<meta charset="utf-8"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}</style>`;
+  const rows = (text.match(/<(?:tr|p|li|br|h\d|div)\b/gi) ?? []).length;
+  return h("iframe", {
+    class: "page",
+    title: "HTML that the program made",
+    sandbox: "",
+    referrerpolicy: "no-referrer",
+    srcdoc: style + text,
+    style: `height: ${Math.min(480, 60 + rows * 26)}px`,
+  });
+}
+
+interface Rows {
+  columns: string[];
+  rows: unknown[][];
+}
+
+/** Rows, if that is what it is: {columns, rows} with rows of values or of objects, or a list of objects. */
+function rowsOf(value: unknown): Rows | null {
+  if (value && typeof value === "object" && !Array.isArray(value)) {
+    const { columns, rows } = value as { columns?: unknown[]; rows?: unknown[] };
+    if (!Array.isArray(columns) || !Array.isArray(rows)) return null;
+    const names = columns.map((column) => (typeof column === "object" && column ? String((column as { name?: unknown }).name ?? "") : String(column)));
+    if (rows.every(Array.isArray)) return { columns: names, rows: rows as unknown[][] };
+    if (rows.every((row) => row && typeof row === "object")) return { columns: names, rows: rows.map((row) => names.map((name) => (row as Data)[name])) };
+    return null;
+  }
+  if (Array.isArray(value) && value.length > 0 && value.every((item) => item && typeof item === "object" && !Array.isArray(item))) {
+    const columns = [...new Set(value.flatMap((item) => Object.keys(item as object)))];
+    return { columns, rows: value.map((item) => columns.map((column) => (item as Data)[column])) };
+  }
+  return null;
+}
+
+const isNumber = (value: unknown): boolean => typeof value === "number" || (typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value)));
+
+function compare(a: unknown, b: unknown): number {
+  if (a === b) return 0;
+  if (a === null || a === undefined) return 1;
+  if (b === null || b === undefined) return -1;
+  if (isNumber(a) && isNumber(b)) return Number(a) - Number(b);
+  return asText(a).localeCompare(asText(b));
+}
+
+const SHOWN = 500;
+
+function table({ columns, rows }: Rows): HTMLElement {
+  let sorted = rows;
+  let by = -1;
+  let down = false;
+  const body = h("tbody");
+  const heads = columns.map((column, at) => {
+    const button = h("button", { type: "button", onclick: () => sort(at) }, column || "?");
+    return h("th", { scope: "col", "aria-sort": "none" }, button);
+  });
+  const numeric = columns.map((_, at) => rows.length > 0 && rows.every((row) => row[at] === null || isNumber(row[at])));
+  const draw = (): void => {
+    body.replaceChildren(
+      ...sorted.slice(0, SHOWN).map((row) =>
+        h("tr", {}, ...columns.map((_, at) => {
+          const value = row[at];
+          const empty = value === null || value === undefined;
+          return h("td", { class: `${numeric[at] ? "number" : ""}${empty ? " empty" : ""}` }, empty ? "null" : asText(value));
+        })),
+      ),
+    );
+  };
+  const sort = (at: number): void => {
+    down = by === at ? !down : false;
+    by = at;
+    sorted = [...rows].sort((a, b) => (down ? -1 : 1) * compare(a[at], b[at]));
+    heads.forEach((head, i) => head.setAttribute("aria-sort", i !== at ? "none" : down ? "descending" : "ascending"));
+    draw();
+  };
+  draw();
+  const more = rows.length > SHOWN ? `, the first ${SHOWN} are shown` : "";
+  return h("div", {},
+    h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...heads)), body)),
+    h("p", { class: "hint" }, `${rows.length} row${rows.length === 1 ? "" : "s"}${more}`),
+  );
+}
+
+function tree(value: unknown, name = "", depth = 0): HTMLElement {
+  const label = name === "" ? null : h("span", { class: "key" }, `${name}: `);
+  if (value && typeof value === "object") {
+    const entries = Array.isArray(value) ? value.map((item, at) => [String(at), item] as const) : Object.entries(value);
+    const details = h("details", { class: "tree" }, h("summary", {}, label, h("span", { class: "kind" }, Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`)));
+    if (depth < 2) details.open = true;
+    let drawn = false;
+    const draw = (): void => {
+      if (drawn || !details.open) return;
+      drawn = true;
+      details.append(...entries.slice(0, SHOWN).map(([key, item]) => tree(item, key, depth + 1)));
+      if (entries.length > SHOWN) details.append(h("p", { class: "hint" }, `${entries.length - SHOWN} more`));
+    };
+    details.addEventListener("toggle", draw);
+    draw();
+    return details;
+  }
+  const kind = value === null ? "null" : typeof value;
+  return h("div", { class: "leaf" }, label, h("span", { class: `value ${kind}` }, JSON.stringify(value)));
+}
+
+const views: [string, string, (data: unknown) => HTMLElement | null][] = [
+  ["image/svg+xml", "SVG", (data) => picture("image/svg+xml", asText(data), false)],
+  ["image/png", "PNG", (data) => picture("image/png", asText(data), true)],
+  ["image/jpeg", "JPEG", (data) => picture("image/jpeg", asText(data), true)],
+  ["image/gif", "GIF", (data) => picture("image/gif", asText(data), true)],
+  ["application/json", "Table", (data) => {
+    const rows = rowsOf(data);
+    return rows && table(rows);
+  }],
+  ["text/html", "HTML", (data) => page(asText(data))],
+  ["application/json", "JSON", (data) => tree(data)],
+  ["text/markdown", "Markdown", (data) => h("pre", { class: "plain" }, asText(data))],
+  ["text/latex", "LaTeX", (data) => h("pre", { class: "plain" }, asText(data))],
+  ["text/plain", "Text", (data) => h("pre", { class: "plain" }, asText(data))],
+];
+
+/** One rich result, in each of the ways that it can be seen. */
+export function richResult(data: Data, number: number): HTMLElement {
+  const found: { name: string; element: HTMLElement }[] = [];
+  for (const [type, name, view] of views) {
+    if (!(type in data)) continue;
+    try {
+      const element = view(data[type]);
+      if (element) found.push({ name, element });
+    } catch {
+      found.push({ name, element: h("p", { class: "hint" }, `This ${name} cannot be shown.`) });
+    }
+  }
+  if (found.length === 0) found.push({ name: "JSON", element: tree(data) });
+  const place = h("div", { class: "result-body" });
+  const tabs = found.map(({ name }, at) => h("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => choose(at) }, name));
+  const choose = (at: number): void => {
+    tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", String(i === at)));
+    place.replaceChildren(found[at]!.element);
+  };
+  choose(0);
+  return h("section", { class: "card result", "aria-label": `Result ${number}` }, h("header", {}, h("h3", {}, `Result ${number}`), h("span", { class: "chips" }, ...(tabs.length > 1 ? tabs : []))), place);
+}
+
+interface Frame {
+  file?: string | null;
+  line?: number | null;
+  function?: string | null;
+  text?: string | null;
+  user?: boolean;
+}
+
+/** What went wrong, where, and what would help. */
+export function errorCard(
+  error: CodeError & { fix?: Fix | null },
+  sentence: string | null,
+  act: { go(file: string | null, line: number, column: number | null): void; apply(fix: Fix): void; close(): void },
+): HTMLElement {
+  const name = error.file?.split("/").pop() ?? null;
+  const place = (file: string | null, line: number, column: number | null): HTMLElement =>
+    h("button", { type: "button", class: "link", onclick: () => act.go(file, line, column) }, `${file ?? "line"}${file ? `, line ${line}` : ` ${line}`}`);
+  const context = (error.context ?? []) as unknown[];
+  const frames = ((error.frames ?? []) as Frame[]).filter((frame) => frame && frame.line && frame.user !== false);
+  const card = h("section", { class: "card error", role: "group", "aria-label": "Error" },
+    h("header", {}, h("h3", {}, error.type ?? "Error"), error.line ? place(name, error.line, error.column) : null, iconButton("close", "Close the error", act.close)),
+    h("p", { class: "message" }, error.message ?? sentence ?? ""),
+  );
+  const lines = context.flatMap((item) => {
+    if (typeof item === "string") return [h("div", {}, item)];
+    const { line, text } = (item ?? {}) as { line?: number; text?: string };
+    return text === undefined ? [] : [h("div", { class: line === error.line ? "here" : "" }, h("span", { class: "number" }, line ?? ""), text)];
+  });
+  if (lines.length > 0) card.append(h("pre", { class: "context" }, ...lines));
+  if (frames.length > 1)
+    card.append(h("ol", { class: "frames" }, ...frames.map((frame) => h("li", {}, place(frame.file?.split("/").pop() ?? null, frame.line!, null), frame.function ? ` in ${frame.function}` : ""))));
+  if (error.suggestion || error.fix) {
+    const fix = error.fix;
+    card.append(h("div", { class: "suggestion" }, h("p", {}, error.suggestion ?? "There is a fix."), fix ? h("button", { type: "button", class: "button primary small", onclick: () => act.apply(fix) }, "Apply") : null));
+  }
+  if (error.docs && /^https?:\/\//.test(error.docs))
+    card.append(h("a", { class: "hint", href: error.docs, target: "_blank", rel: "noopener noreferrer" }, "Documentation"));
+  return card;
+}

@@ -1,0 +1,91 @@
+// What the page knows, and who wants to hear when it changes.
+import type { Language, Result } from "./generated/api";
+import type { Session } from "./session_types";
+
+export class Value<T> {
+  #value: T;
+  readonly #listeners = new Set<(value: T, before: T) => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+  get(): T {
+    return this.#value;
+  }
+  set(value: T): void {
+    const before = this.#value;
+    if (Object.is(before, value)) return;
+    this.#value = value;
+    this.#listeners.forEach((listener) => listener(value, before));
+  }
+  /** Calls it now, and at each change. */
+  watch(listener: (value: T, before: T) => void): void {
+    this.#listeners.add(listener);
+    listener(this.#value, this.#value);
+  }
+  /** Calls it at each change. */
+  changed(listener: (value: T, before: T) => void): void {
+    this.#listeners.add(listener);
+  }
+}
+
+/** A value that outlives the page. What was kept and cannot be read is as if it was not. */
+export function kept<T>(key: string, initial: T): Value<T> {
+  let start = initial;
+  try {
+    const text = localStorage.getItem(`emberbox.${key}`);
+    if (text !== null) start = JSON.parse(text) as T;
+  } catch {
+    // Another version's.
+  }
+  const value = new Value(start);
+  value.changed((now) => {
+    try {
+      localStorage.setItem(`emberbox.${key}`, JSON.stringify(now));
+    } catch {
+      // No room, or not allowed: it lasts as long as the page.
+    }
+  });
+  return value;
+}
+
+export interface RunOptions {
+  stdin: string;
+  args: string;
+  env: string;
+  timeout: string;
+  memory: string;
+  cpus: string;
+  pids: string;
+}
+
+export const noOptions: RunOptions = { stdin: "", args: "", env: "", timeout: "", memory: "", cpus: "", pids: "" };
+
+/** A file that is sent along with the next run, as it is. */
+export interface Attached {
+  name: string;
+  base64: string;
+  size: number;
+}
+
+export const languages = new Value<Language[]>([]);
+/** The name of the chosen one. */
+export const language = kept("language", "python");
+export const options = kept<RunOptions>("options", noOptions);
+export const attached = new Value<Attached[]>([]);
+/** The session that code runs in; null: each run has a box of its own. */
+export const session = new Value<Session | null>(null);
+export const sessions = new Value<Session[] | null>(null);
+/** Something of ours runs. */
+export const running = new Value(false);
+export const lastResult = new Value<Result | null>(null);
+export type Reach = "yes" | "no" | "unknown";
+export const reached = new Value<Reach>("unknown");
+
+export const languageOf = (name: string): Language | undefined =>
+  languages.get().find((item) => item.name === name || item.aliases.includes(name));
+export const displayOf = (name: string | null): string => (name && languageOf(name)?.display) || name || "";
+
+/** Which session it was, for a page that is loaded again. */
+export const sessionKept = kept<string | null>("session", null);
+session.changed((now) => sessionKept.set(now?.id ?? null));

@@ -1,0 +1,109 @@
+// The line at the bottom: whether the service is there, what isolates, what is warm, what the last run took.
+import { api, ApiError, hasToken, onReach, type Doctor } from "./api";
+import { dialog } from "./dialog";
+import { fill, h, icon } from "./dom";
+import { lastResult, reached, session } from "./state";
+import { memoryMeter } from "./panels";
+import { summary } from "./runner";
+
+const EVERY = 3000; // milliseconds between two looks; while nobody looks at the page there is none
+
+export class Status {
+  readonly element = h("footer", { class: "status" });
+  readonly #link = h("span", { class: "item", role: "status" });
+  readonly #layers = h("button", { type: "button", class: "item", onclick: () => this.#explain() });
+  readonly #pool = h("span", { class: "item pool" });
+  readonly #session = h("span", { class: "item memory" });
+  readonly #last = h("span", { class: "item last" });
+  readonly position = h("span", { class: "item position" });
+  #doctor: Doctor | null = null;
+  #uptime = 0;
+  #asked = 0;
+  #version = "";
+
+  /** `back`: it can be reached again; `restarted` is true when it is another than before. */
+  constructor(readonly back: (restarted: boolean) => void, readonly gone: () => void) {
+    this.element.append(this.#link, this.#layers, this.#pool, this.#session, this.#last, h("span", { class: "grow" }), this.position);
+    onReach((answered) => {
+      if (!answered) this.#set("no");
+      else if (reached.get() === "no") void this.look();
+    });
+    reached.watch(() => this.#drawLink());
+    lastResult.watch((result) => fill(this.#last, result ? summary(result) : ""));
+    session.watch((place) => fill(this.#session, place && place.status !== "ended" ? memoryMeter(place.memory_used, place.memory_limit) : null));
+    window.setInterval(() => document.visibilityState === "visible" && void this.look(), EVERY);
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void this.look());
+  }
+
+  #set(now: "yes" | "no"): void {
+    const before = reached.get();
+    reached.set(now);
+    if (now === "no" && before === "yes") this.gone();
+  }
+
+  #drawLink(): void {
+    const now = reached.get();
+    const text = now === "yes" ? `emberbox ${this.#version}` : now === "no" ? "The service cannot be reached" : "Looking for the service";
+    fill(this.#link, h("span", { class: `dot ${now === "yes" ? "idle" : now === "no" ? "failed" : "busy"}` }), text);
+  }
+
+  async look(): Promise<void> {
+    if (this.#asked && Date.now() - this.#asked < EVERY / 2 && reached.get() !== "no") return;
+    this.#asked = Date.now();
+    try {
+      const health = await api.health();
+      const restarted = health.uptime < this.#uptime;
+      const before = reached.get();
+      this.#uptime = health.uptime;
+      this.#version = health.version;
+      this.#set("yes");
+      if (before !== "yes" || restarted) {
+        this.#drawLink();
+        this.back(restarted && before !== "unknown");
+        void this.learn();
+      }
+    } catch (error) {
+      // 503: it is there, and cannot run anything now.
+      this.#set(error instanceof ApiError && error.status > 0 ? "yes" : "no");
+    }
+  }
+
+  /** What needs a token: layers and pool. */
+  async learn(): Promise<void> {
+    if (!hasToken()) return;
+    try {
+      this.#doctor = await api.doctor();
+      const { layers, healthy } = this.#doctor;
+      const held = layers.filter((layer) => layer.state === "enforced").length;
+      fill(this.#layers, icon("shield"), `${held} of ${layers.length} layers`);
+      this.#layers.title = "What isolates a program here";
+      this.#layers.classList.toggle("bad", !healthy);
+    } catch {
+      this.#layers.replaceChildren();
+    }
+    await this.warmth();
+  }
+
+  async warmth(): Promise<void> {
+    try {
+      const text = await api.metrics();
+      const number = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
+      const waiting = number("emberbox_pool_embers");
+      fill(this.#pool, icon("bolt"), waiting > 0 ? `${waiting} warm box${waiting === 1 ? "" : "es"} waiting` : "no box is warm yet");
+    } catch {
+      // A token without that scope.
+      this.#pool.replaceChildren();
+    }
+  }
+
+  #explain(): void {
+    const doctor = this.#doctor;
+    if (!doctor) return;
+    const inForce = lastResult.get()?.meta.isolation ?? session.get()?.isolation ?? [];
+    dialog("What isolates a program here", h("div", { class: "form" },
+      h("table", { class: "facts layers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Layer"), h("th", { scope: "col" }, "State"), h("th", { scope: "col" }, "How"))),
+        h("tbody", {}, ...doctor.layers.map((layer) => h("tr", {}, h("th", { scope: "row" }, layer.name), h("td", { class: layer.state === "enforced" ? "good" : "bad" }, layer.state), h("td", {}, layer.detail, layer.fix ? h("div", { class: "hint" }, layer.fix) : null))))),
+      inForce.length > 0 ? h("p", { class: "hint" }, `In force in the last run: ${inForce.join(", ")}.`) : null,
+      h("p", { class: "hint" }, `Kernel ${doctor.kernel}, service of uid ${doctor.uid}.`)), { wide: true });
+  }
+}
