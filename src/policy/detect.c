@@ -60,14 +60,16 @@ static void take_inlined(struct detect_parts *parts, const struct detect_score *
 	for (size_t at = 0; at < parts->inlined.size && found->block_count < DETECT_BLOCKS_MAX;) {
 		const char *code = parts->inlined.data + at;
 		size_t size = strlen(code);
+		const char *seen;
 
 		at += size + 1;
 		if (size < 4 || !strpbrk(code, marks))
 			continue;
+		seen = detect_content(code, detect_look(parts, size));
 		found->blocks[found->block_count++] = (struct detect_block){
-			.language = *detect_content(code, size) ? detect_content(code, size)
-				    : language                  ? language
-								: "",
+			.language = *seen      ? seen
+				    : language ? language
+					       : "",
 			.code = arena_copy(parts->arena, code, size),
 			.size = size,
 			.runnable = true,
@@ -124,6 +126,16 @@ static void decide_by_words(struct detect_parts *parts, const struct detect_word
 		decide(out, false, 2, "nothing in it asks for a run");
 }
 
+/* Who says much around code says what is wanted first or last. */
+static void prose_shorten(struct buf *prose)
+{
+	if (prose->size <= 2 * DETECT_PROSE_END)
+		return;
+	memmove(prose->data + DETECT_PROSE_END, prose->data + prose->size - DETECT_PROSE_END, DETECT_PROSE_END);
+	prose->data[DETECT_PROSE_END - 1] = '\n';
+	prose->size = 2 * DETECT_PROSE_END;
+}
+
 int detect_message(const char *message, size_t size, const struct registry *registry, struct arena *arena,
 		   struct detected *out, struct error *err)
 {
@@ -138,6 +150,7 @@ int detect_message(const char *message, size_t size, const struct registry *regi
 	if (size > DETECT_MESSAGE_MAX)
 		return error_usage(err, "message: expected at most 1 MiB");
 	detect_cut(message, size, &parts);
+	prose_shorten(&parts.prose);
 	done = detect_split(parts.prose.data ? parts.prose.data : "", parts.prose.size, arena, &words);
 	if (done == 0) {
 		detect_score(&words, &score);

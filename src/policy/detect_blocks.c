@@ -104,6 +104,17 @@ static bool transcript_read(const char *code, size_t size, struct buf *typed, bo
 	return found;
 }
 
+size_t detect_look(struct detect_parts *parts, size_t size)
+{
+	size_t left = parts->looked < DETECT_LOOK_ALL ? DETECT_LOOK_ALL - parts->looked : 0;
+	size_t most = left < DETECT_LOOK_MAX ? left : DETECT_LOOK_MAX;
+
+	most = most < DETECT_LOOK_MIN ? DETECT_LOOK_MIN : most;
+	size = size < most ? size : most;
+	parts->looked += size;
+	return size;
+}
+
 static void block_add(struct detect_parts *parts, const char *word, const char *code, size_t size)
 {
 	struct detected *found = parts->found;
@@ -111,12 +122,14 @@ static void block_add(struct detect_parts *parts, const char *word, const char *
 	struct detect_block *block;
 	const char *language;
 	bool output, python, data = *word && detect_is_data(word);
+	size_t look;
 
 	if (found->block_count == DETECT_BLOCKS_MAX)
 		return;
 	block = &found->blocks[found->block_count];
 	language = data ? NULL : detect_fence_language(word);
-	block->runnable = !data && !detect_is_complaint(code, size);
+	look = detect_look(parts, size);
+	block->runnable = !data && !detect_is_complaint(code, look);
 	if (block->runnable && transcript_read(code, size, &typed, &output, &python)) {
 		parts->transcript |= output;
 		language = python ? "python" : "bash";
@@ -124,7 +137,7 @@ static void block_add(struct detect_parts *parts, const char *word, const char *
 		size = typed.size;
 	}
 	if (!language)
-		language = data ? "" : detect_content(code, size);
+		language = data ? "" : detect_content(code, size < look ? size : look);
 	/* A word that nobody knows, and nothing to see in the code. */
 	if (!*language && *word)
 		block->runnable = false;
@@ -223,15 +236,16 @@ static void cut_plain(struct detect_parts *parts)
 	_cleanup_buf_ struct buf prose = { 0 };
 	const char *text = parts->prose.data;
 	size_t size = parts->prose.size, first = size, head = size, last = 0, sure = 0, doubtful = 0;
+	const size_t most = size < DETECT_PLAIN_MAX ? size : DETECT_PLAIN_MAX;
 	const char *line, *newline;
 
-	for (size_t at = 0; at < size; at = (size_t)(newline - text) + 1) {
+	for (size_t at = 0; at < most; at = (size_t)(newline - text) + 1) {
 		int like;
 
 		line = text + at;
 		newline = memchr(line, '\n', size - at);
-		if (!newline)
-			newline = text + size;
+		if (!newline || newline > text + most)
+			newline = text + most;
 		like = detect_code_line(line, (size_t)(newline - line));
 		sure += like == 2;
 		doubtful += like == 0 && first < size && newline > line;
@@ -245,6 +259,9 @@ static void cut_plain(struct detect_parts *parts)
 	}
 	if (sure == 0 || doubtful > sure + 2)
 		return;
+	/* Code up to where nobody looks any more goes on behind it. */
+	if (last == most)
+		last = size;
 	buf_add(&prose, text, first);
 	buf_add(&prose, "\n", 1);
 	buf_add(&prose, text + last, size - last);

@@ -27,8 +27,7 @@ static const struct look {
 };
 
 enum {
-	LANGUAGES_MAX = 24,   /* different ones among the looks */
-	LOOKED_AT = 64 << 10, /* bytes of a block that are */
+	LANGUAGES_MAX = 24 /* different ones among the looks */
 };
 
 static bool line_has(const struct look *look, const char *line, size_t size)
@@ -68,7 +67,7 @@ const char *detect_content(const char *code, size_t size)
 {
 	struct tally tally[LANGUAGES_MAX] = { { NULL, 0 } }, *best = &tally[0];
 	bool seen[ARRAY_SIZE(looks)] = { false };
-	size_t left = size < LOOKED_AT ? size : LOOKED_AT;
+	size_t left = size;
 
 	for (const char *line = code; left > 0;) {
 		const char *newline = memchr(line, '\n', left);
@@ -144,7 +143,6 @@ bool detect_is_complaint(const char *code, size_t size)
 		": fatal error:",
 	};
 
-	size = size < LOOKED_AT ? size : LOOKED_AT;
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
 		if (memmem(code, size, marks[i], strlen(marks[i])))
 			return true;

@@ -4,8 +4,13 @@
 #include "policy/detect.h"
 
 enum {
-	DETECT_WORD_MAX = 32,     /* bytes of a word that are looked at */
-	DETECT_WORDS_MAX = 20000, /* words of the prose that are looked at */
+	DETECT_WORD_MAX = 32,        /* bytes of a word that are looked at */
+	DETECT_PROSE_END = 4 << 10,  /* bytes of the prose that are looked at, at either end: a wish stands there */
+	DETECT_WORDS_MAX = 8 << 10,  /* words of it: never more than bytes */
+	DETECT_PLAIN_MAX = 32 << 10, /* bytes in which lines of code are looked for, if there is no fence */
+	DETECT_LOOK_MAX = 8 << 10,   /* bytes of a block that tell its language */
+	DETECT_LOOK_ALL = 64 << 10,  /* the same of all blocks together; then each has DETECT_LOOK_MIN */
+	DETECT_LOOK_MIN = 256,
 };
 
 /* A message, cut: words are prose, blocks are code. */
@@ -14,12 +19,15 @@ struct detect_parts {
 	struct buf prose;       /* what is around the blocks; a line between two of them */
 	struct buf inlined;     /* code between single backticks, each followed by a NUL */
 	struct detected *found; /* its blocks are filled */
+	size_t looked;          /* bytes of blocks that were held against what languages look like */
 	bool transcript;        /* a block was a terminal's, with output */
 	bool no_memory;         /* something is missing */
 };
 
 /* detect_blocks.c */
 void detect_cut(const char *message, size_t size, struct detect_parts *parts);
+/* How much of a block is looked at, which is counted: the front has one thread, and others wait for it. */
+size_t detect_look(struct detect_parts *parts, size_t size);
 
 /* detect_language.c: by what the code looks like; "" when nothing tells. */
 const char *detect_content(const char *code, size_t size);

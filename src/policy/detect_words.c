@@ -371,18 +371,54 @@ static void score_add(struct detect_score *out, enum detect_kind kind, int weigh
 	}
 }
 
+/* With which bytes the first word of a phrase may begin: most phrases are ruled out by that. */
+struct firsts {
+	uint64_t bits[4]; /* one for each byte */
+};
+
+static void firsts_find(const char *pattern, struct firsts *out)
+{
+	size_t size;
+
+	*out = (struct firsts){ 0 };
+	while (*pattern == '?' || *pattern == '^')
+		pattern += 1 + strspn(pattern + 1, " ");
+	size = strcspn(pattern, " ");
+	for (size_t at = 0; at < size; at++) {
+		const unsigned char first = (unsigned char)pattern[at];
+
+		if (at > 0 && pattern[at - 1] != '/')
+			continue;
+		if (first == '_' || first == '*' || first == '.')
+			memset(out, 0xff, sizeof(*out));
+		out->bits[first / 64] |= UINT64_C(1) << first % 64;
+	}
+}
+
+static bool firsts_have(const struct firsts *firsts, const struct detect_word *word)
+{
+	const unsigned char first = (unsigned char)word->text[0];
+
+	return firsts->bits[first / 64] >> first % 64 & 1;
+}
+
 /* Each phrase counts once, and of those of one kind that begin at the same word the weightiest. */
 void detect_score(const struct detect_words *words, struct detect_score *out)
 {
 	bool used[ARRAY_SIZE(rules)] = { false };
+	struct firsts firsts[ARRAY_SIZE(rules)];
 
 	*out = (struct detect_score){ 0 };
+	for (size_t r = 0; r < ARRAY_SIZE(rules); r++)
+		firsts_find(rules[r].phrase, &firsts[r]);
 	for (size_t i = 0; i < words->count; i++) {
 		const struct rule *best[DETECT_KINDS] = { NULL };
 
 		out->asked += words->words[i].asked;
 		for (size_t r = 0; r < ARRAY_SIZE(rules); r++) {
-			size_t size = used[r] ? 0 : phrase_at(words, i, rules[r].phrase);
+			size_t size = used[r] || !firsts_have(&firsts[r], &words->words[i])
+					      ? 0
+					      : phrase_at(words, i, rules[r].phrase);
 			enum detect_kind kind = rules[r].kind;
 
 			if (!size)

@@ -102,6 +102,25 @@ static void triggers(void)
 	CHECK(found.profile == NULL);
 }
 
+/* Of much prose both ends are looked at and nothing between: the work does not grow with the message. */
+static void ends(void)
+{
+	static const char code[] = "\n```python\nprint(1)\n```\n", wish[] = " . please run this code . ";
+	const size_t size = 200 << 10, room = size + sizeof(code);
+	const size_t places[] = { 0, size / 2, size - sizeof(wish) };
+	char *message = malloc(room);
+
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t k = 0; k < size; k++)
+			message[k] = "apple tree "[k % 11];
+		memcpy(message + places[i], wish, sizeof(wish) - 1);
+		memcpy(message + size, code, sizeof(code));
+		read_message(message, NULL);
+		CHECK_INT(found.execute, i != 1);
+	}
+	free(message);
+}
+
 static void bounds(void)
 {
 	struct error err = { 0 };
@@ -126,6 +145,7 @@ int main(void)
 	RUN(terminals);
 	RUN(answers);
 	RUN(triggers);
+	RUN(ends);
 	RUN(bounds);
 	arena_free(&arena);
 	return check_failures != 0;
