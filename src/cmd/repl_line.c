@@ -9,12 +9,14 @@
 #include <locale.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <wchar.h>
 
 enum {
 	HISTORY_SIZE = 1000, /* cells that are remembered */
 	LIST_MAX = 200,      /* words of a completion that are shown */
 	INDENT = 4,          /* blanks that a Tab is at the beginning of a line */
+	CTRL_D = 4,          /* as the editor hears it */
 };
 
 struct line_editor {
@@ -290,6 +292,34 @@ void line_editor_free(struct line_editor *editor)
 	free(editor);
 }
 
+/*
+ * What was typed before the editor had the terminal, as while a cell ran. The
+ * terminal is taken first, and the prompt comes after: who answers it is heard by
+ * the editor. A Ctrl-D that was typed until then was the end of a line to the
+ * terminal, which has it as a NUL; see line_editor_push().
+ */
+static void take_typed_ahead(struct line_editor *editor)
+{
+	char block[4096];
+	int left = 0;
+	ssize_t n;
+
+	/* Without editing it stays the terminal's, which gives Ctrl-D as the end. */
+	if (editor->options->plain || el_set(editor->edit, EL_PREP_TERM, 1) < 0)
+		return;
+	if (ioctl(STDIN_FILENO, FIONREAD, &left) < 0)
+		return;
+	while (left > 0) {
+		n = read(STDIN_FILENO, block, (size_t)left < sizeof(block) ? (size_t)left : sizeof(block));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		line_editor_push(editor, block, (size_t)n);
+		left -= (int)n;
+	}
+}
+
 enum line_got line_editor_read(struct line_editor *editor, const char *prompt, const char **text)
 {
 	const char *line;
@@ -297,6 +327,7 @@ enum line_got line_editor_read(struct line_editor *editor, const char *prompt, c
 
 	editor->prompt = prompt;
 	editor->got = LINE_END;
+	take_typed_ahead(editor);
 	line = el_gets(editor->edit, &size);
 	if (!line || size <= 0)
 		return editor->got;
@@ -316,5 +347,7 @@ void line_editor_remember(struct line_editor *editor, const char *cell)
 
 void line_editor_push(struct line_editor *editor, const char *data, size_t size)
 {
-	buf_add(&editor->pushed, data, size);
+	/* Linux keeps a Ctrl-D of a terminal that edits lines itself as a NUL, and gives that to who takes it raw. */
+	for (size_t i = 0; i < size; i++)
+		buf_add(&editor->pushed, data[i] ? &data[i] : &(char){ CTRL_D }, 1);
 }

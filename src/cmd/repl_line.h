@@ -40,7 +40,7 @@ void line_editor_free(struct line_editor *editor);
 enum line_got line_editor_read(struct line_editor *editor, const char *prompt, const char **text);
 /* A cell for the history, here and in the file. */
 void line_editor_remember(struct line_editor *editor, const char *cell);
-/* Bytes that were read from the terminal by somebody else, and were typed. */
+/* Bytes that were typed while the terminal was not the editor's: a NUL among them is a Ctrl-D. */
 void line_editor_push(struct line_editor *editor, const char *data, size_t size);
 
 /* The longest beginning that all words have in common, in bytes; whole characters. Pure. */
