@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "mcp/content.h"
 #include "mcp/resource.h"
+#include "serve/mcp_fixtures.h"
 
 #include <string.h>
 #include <sys/random.h>

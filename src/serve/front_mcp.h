@@ -34,7 +34,7 @@ struct mcp {
 	json_t *tools;                             /* as tools/list has them */
 	char *instructions;                        /* for models */
 	uint64_t asked;                            /* questions to clients so far */
-	json_t *fixtures;                          /* for tests; NULL: none, or not read yet */
+	json_t *fixtures;                          /* mcp_fixtures.h; NULL: none, or not read yet */
 };
 
 typedef void mcp_told(struct front *front, struct peer *peer, const struct tool_answer *answer);
@@ -76,9 +76,3 @@ void mcp_resources_list(struct front *front, struct peer *peer);
 void mcp_resources_read(struct front *front, struct peer *peer);
 /* A person's answer to a question of ours; NULL: it cannot be asked. */
 void mcp_decided(struct front *front, struct peer *peer, const json_t *answer);
-
-/* front_mcp_fixtures.c: for tests; where there are none they do nothing. */
-bool mcp_fixture(struct front *front, struct peer *peer);
-void mcp_fixture_decided(struct front *front, struct peer *peer, const json_t *answer);
-void mcp_fixture_tools(struct front *front, json_t *list);
-void mcp_fixture_capabilities(struct front *front, json_t *capabilities);

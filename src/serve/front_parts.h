@@ -12,7 +12,7 @@
  *	front_execute.c  those that run something
  *	front_mcp.c      MCP: messages, sessions, what is answered at once
  *	front_mcp_call.c tools and resources, which ask other paths
- *	front_mcp_fixtures.c  for tests: what MCP's conformance suite wants to see
+ *	mcp_fixtures.c   in builds for tests: what MCP's conformance suite wants to see
  */
 #pragma once
 

@@ -77,7 +77,7 @@ struct role_settings {
 	uint32_t history_days;  /* the store: for so long; 0: for ever */
 	uint32_t audit;         /* enum role_audit */
 	uint32_t log;           /* enum log_format */
-	uint32_t mcp_fixtures;  /* the front, for tests: see front_mcp_fixtures.c */
+	uint32_t mcp_fixtures;  /* the front, for tests: see mcp_fixtures.h */
 	uint32_t given;         /* the front: which of its descriptors came, in their order: bits of enum role_given */
 	uint32_t become;        /* the front: its uid and gid, 0: the caller's */
 	uint32_t become_anyway; /* the front: a uid that is not mapped here is no error */

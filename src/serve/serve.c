@@ -11,6 +11,7 @@
 #include "serve/activation.h"
 #include "serve/announce.h"
 #include "serve/listener.h"
+#include "serve/mcp_fixtures.h"
 #include "serve/role.h"
 #include "serve/setup.h"
 #include "store/record.h"
@@ -515,7 +516,7 @@ static int set_up(struct supervisor *s, struct error *err)
 	s->settings.max_queued = s->options->max_queued;
 	s->settings.embers = s->options->embers;
 	s->settings.ember_memory = s->options->ember_memory;
-	s->settings.mcp_fixtures = getenv("EMBERBOX_TEST_MCP_FIXTURES") != NULL;
+	s->settings.mcp_fixtures = mcp_fixtures_wanted();
 	if (activation_take(&s->activation, err) < 0 || make_signals(s, err) < 0 || choose_front(s, err) < 0 ||
 	    make_listener(s, err) < 0 || setup_open(&s->setup, s->options, err) < 0)
 		return -1;

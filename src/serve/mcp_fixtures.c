@@ -1,22 +1,25 @@
 /*
- * What the conformance suite of MCP wants a server to have, for tests only: a
- * service that was started with EMBERBOX_TEST_MCP_FIXTURES answers by
- * tests/mcp/fixtures.json what is none of its own.
- *
- * A tool or a prompt there has a `result`, and may have before it: `notify`,
+ * For tests: a tool or a prompt there has a `result`, and may have before it: `notify`,
  * notifications; `ask`, a request to the client (2025); `rounds`, input that is
  * required (2026); `requires`, a capability. "$NAME" in its texts stands for an
  * argument, "$progressToken" for that, "$answer" for what the client answered.
  */
-#include "serve/front_mcp.h"
+#include "serve/mcp_fixtures.h"
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "serve/front_mcp.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 extern const unsigned char mcp_fixtures_data[];
 extern const size_t mcp_fixtures_size;
+
+bool mcp_fixtures_wanted(void)
+{
+	return getenv("EMBERBOX_TEST_MCP_FIXTURES") != NULL;
+}
 
 static json_t *fixtures(struct front *front)
 {
