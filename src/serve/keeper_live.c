@@ -28,6 +28,14 @@ static const char *text_of(const json_t *question, const char *key)
 	return text ? text : "";
 }
 
+/* What the sentence is about: it says so first. */
+static const char *field_of(const struct error *err)
+{
+	return strncmp(err->text, "session: ", 9) == 0  ? "id"
+	       : strncmp(err->text, "offset: ", 8) == 0 ? "offset"
+							: "path";
+}
+
 static int tell_refusal(struct buf *out, const struct error *err)
 {
 	static const struct {
@@ -50,11 +58,10 @@ static int tell_refusal(struct buf *out, const struct error *err)
 
 	for (size_t i = 0; err->kind == ERROR_USAGE && i < ARRAY_SIZE(known); i++)
 		if (err->errnum == known[i].errnum)
-			return keeper_tell_error(out, known[i].status, known[i].code,
-						 strncmp(err->text, "session: ", 9) == 0 ? "id" : "path", err->text);
+			return keeper_tell_error(out, known[i].status, known[i].code, field_of(err), err->text);
 	return keeper_tell_error(out, err->kind == ERROR_USAGE ? 400 : 500,
 				 err->kind == ERROR_USAGE ? "bad_request" : "failed",
-				 err->kind == ERROR_USAGE ? "path" : "", err->text);
+				 err->kind == ERROR_USAGE ? field_of(err) : "", err->text);
 }
 
 /* All of these: the status, with the answer in `out` and perhaps a descriptor; 0: `err` says why not. */

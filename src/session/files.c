@@ -20,6 +20,7 @@
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -395,11 +396,25 @@ static int patch(int dir, const char *name, int from, uint64_t size, uint64_t of
 		return error_errno(err, "cannot look at a file of the box");
 	if (!S_ISREG(st.st_mode))
 		return not_plain(err, path);
-	if (offset > INT64_MAX - size)
-		errno = EFBIG;
-	else if (lseek(fd, (off_t)offset, SEEK_SET) >= 0 && copy_bytes(from, fd, size) == 0)
+	if (lseek(fd, (off_t)offset, SEEK_SET) >= 0 && copy_bytes(from, fd, size) == 0)
 		return 0;
 	return refuse(err, path);
+}
+
+/* A hole takes no room, and so no disk would ever be full of it; who reads the file has to read it all the same. */
+static int check_end(int dir, uint64_t size, uint64_t offset, struct error *err)
+{
+	struct statfs disk;
+	uint64_t most;
+
+	if (fstatfs(dir, &disk) < 0)
+		return error_errno(err, "cannot look at the box's disk");
+	most = (uint64_t)disk.f_blocks * (uint64_t)disk.f_bsize;
+	if (offset <= most && size <= most - offset)
+		return 0;
+	return mend(err, EFBIG,
+		    "offset: the file would end behind byte %" PRIu64 ", which is all that the box's disk has room for",
+		    most);
 }
 
 int live_patch(const struct live_place *place, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
@@ -412,7 +427,9 @@ int live_patch(const struct live_place *place, const char *path, int from, uint6
 	if (check_path(path, 2, err) < 0 || enter(place, err) < 0)
 		return -1;
 	dir = open_parent(place, path, true, &name);
-	done = dir < 0 ? refuse(err, path) : patch(dir, name, from, size, offset, made, path, err);
+	done = dir < 0 ? refuse(err, path) : check_end(dir, size, offset, err);
+	if (done == 0)
+		done = patch(dir, name, from, size, offset, made, path, err);
 	leave(place);
 	return done;
 }

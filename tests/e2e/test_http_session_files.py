@@ -135,6 +135,12 @@ def what_cannot_be_is_told():
     kit.equal(s.web.get("/v1/sessions/01ARZ3NDEKTSV4RRFFQ69G5FAV/files/data/x").status, 404)
     kit.equal(s.web.request("PUT", s.at("data/x") + "?offset=-1", b"x").error[2], "offset")
     kit.equal(s.web.request("PUT", s.at("data/x") + "?off=1", b"x").error[2], "off")
+    # A hole takes no room, but a file cannot end behind the disk either: nothing is made then.
+    for offset in (1 << 20, 1 << 62, (1 << 63) - 1):
+        a = s.put("data/hole", b"x", f"?offset={offset}")
+        kit.equal((a.status, a.error[1:]), (400, ("bad_request", "offset")))
+        kit.equal(s.get("data/hole").status, 404)
+    kit.equal(s.put("data/hole", b"x", f"?offset={(1 << 20) - 1}").status, 201)
     kit.equal(s.web.get(f"/v1/sessions/{s.id}/files?path=../etc").error[2], "path")
     s.ask("DELETE", f"/v1/sessions/{s.id}")
     kit.equal(s.get("data/small").status, 404)
