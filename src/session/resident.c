@@ -238,6 +238,8 @@ static void *live(void *argument)
 	if (!live_lent(start.resident, start.pool, &verdict))
 		live_own(start.resident, start.probe, &verdict);
 	set_ended(start.resident, &verdict);
+	if (start.resident->gone)
+		start.resident->gone(start.resident);
 	return NULL;
 }
 
@@ -307,6 +309,12 @@ void resident_join(struct resident *resident)
 		return;
 	resident->thread = 0;
 	pthread_join(thread, NULL);
+}
+
+void resident_leave(struct resident *resident)
+{
+	pthread_detach(pthread_self());
+	resident->thread = 0;
 }
 
 void resident_shrink(struct resident *resident)

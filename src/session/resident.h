@@ -43,6 +43,7 @@ struct resident_usage {
 struct resident {
 	const char *program;                      /* what its program is, in sentences: "driver" */
 	void (*ended)(struct resident *resident); /* called on its thread once, before it counts as ended, if it ran */
+	void (*gone)(struct resident *resident);  /* the same, as the last thing its thread does with it; may be NULL */
 	double ttl;                               /* seconds that it lives at most */
 	double idle_ttl;                          /* seconds that it may rest; 0: as long as it likes */
 
@@ -93,6 +94,8 @@ void resident_end(struct resident *resident, const char *why, const char *by);
 bool resident_await_end(struct resident *resident, int msec);
 /* Waits for its thread. */
 void resident_join(struct resident *resident);
+/* In gone(): nobody will wait for its thread. */
+void resident_leave(struct resident *resident);
 /* Of one that has ended, or never began, and that nobody uses: leaves what can be told of it. */
 void resident_shrink(struct resident *resident);
 /* The same, and the rest. */

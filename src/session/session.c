@@ -4,7 +4,9 @@
  *
  * One lock is for the list and for who holds an entry of it; it is never held
  * while anything is waited for. Who takes an entry off the list waits for its
- * thread and for those who hold it, and frees it.
+ * thread and for those who hold it, and frees it. Of one that has ended only what
+ * can be told of it is kept: the rest goes with its thread, or with the last who
+ * holds it, whichever comes later.
  */
 #include "session/session_parts.h"
 
@@ -79,7 +81,7 @@ static void forget(struct sessions *sessions, struct session *session)
 	if (!*at)
 		return; /* another does */
 	*at = session->next;
-	while (session->users > 0)
+	while (session->users > 0 || (session->home.thread && !session->gone))
 		pthread_cond_wait(&sessions->left, &sessions->lock);
 	pthread_mutex_unlock(&sessions->lock);
 	session_free(session);
@@ -96,8 +98,8 @@ static bool has_ended(struct session *session)
 	return resident_state(&session->home) == RESIDENT_ENDED;
 }
 
-/* With the lock held: of those that have ended, the oldest beyond what is told of go; the rest shrink. Nobody holds
- * them, so that forgetting one waits for nothing but a thread that is done. */
+/* With the lock held: of those that have ended, the oldest beyond what is told of go. Nobody holds them, not even their
+ * threads, so that forgetting one waits for nothing. */
 static void sweep(struct sessions *sessions)
 {
 	struct session *oldest;
@@ -107,9 +109,8 @@ static void sweep(struct sessions *sessions)
 		oldest = NULL;
 		kept = 0;
 		for (struct session *s = sessions->list; s; s = s->next) {
-			if (s->users > 0 || !has_ended(s))
+			if (s->users > 0 || !s->gone)
 				continue;
-			session_shrink(s);
 			kept++;
 			oldest = s;
 		}
@@ -118,7 +119,6 @@ static void sweep(struct sessions *sessions)
 	} while (kept > SESSIONS_KEPT_MAX);
 }
 
-/* Descriptors of one that has ended are not for the next to find missing. */
 static void tidy(struct sessions *sessions)
 {
 	pthread_mutex_lock(&sessions->lock);
@@ -163,6 +163,22 @@ static void tell_end(struct resident *home)
 		session->watch.ended(&ended, session->watch.userdata);
 }
 
+/* On the session's thread, which needs it no more. */
+static void on_gone(struct resident *home)
+{
+	struct session *session = (struct session *)home;
+	struct sessions *sessions = session->sessions;
+
+	pthread_mutex_lock(&sessions->lock);
+	session->gone = true;
+	if (session->users == 0) {
+		resident_leave(home);
+		session_shrink(session);
+	}
+	pthread_cond_broadcast(&sessions->left);
+	pthread_mutex_unlock(&sessions->lock);
+}
+
 static int check_time(const char *name, double seconds, struct error *err)
 {
 	if (seconds >= 1 && seconds <= SESSIONS_TTL_MAX)
@@ -190,7 +206,8 @@ static int check_start(const struct spec *spec, double ttl, double idle_ttl, str
 	return spec_check(&checked, err);
 }
 
-static struct session *session_new(const char *owner, const char *name, double ttl, double idle_ttl)
+static struct session *session_new(struct sessions *sessions, const char *owner, const char *name, double ttl,
+				   double idle_ttl)
 {
 	struct session *session = calloc(1, sizeof(*session));
 
@@ -204,8 +221,11 @@ static struct session *session_new(const char *owner, const char *name, double t
 		session_free(session);
 		return NULL;
 	}
+	session->sessions = sessions;
+	session->watch = sessions->watch;
 	session->home.program = "driver";
 	session->home.ended = tell_end;
+	session->home.gone = on_gone;
 	session->home.ttl = ttl;
 	session->home.idle_ttl = idle_ttl;
 	gettimeofday(&session->created, NULL);
@@ -257,7 +277,6 @@ static int add(struct sessions *sessions, struct session *session, unsigned most
 	room = count_living(sessions, NULL) < SESSIONS_MAX && (most_own == 0 || own < most_own) &&
 	       leaves_files(session);
 	if (room) {
-		session->watch = sessions->watch;
 		session->users = 1;
 		session->next = sessions->list;
 		sessions->list = session;
@@ -274,6 +293,8 @@ static void release(struct sessions *sessions, struct session *session)
 {
 	pthread_mutex_lock(&sessions->lock);
 	session->users--;
+	if (session->users == 0 && session->gone)
+		session_shrink(session);
 	pthread_cond_broadcast(&sessions->left);
 	pthread_mutex_unlock(&sessions->lock);
 }
@@ -305,7 +326,7 @@ static int start(struct sessions *sessions, struct spec *spec, const struct sess
 	if (check_start(spec, ttl, idle_ttl, err) < 0)
 		return -1;
 	tidy(sessions);
-	session = session_new(options->owner, options->name, ttl, idle_ttl);
+	session = session_new(sessions, options->owner, options->name, ttl, idle_ttl);
 	if (!session)
 		return error_errno(err, "cannot keep another session");
 	give_spec(session, spec);
@@ -412,6 +433,11 @@ int sessions_stop(struct sessions *sessions, const char *id, const char *owner, 
 		if (!resident_await_end(&session->home, -1))
 			done = error_set(err, ERROR_FAILED, 0, "the session %s did not end", session->id);
 	}
+	/* Who ends one finds its descriptors free. */
+	pthread_mutex_lock(&sessions->lock);
+	while (done == 0 && !session->gone)
+		pthread_cond_wait(&sessions->left, &sessions->lock);
+	pthread_mutex_unlock(&sessions->lock);
 	release(sessions, session);
 	tidy(sessions);
 	leave(sessions);
@@ -421,7 +447,7 @@ int sessions_stop(struct sessions *sessions, const char *id, const char *owner, 
 /* Takes the place of one that has ended and is held, and of its times and names. */
 static struct session *replace(struct sessions *sessions, struct session *old, struct error *err)
 {
-	struct session *session = session_new(old->owner, old->name, old->home.ttl, old->home.idle_ttl);
+	struct session *session = session_new(sessions, old->owner, old->name, old->home.ttl, old->home.idle_ttl);
 
 	if (!session) {
 		error_errno(err, "cannot keep another session");
@@ -430,7 +456,6 @@ static struct session *replace(struct sessions *sessions, struct session *old, s
 	memcpy(session->id, old->id, sizeof(session->id));
 	give_spec(session, &old->spec);
 	pthread_mutex_lock(&sessions->lock);
-	session->watch = sessions->watch;
 	session->users = 1;
 	session->next = sessions->list;
 	sessions->list = session;

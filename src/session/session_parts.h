@@ -23,6 +23,8 @@ struct session {
 	struct session *next;          /* in their list, newest first */
 	unsigned users;                /* who holds it besides the list; under the sessions' lock */
 	bool replaced;                 /* another is being made in its place; under the sessions' lock */
+	bool gone;                     /* its thread needs it no more; under the sessions' lock */
+	struct sessions *sessions;     /* whose list it is on */
 	struct session_watch watch;    /* who is told of its end */
 	struct arena arena;            /* owns the strings */
 	char id[RESULT_ID];            /* its name */

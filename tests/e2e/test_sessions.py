@@ -671,6 +671,10 @@ def one_that_has_ended_has_nothing_open():
     most, after = some(8)
     kit.true(most > first[0] + 7, "they have descriptors while they live")
     kit.equal(after, first[1])
+    # The same of those that end by themselves, when nobody asks.
+    made = [web.post("/v1/sessions", {"language": "bash", "idle_ttl": 1}).status for _ in range(4)]
+    kit.equal((set(made) <= {200, 201}, open_now() > after + 3), (True, True))
+    kit.eventually(lambda: open_now() == after, "they keep descriptors")
     running.stop()
 
 
