@@ -448,7 +448,7 @@ def each_language_has_its_guide(running, client):
         refused(lambda uri=uri: client.request("resources/read", {"uri": uri}), -32602 if client.modern else -32002)
 
 
-@kit.test(timeout=200)
+@kit.test(timeout=200, modes=("root",))
 def what_the_guides_say_is_so():
     """Their examples print what they say; and a name of a file makes an ES module."""
     running = serve()
@@ -513,7 +513,7 @@ def several_calls_run_at_once_and_ping_does_not_wait():
     running.stop()
 
 
-@kit.test(timeout=60)
+@kit.test(timeout=60, modes=("root",))
 def a_quiet_call_gives_signs_of_life():
     """After 15 s without a word the answer becomes a stream, with comments in it, and its result an event."""
     running = serve()
