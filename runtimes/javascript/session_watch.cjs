@@ -7,7 +7,7 @@ const inspector = require('node:inspector');
 const vm = require('node:vm');
 const { parentPort, workerData } = require('node:worker_threads');
 
-const PATIENCE = 200; // ms
+const PATIENCE = 500; // ms; less, and a main thread that only had to wait for a processor would count as busy
 const TRIES = 5;
 const heard = new Int32Array(workerData); // the number of the interrupt that the main thread heard of last
 const inner = new vm.Script('next()');

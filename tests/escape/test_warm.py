@@ -301,7 +301,7 @@ def held(pid):
     """What of the machine a service has: numbers that a leak would change."""
     below = census.descendants(pid)
     every = [pid, *(one.pid for one in below)]
-    groups = {group for group in census.cgroups() if re.search(rf"box-{'|box-'.join(map(str, every))}-", group)}
+    groups = {group for group in census.cgroups() if re.search(rf"box-(?:{'|'.join(map(str, every))})-", group)}
     return {
         "processes": sorted(one.name for one in below),
         "descriptors": sorted((one.name, census.descriptors(one.pid)) for one in below),
