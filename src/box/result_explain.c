@@ -6,6 +6,7 @@
 #include "runtime/expand.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,22 @@ static void gather_project(struct given *given, const struct spec *spec)
 		add_host(given, spec_entry(spec), file);
 }
 
-static void gather(struct given *given, const struct spec *spec)
+/* What the code is called where the program failed: drivers of sessions give each cell a name of its own. */
+static const char *code_name(const struct result *result, const struct spec *spec)
+{
+	static const char *const forms[] = { "<cell %" PRIu64 ">", "cell-%" PRIu64 };
+
+	for (size_t i = 0; result->session.cells > 0 && i < sizeof(forms) / sizeof(*forms); i++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), forms[i], result->session.cells);
+		if (strcmp(name, result->told_file) == 0)
+			return result->told_file;
+	}
+	return spec_entry(spec);
+}
+
+static void gather(struct given *given, const struct result *result, const struct spec *spec)
 {
 	struct error ignored;
 	struct stat st;
@@ -99,7 +115,7 @@ static void gather(struct given *given, const struct spec *spec)
 	if (!spec || !spec->runtime || spec->runtime->broken)
 		return;
 	if (spec->code)
-		add_code(given, spec_entry(spec), spec->code, spec->code_size);
+		add_code(given, code_name(result, spec), spec->code, spec->code_size);
 	else if (spec->project)
 		gather_project(given, spec);
 	for (size_t i = 0; i < spec->file_count; i++) {
@@ -133,6 +149,9 @@ static void explain(struct result *result, const struct spec *spec, const char *
 		.text = text,
 		.size = size,
 		.file = result->file,
+		.told_file = result->told_file,
+		.told_line = result->told_line,
+		.told_column = result->told_column,
 		.exited = WIFEXITED(v->wait_status),
 		.exit_code = WIFEXITED(v->wait_status) ? WEXITSTATUS(v->wait_status) : 0,
 		.signal = number ? signal : NULL,
@@ -143,7 +162,7 @@ static void explain(struct result *result, const struct spec *spec, const char *
 	/* Empty until somebody fills it: also where memory is short it is looked at. */
 	result->explanation = calloc(1, sizeof(*result->explanation));
 	if (given && result->explanation) {
-		gather(given, spec);
+		gather(given, result, spec);
 		if (number)
 			snprintf(signal, sizeof(signal), "SIG%s", sigabbrev_np(number) ?: "?");
 		input.all = given->all;

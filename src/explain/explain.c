@@ -77,6 +77,18 @@ static void take_found(struct explainer *x)
 	out->column = found->column;
 }
 
+/* What an interpreter says of itself goes before what is read from its text. */
+static void take_told(struct explainer *x)
+{
+	const struct explain_input *in = x->in;
+
+	if (!x->out->there || !in->told_file || !*in->told_file || in->told_line <= 0)
+		return;
+	snprintf(x->out->file, sizeof(x->out->file), "%s", in->told_file);
+	x->out->line = in->told_line;
+	x->out->column = in->told_column;
+}
+
 /* Behind what is quoted at `at`; NULL when nothing is. */
 static const char *end_of_quote(const char *at)
 {
@@ -146,6 +158,7 @@ void explain_make(const struct explain_input *in, struct heap *heap, struct expl
 		take_found(&x);
 	else
 		read_error(&x);
+	take_told(&x);
 	x.matcher.effort.left = PATTERN_STEPS;
 	kind_find(&x);
 	source_context(&x);

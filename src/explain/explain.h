@@ -34,6 +34,8 @@ struct explain_input {
 	const char *text;                  /* standard error, with a zero at its end */
 	size_t size;                       /* its size */
 	const char *file;                  /* the code file's path in the box */
+	const char *told_file;             /* where it failed, by an interpreter's own word; NULL or empty: not told */
+	long told_line, told_column;       /* 0: not told */
 	bool exited;                       /* it ended by itself, with … */
 	int exit_code;                     /* … this, or … */
 	const char *signal;                /* … "SIGSEGV"; or NULL */

@@ -4,6 +4,7 @@
 #include "explain/explain.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,14 @@ static json_t *place_or_null(const json_t *object, const char *key)
 	json_t *value = json_object_get(object, key);
 
 	return json_is_integer(value) && json_integer_value(value) > 0 ? json_incref(value) : json_null();
+}
+
+/* 0: it is not told, or no place that there can be. */
+static long place_told(const json_t *object, const char *key)
+{
+	const json_int_t value = json_integer_value(json_object_get(object, key));
+
+	return value > 0 && value <= INT_MAX ? (long)value : 0;
 }
 
 static json_t *frame_json(const json_t *frame)
@@ -68,6 +77,11 @@ void session_take_error(struct result *result, const struct buf *told)
 		result->told = whole ? json_dumps(whole, JSON_COMPACT) : NULL;
 		snprintf(result->told_type, sizeof(result->told_type), "%s", type);
 		snprintf(result->told_message, sizeof(result->told_message), "%s", json_string_value(message));
+		if (json_string_value(json_object_get(whole, "file")))
+			snprintf(result->told_file, sizeof(result->told_file), "%s",
+				 json_string_value(json_object_get(whole, "file")));
+		result->told_line = place_told(whole, "line");
+		result->told_column = place_told(whole, "column");
 		json_decref(whole);
 	}
 	json_decref(root);

@@ -98,6 +98,27 @@ def rich_results():
 
 
 @kit.test(timeout=FIRST)
+def fixes_are_of_the_cell():
+    """A suggestion is told as a change of the cell's own text, whatever its driver calls the cell."""
+    web = Web(Service(listen=True), timeout=FIRST)
+    for name, code, column in (
+        ("python", "total = 41\nprint('é', totla)", 12),
+        ("javascript", "const total = 41\nconsole.log('é', totla)", 18),
+        ("ruby", "total = 41\nputs totla", 6),
+    ):
+        path = "/v1/sessions/" + web.post("/v1/sessions", {"language": name}).json["id"]
+        # The same words elsewhere: columns are those of the cell that failed.
+        cell(web, path, "1\n      1")
+        error = cell(web, path, code)["error"]
+        kit.equal(error["suggestion"], "Replace totla by total.", name)
+        kit.equal((error["fix"] or {}) | {"file": error["file"]}, {"file": error["file"], "line": 2, "column": column, "end_column": column + 5, "text": "total"}, name)
+        kit.equal(error["fix"]["file"], error["file"], name)
+        kit.equal([line["line"] for line in error["context"] if line["mark"]], [2], name)
+        fixed = cell(web, path, code.replace("const total", "var other").replace("totla", error["fix"]["text"]))
+        kit.equal(fixed["status"], "ok", str(fixed)[:1000])
+
+
+@kit.test(timeout=FIRST)
 def programs_of_postgres_have_no_channel():
     running = Service(listen=True)
     web = Web(running, timeout=FIRST)

@@ -329,6 +329,19 @@ test("a_session_keeps_its_state", async (open) => {
   await page.waitForFunction(() => document.querySelector(".place").value === "");
 });
 
+test("applies_a_fix_in_a_session", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  await begin(visit);
+  await visit.code("python", "numbers = [1, 2, 39]\nprint('é', sum(nubmers))\n");
+  await visit.run();
+  contains(await page.textContent(".card.error .context"), "sum(nubmers)");
+  await page.click(".suggestion >> text=Apply");
+  await page.waitForFunction(() => document.querySelector(".editor-place").textContent.includes("sum(numbers)"));
+  await visit.run();
+  await visit.shown("é 42");
+});
+
 test("completes_from_the_session", async (open) => {
   const visit = await open();
   const { page } = visit;
