@@ -186,10 +186,14 @@ class Driver:
             try:
                 _signal.signal(SIGINT, self.handler)
                 last = self.run(code, name, count)
-                if "matplotlib.pyplot" in sys.modules:
-                    self.load("session_show")["figures"](self.output)
             except BaseException as raised:
                 error = raised
+            # What it drew before it failed is its own, not the next cell's. One that is to end, ends.
+            if "matplotlib.pyplot" in sys.modules and (error is None or isinstance(error, Exception)):
+                try:
+                    self.load("session_show")["figures"](self.output)
+                except BaseException as raised:
+                    error = error or raised
             self.flush()
             self.handler = _signal.signal(SIGINT, idle) or self.handler
         except KeyboardInterrupt as raised:  # it came late

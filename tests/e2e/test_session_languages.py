@@ -93,6 +93,10 @@ def rich_results():
     done = cell(web, path, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()", timeout=60)
     kit.equal((done["status"], done["stderr"]), ("ok", ""), str(done)[:1000])
     kit.equal([sorted(output) for output in done["outputs"]], [["image/png", "image/svg+xml", "text/plain"]])
+    done = cell(web, path, "plt.plot([1, 2])\nplt.show()\n1/0", timeout=60)
+    kit.equal((done["error"]["type"], [sorted(output) for output in done["outputs"]]),
+              ("ZeroDivisionError", [["image/png", "image/svg+xml", "text/plain"]]), "drawn before it failed")
+    kit.equal(cell(web, path, "plt.get_fignums()")["outputs"], [{"text/plain": "[]"}], "left for the next cell")
     done = cell(web, path, "!echo by IPython", timeout=60)
     kit.equal((done["status"], done["stdout"], done["stderr"]), ("ok", "by IPython\n", ""), str(done)[:1000])
 
