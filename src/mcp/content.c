@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "mcp/resource.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -70,6 +71,11 @@ size_t content_whole(const char *data, size_t size, bool *text)
 	return size - cut;
 }
 
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Where a text is cut so that at most `most` bytes come before it: at the end of a line if one is near, and never in a
  * character. */
 static size_t cut_head(const char *text, size_t size, size_t most)
@@ -110,36 +116,111 @@ static void end_line(struct buf *out)
 		buf_text(out, "\n");
 }
 
-/* One stream, within so many bytes. */
-static void put_stream(struct buf *out, const json_t *result, const char *name, size_t most)
+/* A stream as a result has it: whole, or a head and a tail with a marker between them. */
+struct shown {
+	const char *head, *tail;     /* both are all of it where nothing was left out */
+	size_t head_size, tail_size; /* bytes of them */
+	json_int_t bytes;            /* that the program wrote */
+	bool cut;                    /* something was left out */
+	bool replaced;               /* bytes that are no text stand there as U+FFFD */
+};
+
+/* What U+FFFD has more than the byte it stands for. */
+static size_t replaced_size(const char *text, size_t size)
+{
+	static const char mark[] = "\xEF\xBF\xBD";
+	const char *end = text + size;
+	size_t bytes = 0;
+
+	while ((text = memmem(text, (size_t)(end - text), mark, strlen(mark)))) {
+		bytes += strlen(mark) - 1;
+		text += strlen(mark);
+	}
+	return bytes;
+}
+
+/* How many bytes of the program these were. */
+static json_int_t written(const struct shown *shown, const char *text, size_t size)
+{
+	return (json_int_t)(size - (shown->replaced ? replaced_size(text, size) : 0));
+}
+
+/* The marker of box/output.c. A program can write one too; the one that counts makes the sum right, as far as that can
+ * be known where bytes were replaced: not every U+FFFD is one of ours. */
+static bool find_marker(struct shown *shown, const char *text, size_t size)
+{
+	static const char begin[] = "\n... ", end[] = " bytes left out ...\n";
+	const json_int_t more = (json_int_t)replaced_size(text, size);
+	const char *at = text;
+
+	for (; (at = memmem(at, size - (size_t)(at - text), begin, strlen(begin))); at++) {
+		const char *digits = at + strlen(begin), *after = digits + strspn(digits, "0123456789");
+		size_t before = (size_t)(at - text), length = (size_t)(after - at) + strlen(end);
+		json_int_t missing;
+
+		if (after == digits || after - digits > 18 || strncmp(after, end, strlen(end)) != 0)
+			continue;
+		missing = shown->bytes - strtoll(digits, NULL, 10) - (json_int_t)(size - length) + more;
+		if (missing < 0 || missing > more)
+			continue;
+		*shown = (struct shown){ .head = text,
+					 .head_size = before,
+					 .tail = at + length,
+					 .tail_size = size - before - length,
+					 .bytes = shown->bytes,
+					 .cut = true,
+					 .replaced = missing < more };
+		return true;
+	}
+	return false;
+}
+
+static struct shown stream_shown(const json_t *result, const char *name)
 {
 	const json_t *value = json_object_get(result, name);
-	const char *text = json_string_value(value), *id = text_of(result, "id");
-	size_t size = json_string_length(value), head, tail;
+	const char *text = text_of(result, name);
+	size_t size = json_string_length(value);
+	struct shown shown = { 0 };
 	char key[32];
-	json_int_t total;
 
-	if (size == 0)
-		return;
 	snprintf(key, sizeof(key), "%s_bytes", name);
-	total = json_integer_value(json_object_get(result, key));
+	shown.bytes = json_integer_value(json_object_get(result, key));
+	if (json_is_true(json_object_get(result, "truncated")) && find_marker(&shown, text, size))
+		return shown;
+	return (struct shown){ .head = text,
+			       .head_size = size,
+			       .tail = text,
+			       .tail_size = size,
+			       .bytes = shown.bytes,
+			       .replaced = (json_int_t)size > shown.bytes };
+}
+
+/* One stream, within so many bytes: whole, or its head and its tail. Where the result has less of the one than there
+ * is room for, the other gets it. */
+static void put_stream(struct buf *out, const json_t *result, const char *name, size_t most)
+{
+	const struct shown shown = stream_shown(result, name);
+	size_t head, tail, rest = min_size(shown.tail_size, most / 3);
+	json_int_t first, last;
+
+	if (shown.head_size + shown.tail_size == 0)
+		return;
 	buf_printf(out, "%s:\n", name);
-	if (size <= most) {
-		buf_add(out, text, size);
+	if (!shown.cut && shown.head_size <= most) {
+		buf_add(out, shown.head, shown.head_size);
 		end_line(out);
-		/* It was cut before it came here, and says so itself. */
-		if ((size_t)total > size)
-			buf_printf(out, "[all %lld bytes: get_output with id %s, stream %s]\n", (long long)total, id,
-				   name);
 		return;
 	}
-	head = cut_head(text, size, most * 2 / 3);
-	tail = cut_tail(text, size, most / 3);
-	buf_add(out, text, head);
+	head = cut_head(shown.head, shown.head_size, most - rest);
+	tail = cut_tail(shown.tail, shown.tail_size, most - head);
+	first = written(&shown, shown.head, head);
+	last = written(&shown, shown.tail + tail, shown.tail_size - tail);
+	buf_add(out, shown.head, head);
 	end_line(out);
-	buf_printf(out, "[… %lld of %lld bytes left out; get_output with id %s, stream %s, offset %zu has them …]\n",
-		   (long long)(total - (json_int_t)(head + size - tail)), (long long)total, id, name, head);
-	buf_add(out, text + tail, size - tail);
+	buf_printf(out, "[… %lld of %lld bytes left out; get_output with id %s, stream %s, offset %lld has them …]\n",
+		   (long long)(shown.bytes - first - last), (long long)shown.bytes, text_of(result, "id"), name,
+		   (long long)first);
+	buf_add(out, shown.tail + tail, shown.tail_size - tail);
 	end_line(out);
 }
 
@@ -241,11 +322,6 @@ static void put_files(struct buf *text, json_t *content, const json_t *result)
 			json_array_append_new(content, json_pack("{s:s, s:s, s:s}", "type", "resource_link", "uri", uri,
 								 "name", path));
 	}
-}
-
-static size_t min_size(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 /* A stream may take what the other does not need, and what explains a failure comes first. */

@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	SHOWN_USUAL = 20 << 10, /* bytes of a stream that a result shows unless somebody says otherwise */
+};
+
 struct tool {
 	const char *name; /* as api/tools has it */
 	/* The request of call->step. */
@@ -38,12 +42,23 @@ static int put_body(struct tool_request *request, json_t *body, struct error *er
 	return 0;
 }
 
+/* A budget that is larger than what a result shows by itself needs a result that shows more. */
+static void show_more(const struct tool_call *call, json_t *body)
+{
+	uint64_t wanted = (uint64_t)call->tokens * CONTENT_TOKEN_BYTES;
+
+	wanted = call->shown_max && call->shown_max < wanted ? call->shown_max : wanted;
+	if (wanted > SHOWN_USUAL)
+		json_object_set_new(body, "limits", json_pack("{s:I}", "max_output", (json_int_t)wanted));
+}
+
 /* The arguments as a body, but for those of MCP's own; with a confirmation, if there is one. */
 static int post_arguments(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
 {
 	json_t *body = json_copy(call->arguments);
 
 	json_object_del(body, "max_tokens");
+	show_more(call, body);
 	if (call->confirm[0])
 		json_object_set_new(body, "confirm", json_string(call->confirm));
 	request->method = HTTP_POST;
@@ -191,6 +206,7 @@ static int ask_cell(struct tool_call *call, struct tool_request *request, struct
 	for (const char *const *name = names; *name; name++)
 		if (json_object_get(call->arguments, *name))
 			json_object_set(body, *name, json_object_get(call->arguments, *name));
+	show_more(call, body);
 	request->method = HTTP_POST;
 	snprintf(request->path, sizeof(request->path), "/v1/sessions/%s/execute", call->session);
 	return put_body(request, body, err);
@@ -659,14 +675,15 @@ static int ask(struct tool_call *call, struct tool_request *request, struct erro
 	return -1;
 }
 
-int tool_begin(struct tool_call *call, const json_t *list, const char *name, json_t *arguments,
+int tool_begin(struct tool_call *call, const json_t *list, const char *name, json_t *arguments, uint64_t shown_max,
 	       struct tool_request *request, struct error *err)
 {
 	const json_t *tokens;
 
 	*request = (struct tool_request){ 0 };
 	*call = (struct tool_call){ .tool = tool_find(name),
-				    .arguments = arguments ? json_incref(arguments) : json_object() };
+				    .arguments = arguments ? json_incref(arguments) : json_object(),
+				    .shown_max = shown_max };
 	if (!call->tool)
 		return error_usage(err, "there is no such tool");
 	if (schema_check(schema_of(list, name), call->arguments, err) < 0)

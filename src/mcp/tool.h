@@ -47,6 +47,7 @@ struct tool_call {
 	json_t *kept;                   /* of an earlier answer; owned */
 	json_t *pictures;               /* blocks of content, found so far; owned */
 	size_t tokens;                  /* of text that the result may have */
+	uint64_t shown_max;             /* bytes of a stream that a result may show; 0: as many as it can */
 	int step;                       /* which request it is at */
 	char session[64];               /* the id of one that it made, or works in */
 	char confirm[TOOL_CONFIRM_MAX]; /* that a person agreed; "": nobody was asked */
@@ -55,8 +56,9 @@ struct tool_call {
 /* All of them, as tools/list has them: parsed once. NULL without memory. */
 json_t *tools_list(void);
 bool tool_is_known(const char *name);
-/* The first request of a call. The arguments are not taken, and may be NULL. -1: they are not as the schema says. */
-int tool_begin(struct tool_call *call, const json_t *tools, const char *name, json_t *arguments,
+/* The first request of a call. The arguments are not taken, and may be NULL; `shown_max` is what the caller's token
+ * bounds the shown part of a stream to, 0: nothing does. -1: they are not as the schema says. */
+int tool_begin(struct tool_call *call, const json_t *tools, const char *name, json_t *arguments, uint64_t shown_max,
 	       struct tool_request *request, struct error *err);
 /* The same request again, now that a person has agreed. */
 int tool_again(struct tool_call *call, struct tool_request *request, struct error *err);

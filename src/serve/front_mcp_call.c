@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/json_check.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "mcp/content.h"
 #include "mcp/resource.h"
 #include "serve/mcp_fixtures.h"
@@ -168,6 +169,15 @@ static bool take_input(struct front *front, struct peer *peer, char seal[TOOL_CO
 	return true;
 }
 
+/* What the caller's token lets a result show of a stream; 0: it does not say. */
+static uint64_t shown_max(struct front *front, const struct peer *peer)
+{
+	const struct token *token = peer->caller.token ? policy_token(front, peer->caller.name) : NULL;
+	uint64_t bytes = 0;
+
+	return token && token->max_output && text_size(token->max_output, &bytes) ? bytes : 0;
+}
+
 void mcp_call(struct front *front, struct peer *peer)
 {
 	struct mcp_exchange *mcp = peer->exchange->mcp;
@@ -190,7 +200,7 @@ void mcp_call(struct front *front, struct peer *peer)
 	if (mcp->era == ERA_2026 && !take_input(front, peer, seal))
 		return;
 	mcp->progress_token = json_is_string(token) || json_is_number(token) ? token : NULL;
-	if (tool_begin(&mcp->call, front->mcp->tools, name, arguments, &request, &err) < 0) {
+	if (tool_begin(&mcp->call, front->mcp->tools, name, arguments, shown_max(front, peer), &request, &err) < 0) {
 		mcp_reply(front, peer, content_refusal(err.text));
 		return;
 	}

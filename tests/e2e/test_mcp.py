@@ -283,6 +283,38 @@ def a_long_output_comes_in_pages(running, client):
 
 
 @both
+def a_larger_budget_lets_more_through(running, client):
+    code = "for i in range(6000): print('%09d' % (i * 10))"
+    whole = "".join(f"{i * 10:09}\n" for i in range(6000))
+    result = client.run("python", code, max_tokens=20100)
+    kit.equal(text(result).split("stdout:\n")[1].split("id: ")[0], whole, "60000 bytes and a few are 20100 tokens")
+    id = client.call("run_in_session", {"language": "python", "code": "1"})["structuredContent"]["session"]["id"]
+    cell = client.call("run_in_session", {"session": id, "code": code, "max_tokens": 20100, "end": True})
+    kit.contains(text(cell), "stdout:\n" + whole)
+    for tokens in (2000, 5000, 6000, 12000):
+        result = client.run("python", code, max_tokens=tokens)
+        shown = text(result).split("stdout:\n")[1].split("id: ")[0]
+        found = re.search(r"\[… (\d+) of 60000 bytes left out; .*, offset (\d+) has them …\]\n", shown)
+        head, tail = shown[:found.start()], shown[found.end():]
+        left, offset = int(found.group(1)), int(found.group(2))
+        kit.equal((len(head), whole[:offset], whole[offset + left:]), (offset, head, tail))
+        kit.true(tokens * 3 * 0.9 < len(shown) < tokens * 3 + 200, f"{len(shown)} bytes of {tokens} tokens")
+
+
+@kit.test
+def a_token_bounds_what_a_budget_may_ask_for():
+    running = serve()
+    made = kit.emberbox("token", "add", "narrow", "--scope", "execute,read", "--max-output", "30k", env={"EMBERBOX_HOME": running.home})
+    kit.equal(made.code, 0, made.errtext)
+    running.heard("configuration|token")
+    narrow = Http(running, token=re.search(r"eb_\S+|[0-9a-zA-Z_-]{30,}", made.text).group(0))
+    result = narrow.run("python", "print('x' * 99999)", max_tokens=20000)
+    kit.equal((result["isError"], result["structuredContent"]["meta"]["resource_limits"]["max_output"]), (False, 30 << 10))
+    kit.contains(text(result), " of 100000 bytes left out")
+    running.stop()
+
+
+@both
 def pictures_and_files_come_back(running, client):
     code = f"""import base64
 open('/sandbox/output/a plot.png', 'wb').write(base64.b64decode({base64.b64encode(PNG)!r}))

@@ -45,7 +45,7 @@ static void mcp_call_holds(const json_t *tools, const struct rpc_message *messag
 		struct tool_call call;
 		struct error err = { 0 };
 		json_t *result = NULL;
-		int steps = 0, done = tool_begin(&call, tools, name, arguments, &request, &err);
+		int steps = 0, done = tool_begin(&call, tools, name, arguments, 0, &request, &err);
 
 		MUST(done == 0 || err.text[0]);
 		while (done == 0 && !result && ++steps < 8) {

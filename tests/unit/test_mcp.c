@@ -211,7 +211,7 @@ static void asks(const char *name, const char *arguments, enum http_method metho
 	struct tool_call call;
 	struct error err = { 0 };
 
-	if (tool_begin(&call, tools, name, given, &request, &err) < 0) {
+	if (tool_begin(&call, tools, name, given, 0, &request, &err) < 0) {
 		CHECK_STR(err.text, body);
 	} else {
 		CHECK_INT(request.method, method);
@@ -228,6 +228,13 @@ static void requests(void)
 {
 	asks("run_code", "{\"language\":\"c\",\"code\":\"x\",\"max_tokens\":200}", HTTP_POST, "/v1/execute",
 	     "{\"language\":\"c\",\"code\":\"x\"}");
+	/* A result shows 20 KiB of a stream by itself; a larger budget asks for as much as it holds. */
+	asks("run_code", "{\"language\":\"c\",\"code\":\"x\",\"max_tokens\":6000}", HTTP_POST, "/v1/execute",
+	     "{\"language\":\"c\",\"code\":\"x\"}");
+	asks("run_code", "{\"language\":\"c\",\"code\":\"x\",\"max_tokens\":20000}", HTTP_POST, "/v1/execute",
+	     "{\"language\":\"c\",\"code\":\"x\",\"limits\":{\"max_output\":60000}}");
+	asks("run_in_session", "{\"session\":\"s1\",\"code\":\"x\",\"max_tokens\":20000}", HTTP_POST,
+	     "/v1/sessions/s1/execute", "{\"code\":\"x\",\"limits\":{\"max_output\":60000}}");
 	asks("run_in_session", "{\"language\":\"c\",\"code\":\"x\",\"memory_limit\":\"1g\"}", HTTP_POST, "/v1/sessions",
 	     "{\"language\":\"c\",\"limits\":{\"memory\":\"1g\"}}");
 	asks("run_in_session", "{\"session\":\"s1\",\"code\":\"x\",\"timeout\":3}", HTTP_POST,
@@ -315,6 +322,55 @@ static void budgets(void)
 	}
 }
 
+/* A result that had left something out before a budget did: a head of 9000 bytes and a tail of 9000, of lines of ten
+ * bytes each that say where they are. */
+static json_t *cut_result(bool odd)
+{
+	struct buf text = { 0 };
+	json_t *result = run_result(0, 0, true);
+
+	for (int i = 0; i < 900; i++)
+		buf_printf(&text, odd ? "%08d\xEF\xBF\xBD\n" : "%09d\n", i * 10);
+	buf_text(&text, "\n... 82000 bytes left out ...\n");
+	for (int i = 9100; i < 10000; i++)
+		buf_printf(&text, odd ? "%08d\xEF\xBF\xBD\n" : "%09d\n", i * 10);
+	json_object_set_new(result, "stdout", json_string(text.data ? text.data : ""));
+	json_object_set_new(result, "stdout_bytes", json_integer(100000));
+	json_object_set_new(result, "truncated", json_true());
+	buf_free(&text);
+	return result;
+}
+
+static void what_is_left_out_is_counted_once(void)
+{
+	static const size_t tokens[] = { 200, 1000, 3000, 4500, 5900, 6500, 20000 };
+
+	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]) * 2; i++) {
+		const bool odd = i % 2;
+		json_t *answer = content_run(cut_result(odd), NULL, "", tokens[i / 2]);
+		const char *text = json_string_value(
+			json_object_get(json_array_get(json_object_get(answer, "content"), 0), "text"));
+		const char *head = strstr(text, "stdout:\n"), *mark = strstr(text, "[… "), *tail;
+		long long left = 0, all = 0, offset = 0;
+
+		CHECK(head && mark && !strstr(mark + 1, "[… ") && !strstr(text, "..."));
+		if (!head || !mark)
+			break;
+		CHECK_INT(sscanf(mark,
+				 "[… %lld of %lld bytes left out; get_output with id X, stream stdout, offset %lld",
+				 &left, &all, &offset),
+			  3);
+		tail = strchr(mark, '\n') + 1;
+		/* Each line is ten bytes, and the first after the gap says where it was. */
+		CHECK_INT(all, 100000);
+		CHECK_INT((mark - head - (long)strlen("stdout:\n")) / (odd ? 12 : 10) * 10, offset);
+		CHECK_INT(atoll(tail), offset + left);
+		CHECK(strlen(text) < tokens[i / 2] * CONTENT_TOKEN_BYTES + 400);
+		CHECK(tokens[i / 2] < 10000 || (offset == 9000 && left == 82000));
+		json_decref(answer);
+	}
+}
+
 static void a_huge_result_fits_a_line(void)
 {
 	json_t *answer = content_run(run_result(12 << 20, 0, true), NULL, "", 2000);
@@ -350,6 +406,7 @@ int main(void)
 	RUN(requests);
 	RUN(every_definition_is_a_tool);
 	RUN(budgets);
+	RUN(what_is_left_out_is_counted_once);
 	RUN(a_huge_result_fits_a_line);
 	RUN(pages_end_with_whole_characters);
 	return check_failures != 0;
