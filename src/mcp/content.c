@@ -80,12 +80,14 @@ static size_t min_size(size_t a, size_t b)
  * character. */
 static size_t cut_head(const char *text, size_t size, size_t most)
 {
-	size_t at = most < size ? most : size;
+	size_t at = most;
 
+	if (most >= size)
+		return size;
 	for (size_t back = 0; back < LINE_BACK && back < at; back++)
 		if (text[at - back - 1] == '\n')
 			return at - back;
-	while (at > 0 && at < size && ((unsigned char)text[at] & 0xC0) == 0x80)
+	while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
 		at--;
 	return at;
 }
@@ -195,6 +197,56 @@ static struct shown stream_shown(const json_t *result, const char *name)
 			       .replaced = (json_int_t)size > shown.bytes };
 }
 
+static bool begins(const char *text, size_t size, const char *with)
+{
+	return size >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
+}
+
+/* Whether a line of a stack is inside of Node: "    at Module.load (node:internal/…)". */
+static bool is_inside_node(const char *line, size_t size)
+{
+	size_t spaces = 0;
+
+	while (spaces < size && line[spaces] == ' ')
+		spaces++;
+	return spaces > 0 && begins(line + spaces, size - spaces, "at ") &&
+	       memmem(line, size, "node:internal/", strlen("node:internal/"));
+}
+
+/* An error of Node without what is not the program's: frames inside of Node, and the line of Node that threw it. */
+static void put_node_errors(struct buf *out, const char *text, size_t size)
+{
+	bool thrown = false;
+
+	while (size > 0) {
+		const char *newline = memchr(text, '\n', size);
+		size_t length = newline ? (size_t)(newline - text) + 1 : size;
+
+		/* The place is followed by the line, a mark below it, and an empty line. */
+		if (begins(text, length, "node:internal/"))
+			thrown = true;
+		else if (is_inside_node(text, length))
+			/* The last may open what belongs to the error. */
+			buf_text(out, length > 2 && begins(text + length - 2, 2, "{\n") ? "    {\n" : "");
+		else if (!thrown || (*text != ' ' && *text != '\n'))
+			buf_add(out, text, length);
+		thrown = thrown && (begins(text, length, "node:internal/") || *text == ' ');
+		text += length;
+		size -= length;
+	}
+}
+
+static void put_part(struct buf *out, const json_t *result, const char *name, const char *text, size_t size)
+{
+	const char *language = text_of(result, "language");
+
+	if (strcmp(name, "stderr") == 0 && (strcmp(language, "javascript") == 0 || strcmp(language, "typescript") == 0))
+		put_node_errors(out, text, size);
+	else
+		buf_add(out, text, size);
+	end_line(out);
+}
+
 /* One stream, within so many bytes: whole, or its head and its tail. Where the result has less of the one than there
  * is room for, the other gets it. */
 static void put_stream(struct buf *out, const json_t *result, const char *name, size_t most)
@@ -207,29 +259,37 @@ static void put_stream(struct buf *out, const json_t *result, const char *name, 
 		return;
 	buf_printf(out, "%s:\n", name);
 	if (!shown.cut && shown.head_size <= most) {
-		buf_add(out, shown.head, shown.head_size);
-		end_line(out);
+		put_part(out, result, name, shown.head, shown.head_size);
 		return;
 	}
-	head = cut_head(shown.head, shown.head_size, most - rest);
+	/* What is behind the head is the marker: a line that it has cut is left out. */
+	head = cut_head(shown.head, shown.head_size + 1, min_size(shown.head_size, most - rest));
 	tail = cut_tail(shown.tail, shown.tail_size, most - head);
 	first = written(&shown, shown.head, head);
 	last = written(&shown, shown.tail + tail, shown.tail_size - tail);
-	buf_add(out, shown.head, head);
-	end_line(out);
+	put_part(out, result, name, shown.head, head);
 	buf_printf(out, "[… %lld of %lld bytes left out; get_output with id %s, stream %s, offset %lld has them …]\n",
 		   (long long)(shown.bytes - first - last), (long long)shown.bytes, text_of(result, "id"), name,
 		   (long long)first);
-	buf_add(out, shown.tail + tail, shown.tail_size - tail);
-	end_line(out);
+	put_part(out, result, name, shown.tail + tail, shown.tail_size - tail);
 }
 
-static void put_error(struct buf *out, const json_t *error)
+/* Whether the last line of the errors is what would be said of it. */
+static bool is_said_last(const json_t *result, const char *message)
+{
+	const json_t *value = json_object_get(result, "stderr");
+	const char *text = text_of(result, "stderr");
+	size_t size = json_string_length(value), length = strlen(message);
+
+	while (size > 0 && strchr(" \r\n", text[size - 1]))
+		size--;
+	return size >= length && memcmp(text + size - length, message, length) == 0;
+}
+
+static void put_place(struct buf *out, const json_t *error)
 {
 	const json_t *line = json_object_get(error, "line"), *column = json_object_get(error, "column");
 
-	if (!json_is_object(error))
-		return;
 	buf_text(out, text_of(error, "file"));
 	if (json_is_integer(line))
 		buf_printf(out, ":%lld", (long long)json_integer_value(line));
@@ -237,14 +297,30 @@ static void put_error(struct buf *out, const json_t *error)
 		buf_printf(out, ":%lld", (long long)json_integer_value(column));
 	buf_printf(out, "%s%s: %s\n", *text_of(error, "file") ? ": " : "", text_of(error, "type"),
 		   text_of(error, "message"));
+}
+
+/* Where it was and what would help. Without a place it is only what the errors end with. */
+static void put_error(struct buf *out, const json_t *result)
+{
+	const json_t *error = json_object_get(result, "error");
+	const char *message = text_of(error, "message");
+
+	if (!json_is_object(error))
+		return;
+	if (*text_of(error, "file") || (*message && !is_said_last(result, message)))
+		put_place(out, error);
 	if (*text_of(error, "suggestion"))
 		buf_printf(out, "suggestion: %s\n", text_of(error, "suggestion"));
 }
 
-/* The first line: what happened. */
+/* The first line: what happened. Why, unless that is told with its place. */
 static void put_status(struct buf *out, const json_t *result)
 {
 	const char *signal = text_of(result, "signal"), *why = text_of(result, "error_message");
+	const char *message = text_of(json_object_get(result, "error"), "message");
+
+	if (*message && strstr(why, message))
+		why = "";
 
 	buf_printf(out, "%s: exit code %lld%s%s, %.3f s%s%s\n", text_of(result, "status"),
 		   (long long)json_integer_value(json_object_get(result, "exit_code")), *signal ? ", " : "", signal,
@@ -271,6 +347,16 @@ static void put_rich(struct buf *out, const json_t *rich, size_t most)
 	if (strlen(text) > most)
 		buf_printf(out, "[… %zu of %zu bytes left out …]\n", strlen(text) - cut_head(text, strlen(text), most),
 			   strlen(text));
+}
+
+/* Whether it is a table that the output has too: SQL prints its tables. The first name of a column stands for all, for
+ * there may be many. */
+static bool is_printed(const json_t *rich, const json_t *result)
+{
+	const json_t *columns = json_object_get(json_object_get(rich, "application/json"), "columns");
+	const char *name = json_string_value(json_array_get(columns, 0));
+
+	return json_object_size(rich) == 1 && name && strstr(text_of(result, "stdout"), name);
 }
 
 /* Pictures of it into the content; whether it had one. */
@@ -363,15 +449,19 @@ json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t t
 	const bool failed = !json_is_true(json_object_get(result, "success"));
 	json_t *content = json_array(), *answer;
 	_cleanup_buf_ struct buf text = { 0 };
-	size_t room = CONTENT_IMAGE_MAX, i;
+	size_t room = CONTENT_IMAGE_MAX, before, i;
 
 	buf_text(&text, lead);
 	put_status(&text, result);
-	put_error(&text, json_object_get(result, "error"));
-	json_array_foreach(json_object_get(result, "outputs"), i, rich) if (!add_picture(content, rich, &text, &room))
+	put_error(&text, result);
+	before = text.size;
+	json_array_foreach(json_object_get(result, "outputs"), i,
+			   rich) if (!is_printed(rich, result) && !add_picture(content, rich, &text, &room))
 		put_rich(&text, rich, min_size(budget / 2, budget > text.size ? budget - text.size : LEAST));
 	put_streams(&text, result, budget > text.size + LEAST ? budget - text.size : LEAST);
 	put_files(&text, content, result);
+	if (text.size == before && json_array_size(content) == 0)
+		buf_text(&text, "no output\n");
 	buf_printf(&text, "id: %s\n", text_of(result, "id"));
 	if (json_is_object(session))
 		buf_printf(&text, "session: %s (its state is %s%s%s)\n", text_of(session, "id"),

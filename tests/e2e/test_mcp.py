@@ -230,8 +230,23 @@ def run_code_runs_code(running, client):
     kit.contains(text(result), "stdout:\nin ['x'] file\n")
     result = client.run("python", "def f(:")
     kit.equal(result["isError"], True)
-    kit.contains(text(result), "Python syntax error: ")
-    kit.contains(text(result), "\nmain.py:1: SyntaxError: ")
+    kit.matches(text(result), r"^failed: exit code 1, [0-9.]+ s\nmain.py:1: SyntaxError: ")
+
+
+@both
+def what_is_read_is_said_once(running, client):
+    kit.matches(text(client.run("python", "x = 1")), r"^ok: exit code 0, [0-9.]+ s\nno output\nid: \S+\n$")
+    result = client.run("sqlite", "create table t(a, b); insert into t values (1, 'x'); select * from t")
+    kit.equal(text(result).split("\n", 1)[1].split("id: ")[0], "stdout:\n a | b \n---+---\n 1 | x\n(1 row)\n\n")
+    kit.equal(result["structuredContent"]["outputs"][0]["application/json"]["rows"], [{"a": 1, "b": "x"}])
+    result = client.call("run_in_session", {"language": "sqlite", "code": "select 1 as a", "end": True})
+    kit.contains(text(result), "result:\n a \n---\n 1\n(1 row)\n")
+    read = text(client.run("python", "def f():\n    1 / 0\nf()"))
+    kit.equal((read.count("division by zero"), read.count("\nmain.py:2: ZeroDivisionError: ")), (2, 1), read)
+    result = client.run("javascript", "function f() { null.x }\nf()")
+    kit.contains(text(result), "\n    at f (/sandbox/code/main.js:1:")
+    kit.true("node:internal" not in text(result), text(result))
+    kit.contains(result["structuredContent"]["stderr"], "node:internal")
 
 
 @both

@@ -371,6 +371,63 @@ static void what_is_left_out_is_counted_once(void)
 	}
 }
 
+/* What is read of a result that has these members too. */
+static void reads(json_t *result, json_t *more, const char *wanted)
+{
+	json_t *answer;
+
+	json_object_update(result, more);
+	json_decref(more);
+	answer = content_run(result, NULL, "", 2000);
+	CHECK_STR(json_string_value(json_object_get(json_array_get(json_object_get(answer, "content"), 0), "text")),
+		  wanted);
+	json_decref(answer);
+}
+
+static void nothing_is_said_twice(void)
+{
+	static const char stack[] = "node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: no\n"
+				    "    at Module._load (node:internal/modules/cjs/loader:1038:27)\n"
+				    "    at f (/sandbox/code/main.js:1:1)\n"
+				    "    at node:internal/main/run_main_module:28:49 {\n  code: 'X'\n}\n";
+
+	reads(run_result(0, 0, true), json_object(), "ok: exit code 0, 0.500 s\nno output\nid: X\n");
+	reads(run_result(0, 0, true), json_pack("{s:[{s:s, s:i}]}", "files", "path", "a", "size", 3),
+	      "ok: exit code 0, 0.500 s\nfiles in /sandbox/output: 1\n  a (3 bytes)\nid: X\n");
+	/* A table that is printed, and one that is not. */
+	reads(run_result(0, 0, true),
+	      json_pack("{s:s, s:i, s:[{s:{s:[s]}}, {s:{s:[s]}}]}", "stdout", " a \n---\n 1\n", "stdout_bytes", 11,
+			"outputs", "application/json", "columns", "a", "application/json", "columns", "b"),
+	      "ok: exit code 0, 0.500 s\nresult:\n{\"columns\":[\"b\"]}\nstdout:\n a \n---\n 1\nid: X\n");
+	/* The last line of what fits is not left out. */
+	reads(run_result(0, 0, true), json_pack("{s:[{s:s}]}", "outputs", "text/plain", " a\n---\n(0 rows)"),
+	      "ok: exit code 0, 0.500 s\nresult:\n a\n---\n(0 rows)\nid: X\n");
+	/* Why it failed is told with the place; without one the errors say it; what they do not say is told. */
+	reads(run_result(0, 0, false),
+	      json_pack("{s:s, s:{s:s, s:s, s:s, s:i, s:s}}", "error_message", "Execution failed: E: no", "error",
+			"type", "E", "message", "no", "file", "main.py", "line", 2, "suggestion", "Do."),
+	      "failed: exit code 1, 0.500 s\nmain.py:2: E: no\nsuggestion: Do.\nno output\nid: X\n");
+	reads(run_result(0, 0, false),
+	      json_pack("{s:s, s:s, s:i, s:{s:s, s:s, s:s}}", "error_message", "Execution failed: sh: no", "stderr",
+			"sh: no\n", "stderr_bytes", 7, "error", "type", "ShellError", "message", "sh: no", "suggestion",
+			"Do."),
+	      "failed: exit code 1, 0.500 s\nsuggestion: Do.\nstderr:\nsh: no\nid: X\n");
+	reads(run_result(0, 0, false),
+	      json_pack("{s:s, s:{s:s, s:s}}", "error_message", "Execution failed: ended by a signal", "error", "type",
+			"SIGSEGV", "message", ""),
+	      "failed: exit code 1, 0.500 s\nExecution failed: ended by a signal\nno output\nid: X\n");
+	/* Frames of Node are none of the program's; in another language the same text is. */
+	reads(run_result(0, 0, false),
+	      json_pack("{s:s, s:s, s:i}", "language", "javascript", "stderr", stack, "stderr_bytes",
+			(int)strlen(stack)),
+	      "failed: exit code 1, 0.500 s\nstderr:\nError: no\n    at f (/sandbox/code/main.js:1:1)\n    {\n"
+	      "  code: 'X'\n}\nid: X\n");
+	reads(run_result(0, 0, false),
+	      json_pack("{s:s, s:s, s:i}", "language", "python", "stderr", "  at (node:internal/x)\n", "stderr_bytes",
+			23),
+	      "failed: exit code 1, 0.500 s\nstderr:\n  at (node:internal/x)\nid: X\n");
+}
+
 static void a_huge_result_fits_a_line(void)
 {
 	json_t *answer = content_run(run_result(12 << 20, 0, true), NULL, "", 2000);
@@ -407,6 +464,7 @@ int main(void)
 	RUN(every_definition_is_a_tool);
 	RUN(budgets);
 	RUN(what_is_left_out_is_counted_once);
+	RUN(nothing_is_said_twice);
 	RUN(a_huge_result_fits_a_line);
 	RUN(pages_end_with_whole_characters);
 	return check_failures != 0;
