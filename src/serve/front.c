@@ -197,6 +197,7 @@ static void front_bury(struct front *front)
 
 		front->dead = peer->next;
 		free(peer->terminal);
+		free(peer->watch);
 		free(peer);
 	}
 }

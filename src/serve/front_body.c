@@ -51,6 +51,7 @@ void http_answer_more(struct front *front, struct peer *peer)
 	char block[BLOCK];
 	size_t turn = 0;
 
+	watch_more(front, peer);
 	if (!peer->more)
 		return;
 	if (!x || x->file <= 0) {

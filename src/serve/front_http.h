@@ -183,6 +183,11 @@ void session_route_file_delete(struct front *front, struct peer *peer, const cha
 void session_route_file_move(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_files(struct front *front, struct peer *peer, const char *body, size_t size);
 
+/* front_watch.c: `question` is a file_watch, or NULL without memory. */
+void watch_begin(struct front *front, struct peer *peer, const char *question);
+/* There may be room for more of its events. */
+void watch_more(struct front *front, struct peer *peer);
+
 /* front_terminal.c */
 void session_route_terminal(struct front *front, struct peer *peer, const char *body, size_t size);
 

@@ -10,6 +10,7 @@
  *	front_http.c     the door of HTTP: requests in, answers out
  *	front_routes.c   its paths
  *	front_execute.c  those that run something
+ *	front_watch.c    files of a session, watched
  *	front_mcp.c      MCP: messages, sessions, what is answered at once
  *	front_mcp_call.c tools and resources, which ask other paths
  *	mcp_fixtures.c   in builds for tests: what MCP's conformance suite wants to see
@@ -99,6 +100,7 @@ struct peer {
 	struct connection link;         /* its bytes */
 	const struct door *door;        /* NULL: its first bytes are to tell */
 	struct terminal *terminal;      /* after the door of terminals; freed with it. NULL: none */
+	struct watch *watch;            /* of files, whose events it gets; freed with it. NULL: none */
 	bool more;                      /* its answer goes on when there is room */
 	struct exchange *exchange;      /* of HTTP: the request and its answer; NULL: none yet */
 	const char *via;                /* what is spoken through the door, in history; NULL: nothing else */
@@ -282,6 +284,9 @@ void mcp_free(struct mcp *mcp);
 bool exchange_outlives(const struct peer *peer);
 /* Closes what is behind it; front_terminal.c. */
 void terminal_drop(struct front *front, struct peer *peer);
+
+/* The same; front_watch.c. */
+void watch_drop(struct front *front, struct peer *peer);
 
 /* Bytes that it holds, and its end. */
 size_t exchange_held(const struct peer *peer);

@@ -52,6 +52,7 @@ void peer_drop(struct front *front, struct peer *peer)
 	buf_free(&peer->input);
 	exchange_free(front, peer);
 	terminal_drop(front, peer);
+	watch_drop(front, peer);
 	peer->dead = true;
 	front->held -= peer->held;
 	front->client_count--;

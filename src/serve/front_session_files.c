@@ -126,20 +126,47 @@ void session_route_file_put(struct front *front, struct peer *peer, const char *
 	put_question(front, peer, question, content, told_words);
 }
 
+/* A parameter that is 1 or 0, which it is if it is not there; -1: it was answered. */
+static int flag_of(struct front *front, struct peer *peer, const char *name)
+{
+	const struct http_text query = { peer->exchange->query, peer->exchange->query_size };
+	char value[8] = "0";
+	int got = http_query_get(query, name, value, sizeof(value));
+
+	if (got >= 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
+		return value[0] == '1';
+	http_refuse_field(front, peer, name, "expected 1 or 0");
+	return -1;
+}
+
 void session_route_files(struct front *front, struct peer *peer, const char *body, size_t size)
 {
 	const struct http_text query = { peer->exchange->query, peer->exchange->query_size };
 	char path[HTTP_PATH_MAX] = "", name[32];
 	_cleanup_free_ char *question = NULL;
 	size_t at = 0;
+	int watch, recursive;
 
 	while (http_query_next(query, &at, name, sizeof(name)))
-		if (strcmp(name, "path") != 0) {
+		if (strcmp(name, "path") != 0 && strcmp(name, "watch") != 0 && strcmp(name, "recursive") != 0) {
 			http_refuse_field(front, peer, name, "there is no such parameter; leave it out");
 			return;
 		}
 	if (http_query_get(query, "path", path, sizeof(path)) < 0) {
 		http_refuse_field(front, peer, "path", "it is given twice, too long, or no valid UTF-8");
+		return;
+	}
+	watch = flag_of(front, peer, "watch");
+	recursive = watch < 0 ? -1 : flag_of(front, peer, "recursive");
+	if (recursive < 0)
+		return;
+	if (watch) {
+		question = question_of(peer, "file_watch", path, "recursive", json_boolean(recursive));
+		watch_begin(front, peer, question);
+		return;
+	}
+	if (recursive) {
+		http_refuse_field(front, peer, "recursive", "it is for watch=1; leave it out");
 		return;
 	}
 	question = question_of(peer, "file_list", path, NULL, NULL);

@@ -151,6 +151,16 @@ static int terminal(const struct keeper_work *work, const json_t *question, stru
 	return 200;
 }
 
+static int watch(const struct keeper_work *work, const json_t *question, struct buf *out, int *file, struct error *err)
+{
+	if (sessions_watch(work->sessions, text_of(question, "id"),
+			   json_string_value(json_object_get(question, "caller")), text_of(question, "path"),
+			   json_is_true(json_object_get(question, "recursive")), file, err) < 0)
+		return 0;
+	buf_text(out, "{}");
+	return 200;
+}
+
 int keeper_ask_live(struct keeper_work *work, const json_t *question, int given, struct buf *out, int *file)
 {
 	static const struct {
@@ -174,6 +184,8 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 	*file = -1;
 	if (strcmp(text_of(question, "what"), "terminal") == 0)
 		status = terminal(work, question, out, file, &err);
+	else if (strcmp(text_of(question, "what"), "file_watch") == 0)
+		status = watch(work, question, out, file, &err);
 	for (size_t i = 0; status < 0 && i < ARRAY_SIZE(answers); i++) {
 		if (strcmp(text_of(question, "what"), answers[i].what) != 0)
 			continue;

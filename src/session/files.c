@@ -29,7 +29,7 @@ enum {
 
 /* ---- As the box's user. The kernel keeps these ids, and the rights over files that go with root's, by thread. */
 
-static void leave(const struct live_place *place)
+void live_leave(const struct live_place *place)
 {
 	if (!place->own)
 		return;
@@ -38,7 +38,7 @@ static void leave(const struct live_place *place)
 	caps_use(CAP_DAC_OVERRIDE, true);
 }
 
-static int enter(const struct live_place *place, struct error *err)
+int live_enter(const struct live_place *place, struct error *err)
 {
 	if (!place->own)
 		return 0;
@@ -49,7 +49,7 @@ static int enter(const struct live_place *place, struct error *err)
 	if (caps_use(CAP_DAC_OVERRIDE, false) == 0 && (gid_t)setfsgid((gid_t)-1) == place->gid &&
 	    (uid_t)setfsuid((uid_t)-1) == place->uid)
 		return 0;
-	leave(place);
+	live_leave(place);
 	return error_set(err, ERROR_FAILED, EPERM, "cannot act as the user of the box");
 }
 
@@ -68,7 +68,7 @@ __attribute__((format(printf, 3, 4))) static int mend(struct error *err, int err
 }
 
 /* The sentence for what the kernel said of a path: it is the caller's to mend. */
-static int refuse(struct error *err, const char *path)
+int live_refuse(struct error *err, const char *path)
 {
 	static const struct {
 		int errnum;       /* as the kernel has it… */
@@ -106,7 +106,7 @@ static int not_plain(struct error *err, const char *path)
 }
 
 /* Parts that are names, and `least` of them. */
-static int check_path(const char *path, size_t least, struct error *err)
+int live_check_path(const char *path, size_t least, struct error *err)
 {
 	size_t parts = 0;
 
@@ -171,7 +171,7 @@ static const char *below_top(const char *path)
 	return slash ? slash + 1 : ".";
 }
 
-static int open_any(const struct live_place *place, const char *path, int flags)
+int live_open_any(const struct live_place *place, const char *path, int flags)
 {
 	_cleanup_close_ int top = open_top(place->sandbox, path);
 
@@ -204,15 +204,15 @@ static int open_parent(const struct live_place *place, const char *path, bool ma
 
 static int open_plain(const struct live_place *place, const char *path, struct stat *st, struct error *err)
 {
-	_cleanup_close_ int fd = open_any(place, path, O_RDONLY);
+	_cleanup_close_ int fd = live_open_any(place, path, O_RDONLY);
 
 	if (fd < 0)
-		return refuse(err, path);
+		return live_refuse(err, path);
 	if (fstat(fd, st) < 0)
 		return error_errno(err, "cannot look at a file of the box");
 	if (S_ISDIR(st->st_mode)) {
 		errno = EISDIR;
-		return refuse(err, path);
+		return live_refuse(err, path);
 	}
 	return S_ISREG(st->st_mode) ? take_fd(&fd) : not_plain(err, path);
 }
@@ -221,11 +221,19 @@ int live_open(const struct live_place *place, const char *path, struct stat *st,
 {
 	int fd;
 
-	if (check_path(path, 1, err) < 0 || enter(place, err) < 0)
+	if (live_check_path(path, 1, err) < 0 || live_enter(place, err) < 0)
 		return -1;
 	fd = open_plain(place, path, st, err);
-	leave(place);
+	live_leave(place);
 	return fd;
+}
+
+const char *live_type(const struct stat *st)
+{
+	return S_ISREG(st->st_mode)   ? "file"
+	       : S_ISDIR(st->st_mode) ? "directory"
+	       : S_ISLNK(st->st_mode) ? "link"
+				      : "other";
 }
 
 /* One entry, and its name beside it for sorting. */
@@ -240,13 +248,8 @@ static json_t *entry_json(int dir, const char *name)
 	text = json_string(name);
 	if (!text)
 		return NULL;
-	return json_pack("{s:o, s:s, s:I, s:f}", "name", text, "type",
-			 S_ISREG(st.st_mode)   ? "file"
-			 : S_ISDIR(st.st_mode) ? "directory"
-			 : S_ISLNK(st.st_mode) ? "link"
-					       : "other",
-			 "size", (json_int_t)st.st_size, "modified",
-			 (double)st.st_mtim.tv_sec + (double)(st.st_mtim.tv_nsec / 1000) / 1e6);
+	return json_pack("{s:o, s:s, s:I, s:f}", "name", text, "type", live_type(&st), "size", (json_int_t)st.st_size,
+			 "modified", (double)st.st_mtim.tv_sec + (double)(st.st_mtim.tv_nsec / 1000) / 1e6);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -303,11 +306,11 @@ int live_list(const struct live_place *place, const char *path, struct buf *json
 {
 	int fd, done;
 
-	if (check_path(path, 0, err) < 0 || enter(place, err) < 0)
+	if (live_check_path(path, 0, err) < 0 || live_enter(place, err) < 0)
 		return -1;
-	fd = open_any(place, path, O_RDONLY | O_DIRECTORY);
-	done = fd < 0 ? refuse(err, path) : read_list(fd, path, json, err);
-	leave(place);
+	fd = live_open_any(place, path, O_RDONLY | O_DIRECTORY);
+	done = fd < 0 ? live_refuse(err, path) : read_list(fd, path, json, err);
+	live_leave(place);
 	return done;
 }
 
@@ -348,22 +351,28 @@ static int replace(int dir, const char *name, int from, uint64_t size, bool *mad
 	*made = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
 	if (!*made && S_ISDIR(st.st_mode)) {
 		errno = EISDIR;
-		return refuse(err, path);
+		return live_refuse(err, path);
 	}
 	if (!*made && !S_ISREG(st.st_mode))
 		return not_plain(err, path);
 	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 		return error_errno(err, "cannot name a file");
-	snprintf(temporary, sizeof(temporary), ".emberbox-%016" PRIx64, chance);
+	snprintf(temporary, sizeof(temporary), LIVE_TEMPORARY "%016" PRIx64, chance);
 	fd = open_below(dir, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
-		return refuse(err, path);
-	result = copy_bytes(from, fd, size) < 0 || fchmod(fd, *made ? 0644 : st.st_mode & 0777) < 0 ||
-				 renameat(dir, temporary, dir, name) < 0
-			 ? refuse(err, path)
-			 : 0;
-	if (result < 0)
+		return live_refuse(err, path);
+	result = copy_bytes(from, fd, size) < 0 || fchmod(fd, *made ? 0644 : st.st_mode & 0777) < 0 ? -1 : 0;
+	/* What is new gets its name as a new file does: who watches sees it made, not something replaced. */
+	if (result == 0 && *made && linkat(dir, temporary, dir, name, 0) == 0) {
 		unlinkat(dir, temporary, 0);
+		return 0;
+	}
+	if (result == 0)
+		result = renameat(dir, temporary, dir, name);
+	if (result < 0) {
+		live_refuse(err, path);
+		unlinkat(dir, temporary, 0);
+	}
 	return result;
 }
 
@@ -373,11 +382,11 @@ int live_write(const struct live_place *place, const char *path, int from, uint6
 	const char *name;
 	int done;
 
-	if (check_path(path, 2, err) < 0 || enter(place, err) < 0)
+	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
 		return -1;
 	dir = open_parent(place, path, true, &name);
-	done = dir < 0 ? refuse(err, path) : replace(dir, name, from, size, made, path, err);
-	leave(place);
+	done = dir < 0 ? live_refuse(err, path) : replace(dir, name, from, size, made, path, err);
+	live_leave(place);
 	return done;
 }
 
@@ -391,14 +400,14 @@ static int patch(int dir, const char *name, int from, uint64_t size, uint64_t of
 	if (fd < 0 && errno == EEXIST)
 		fd = open_below(dir, name, O_WRONLY, 0);
 	if (fd < 0)
-		return refuse(err, path);
+		return live_refuse(err, path);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "cannot look at a file of the box");
 	if (!S_ISREG(st.st_mode))
 		return not_plain(err, path);
 	if (lseek(fd, (off_t)offset, SEEK_SET) >= 0 && copy_bytes(from, fd, size) == 0)
 		return 0;
-	return refuse(err, path);
+	return live_refuse(err, path);
 }
 
 /* A hole takes no room, and so no disk would ever be full of it; who reads the file has to read it all the same. */
@@ -424,13 +433,13 @@ int live_patch(const struct live_place *place, const char *path, int from, uint6
 	const char *name;
 	int done;
 
-	if (check_path(path, 2, err) < 0 || enter(place, err) < 0)
+	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
 		return -1;
 	dir = open_parent(place, path, true, &name);
-	done = dir < 0 ? refuse(err, path) : check_end(dir, size, offset, err);
+	done = dir < 0 ? live_refuse(err, path) : check_end(dir, size, offset, err);
 	if (done == 0)
 		done = patch(dir, name, from, size, offset, made, path, err);
-	leave(place);
+	live_leave(place);
 	return done;
 }
 
@@ -440,15 +449,15 @@ int live_remove(const struct live_place *place, const char *path, struct error *
 	const char *name;
 	int done;
 
-	if (check_path(path, 2, err) < 0 || enter(place, err) < 0)
+	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
 		return -1;
 	dir = open_parent(place, path, false, &name);
 	done = dir < 0 ? -1 : unlinkat(dir, name, 0);
 	if (dir >= 0 && done < 0 && (errno == EISDIR || errno == EPERM))
 		done = unlinkat(dir, name, AT_REMOVEDIR);
 	if (done < 0)
-		refuse(err, path);
-	leave(place);
+		live_refuse(err, path);
+	live_leave(place);
 	return done;
 }
 
@@ -458,22 +467,22 @@ int live_move(const struct live_place *place, const char *path, const char *to, 
 	const char *from_name, *to_name;
 	int done = -1;
 
-	if (check_path(path, 2, err) < 0)
+	if (live_check_path(path, 2, err) < 0)
 		return -1;
-	if (check_path(to, 2, err) < 0)
+	if (live_check_path(to, 2, err) < 0)
 		return error_prefix(err, "move");
-	if (enter(place, err) < 0)
+	if (live_enter(place, err) < 0)
 		return -1;
 	from_dir = open_parent(place, path, false, &from_name);
 	to_dir = from_dir < 0 ? -1 : open_parent(place, to, false, &to_name);
 	if (from_dir < 0)
-		refuse(err, path);
+		live_refuse(err, path);
 	else if (to_dir < 0)
-		refuse(err, to);
+		live_refuse(err, to);
 	else if (renameat(from_dir, from_name, to_dir, to_name) < 0)
-		refuse(err, path);
+		live_refuse(err, path);
 	else
 		done = 0;
-	leave(place);
+	live_leave(place);
 	return done;
 }

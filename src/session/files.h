@@ -20,6 +20,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* How names begin that a file has while it is being written. */
+#define LIVE_TEMPORARY ".emberbox-"
+
 enum {
 	LIVE_PATH_MAX = 1024,   /* bytes of a path */
 	LIVE_LISTED_MAX = 1000, /* names of one directory that are told */
@@ -57,3 +60,17 @@ int live_move(const struct live_place *place, const char *path, const char *to, 
 /* {"path", "entries": [{"name", "type": "file"|"directory"|"link"|"other", "size", "modified"}…], "truncated"} of a
  * directory, "" being /sandbox itself; sorted by name. */
 int live_list(const struct live_place *place, const char *path, struct buf *json, struct error *err);
+
+/* What these are made of, for session/watch.c. */
+
+/* The calling thread acts as the box's user, until live_leave(). */
+int live_enter(const struct live_place *place, struct error *err);
+void live_leave(const struct live_place *place);
+/* Whether it is a path, of `least` parts at least. */
+int live_check_path(const char *path, size_t least, struct error *err);
+/* Whatever is there, through no link, as the box's user that the thread is; an fd, or -1 with errno. */
+int live_open_any(const struct live_place *place, const char *path, int flags);
+/* The sentence for that errno; -1. */
+int live_refuse(struct error *err, const char *path);
+/* What it is, in a word. */
+const char *live_type(const struct stat *st);

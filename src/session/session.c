@@ -9,6 +9,7 @@
  * holds it, whichever comes later.
  */
 #include "session/session_parts.h"
+#include "session/watch.h"
 
 #include "base/own.h"
 #include "pool/pool.h"
@@ -506,14 +507,11 @@ int sessions_terminal(struct sessions *sessions, const char *id, const char *own
 	return done;
 }
 
-int sessions_place(struct sessions *sessions, const char *id, const char *owner, int *sandbox, struct userns_ids *ids,
-		   struct error *err)
+/* With the session held: its /sandbox, and who it is. */
+static int open_place(struct session *session, int *sandbox, struct userns_ids *ids, struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
 	int done = 0;
 
-	if (!session)
-		return -1;
 	pthread_mutex_lock(&session->home.lock);
 	*ids = session->home.ids;
 	ids->lock_fd = -1;
@@ -524,8 +522,43 @@ int sessions_place(struct sessions *sessions, const char *id, const char *owner,
 	if (session->home.live && *sandbox < 0)
 		done = error_errno(err, "cannot open the session's files");
 	pthread_mutex_unlock(&session->home.lock);
-	if (done == 0 && *sandbox < 0)
-		done = session_has_ended(session, err);
+	return done == 0 && *sandbox < 0 ? session_has_ended(session, err) : done;
+}
+
+int sessions_place(struct sessions *sessions, const char *id, const char *owner, int *sandbox, struct userns_ids *ids,
+		   struct error *err)
+{
+	struct session *session = find(sessions, id, owner, err);
+	int done;
+
+	if (!session)
+		return -1;
+	done = open_place(session, sandbox, ids, err);
+	let_go(sessions, session);
+	return done;
+}
+
+int sessions_watch(struct sessions *sessions, const char *id, const char *owner, const char *path, bool recursive,
+		   int *out, struct error *err)
+{
+	struct session *session = find(sessions, id, owner, err);
+	struct live_place place = { .sandbox = -1 };
+	struct userns_ids ids;
+	int done, ended;
+
+	*out = -1;
+	if (!session)
+		return -1;
+	done = open_place(session, &place.sandbox, &ids, err);
+	if (done == 0) {
+		place.own = ids.own;
+		place.uid = ids.uid;
+		place.gid = ids.gid;
+		ended = fcntl(session->home.ended_fd, F_DUPFD_CLOEXEC, 3);
+		done = ended < 0 ? error_errno(err, "cannot watch the session")
+				 : watch_start(&place, ended, session->owner, path, recursive, out, err);
+		close_fd(&place.sandbox);
+	}
 	let_go(sessions, session);
 	return done;
 }

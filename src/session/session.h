@@ -95,6 +95,9 @@ int sessions_status(struct sessions *sessions, const char *id, const char *owner
 struct userns_ids;
 int sessions_place(struct sessions *sessions, const char *id, const char *owner, int *sandbox, struct userns_ids *ids,
 		   struct error *err);
+/* A directory of its /sandbox, watched: as watch_start() of session/watch.h. */
+int sessions_watch(struct sessions *sessions, const char *id, const char *owner, const char *path, bool recursive,
+		   int *out, struct error *err);
 /* A shell in its box, beside the driver, at a terminal of that size; the terminal's other side into *master, the
  * caller's to close, which ends the shell as a hang-up does. */
 int sessions_terminal(struct sessions *sessions, const char *id, const char *owner, unsigned rows, unsigned columns,

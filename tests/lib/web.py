@@ -299,20 +299,20 @@ class Wire:
     def post(self, target, body, headers=None):
         return self.request("POST", target, body, headers)
 
-    def stream(self, target, body, headers=None):
+    def stream(self, target, body=None, headers=None, method="POST"):
         """Asks for events and reads the head of the answer; an Answer if it is none."""
         headers = {"Accept": "text/event-stream", **(headers or {})}
-        self.send("POST", target, body, headers)
+        self.send(method, target, body, headers)
         status, got = self._read_head()
         if got.get("content-type") != "text/event-stream":
             self._asked.pop(0)
             found = Answer(status, got, self._exactly(int(got["content-length"])))
-            check("POST", target, body, found)
+            check(method, target, body, found)
             return found
         self._asked.pop(0)
         kit.equal((status, got["transfer-encoding"]), (200, "chunked"))
         found = Answer(status, got, b"")
-        check("POST", target, body, found)
+        check(method, target, body, found)
         return found
 
     def event(self):
