@@ -7,6 +7,7 @@ is in sys.modules, and all of it is older than the freeze: a program's own objec
 import atexit  # noqa: F401  # used by python.c, and so no news after the freeze
 import gc  # noqa: F401
 import io
+import os
 import posix
 import sys
 import time
@@ -38,11 +39,13 @@ DRIVERS = "/opt/emberbox/drivers"
 UNBUFFERED = sys.stdout.write_through
 MAIN = sys.modules["__main__"].__dict__
 AT_START = frozenset(sys.modules)  # what a cold run has in it
+FORKERS = []  # what modules that are loaded ahead want to be done after a fork
 
 
 def load():
     """Loads modules ahead; the program's directory is no place to find them."""
     first = sys.path.pop(0)
+    os.register_at_fork = lambda **functions: FORKERS.append(functions)
     for name in AHEAD:
         try:
             __import__(name)
@@ -51,6 +54,7 @@ def load():
     for name in HIDDEN:
         if name not in AT_START:
             sys.modules.pop(name, None)
+    os.register_at_fork = posix.register_at_fork
     sys.path.insert(0, first)
 
 
@@ -58,9 +62,13 @@ load()
 # A program may bring its own json.py. Built-in modules come before all directories.
 LOADED = frozenset(name.partition(".")[0] for name in {*sys.modules, *HIDDEN} - AT_START)
 LOADED -= frozenset(sys.builtin_module_names)
-THREADING = sys.modules.get("threading")
+MAIN_THREAD = sys.modules["threading"].main_thread() if "threading" in sys.modules else None
+# Of what the modules want to be done after a fork, only this makes a difference here: the zygote has one thread and holds
+# no lock. To have all of it called would take a third of the time that a fork needs; the program's own forks have it.
+GENERATOR = sys.modules["random"]._inst if "random" in sys.modules else None
+SEED = super(type(GENERATOR), type(GENERATOR)).seed if GENERATOR else None
 DYNLOAD = next((place for place in sys.path if place.endswith("/lib-dynload")), None)
-SourceFileLoader = sys.modules["_frozen_importlib_external"].SourceFileLoader
+LOADER = sys.modules["_frozen_importlib_external"].SourceFileLoader
 
 
 def shadows(place, names_left=NAMES_MAX):
@@ -106,28 +114,16 @@ def compile_driver():
 CODES = compile_driver()
 
 
-def begin(entry, args, place, streams, zone):
-    """Makes the interpreter look as if it had been started for this program; False if it has to be started cold."""
-    if entry in CODES:
-        sys._session_codes = CODES
-    sys.argv = [entry, *args]
-    sys.orig_argv = [*COMMAND, entry, *args]
-    sys.path[0] = place
-    del sys.path_importer_cache[ENTRY]
-    sys.path_importer_cache[entry] = None
-    if zone:
-        time.tzset()
-    for fd in map(int, streams):
+def restream(descriptors):
+    """New standard streams, for descriptors of another kind than the old ones were made for."""
+    for fd in map(int, descriptors):
         name = ("stdin", "stdout", "stderr")[fd]
         made = stream(fd, getattr(sys, name))
         setattr(sys, name, made)
         setattr(sys, f"__{name}__", made)
-    if THREADING:
-        THREADING.main_thread()._set_native_id()
-    MAIN["__file__"] = entry
-    MAIN["__cached__"] = None
-    MAIN["__loader__"] = SourceFileLoader("__main__", entry)
-    return shadows(place) >= 0
+
+
+rezone = time.tzset
 
 
 def is_quiet(path):
@@ -191,27 +187,14 @@ finally:
 # What nearly every program does. Each fork copies the pages that this touches, and has them while it waits: what is rare
 # is for the program to pay.
 SKETCH = '''\
-import sys
 def double(n):
-    return [x * 2 for x in range(n)]
-try:
-    print(1, double(3), {"a": "b".upper()}, f"{1.5:.1f} {2}", file=out, flush=True)
-    with out:
-        raise ValueError("rehearsed")
-except ValueError as error:
-    caught = str(error)
+    return n * 2
+for n in range(2):
+    print(n, double(n), f"{n}", file=out)
 '''
 
 
-def rehearse(streams, much):
-    """A run's beginning, and room in the pools of small objects; gives the dictionary to run what it names in."""
-    try:
-        begin(ENTRY, [], sys.path[0], streams, False)
-    except OSError:
-        pass  # there is no such directory yet
-    if much == 2:
-        room = [[n] for n in range(1500)] + [f"{n}{n}" for n in range(1000)]
-        room += [{n: n} for n in range(200)] + [bytes(n * 8) for n in range(64)]
-        del room
+def scene():
+    """A dictionary for a rehearsal to run in."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    return {"__name__": "rehearsal", "__builtins__": MAIN["__builtins__"], "out": out, "text": ("", SKETCH, REHEARSAL)[much]}
+    return {"__name__": "rehearsal", "__builtins__": MAIN["__builtins__"], "out": out}

@@ -11,7 +11,9 @@
 
 #include "base/own.h"
 #include "ember/ember.h"
+#include "ember/python_begin.h"
 #include "ember/python_end.h"
+#include "ember/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,17 +33,14 @@ enum {
 };
 
 static struct {
-	object *main;         /* the dictionary of __main__ */
-	object *environ;      /* posix.environ, which os.environ looks into */
-	object *begin;        /* the driver's functions… */
-	object *rehearse;     /* … */
-	object *codes;        /* of a session's driver: code by path, compiled ahead */
-	object *hook;         /* sys.excepthook as it was */
-	char **command;       /* the cold command line, NULL in place of the program */
-	size_t words;         /* of it */
-	char **startup;       /* variables of the zygote that CPython read when it started, NULL at the end */
-	char *zone;           /* its TZ, or NULL */
-	struct stat stdio[3]; /* what its standard streams were made for */
+	object *main;   /* the dictionary of __main__ */
+	object *driver; /* that of the driver */
+	object *scene;  /* for a rehearsal to run in */
+	object *codes;  /* of a session's driver: code by path, compiled ahead */
+	object *hook;   /* sys.excepthook as it was */
+	char **command; /* the cold command line, NULL in place of the program */
+	size_t words;   /* of it */
+	char **startup; /* variables of the zygote that CPython read when it started, NULL at the end */
 } self;
 
 extern char **environ;
@@ -65,16 +64,6 @@ static bool is_startup(const char *variable)
 	return false;
 }
 
-static char *variable_in(char **list, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; *list; list++)
-		if (strncmp(*list, name, length) == 0 && (*list)[length] == '=')
-			return *list + length + 1;
-	return NULL;
-}
-
 static int startup_keep(void)
 {
 	size_t count = 0, kept = 0;
@@ -89,11 +78,6 @@ static int startup_keep(void)
 			continue;
 		self.startup[kept] = strdup(environ[i]);
 		if (!self.startup[kept++])
-			return -1;
-	}
-	if (variable_in(environ, "TZ")) {
-		self.zone = strdup(variable_in(environ, "TZ"));
-		if (!self.zone)
 			return -1;
 	}
 	return 0;
@@ -241,8 +225,9 @@ _Noreturn static void run(FILE *file, const char *entry)
 {
 	struct flags flags = { 0 };
 	object *code = py.PyDict_GetItemString(self.codes, entry);
-	object *result = code ? py.PyEval_EvalCode(code, self.main, self.main)
-			      : py.PyRun_FileExFlags(file, entry, FILE_INPUT, self.main, self.main, 1, &flags);
+	object *result = code && py.PySys_SetObject("_session_codes", self.codes) == 0
+				 ? py.PyEval_EvalCode(code, self.main, self.main)
+				 : py.PyRun_FileExFlags(file, entry, FILE_INPUT, self.main, self.main, 1, &flags);
 	bool interrupted = false;
 
 	flush_io();
@@ -299,128 +284,29 @@ static FILE *entry_open(const char *entry)
 	return file;
 }
 
-static object *texts(char **list)
+/* A program of ours, one of the driver's texts, and what precedes and follows it. */
+static void rehearse_once(const char *name)
 {
-	object *out = py.PyList_New(0);
-
-	for (; out && *list; list++) {
-		object *text = py.PyUnicode_DecodeFSDefault(*list);
-
-		if (!text || py.PyList_Append(out, text) < 0)
-			return NULL;
-		py.Py_DecRef(text);
-	}
-	return out;
-}
-
-/* posix.environ as CPython fills it: the first of two counts. */
-static int environment_set(char **envp)
-{
-	py.PyDict_Clear(self.environ);
-	for (; *envp; envp++) {
-		const char *value = strchr(*envp, '=');
-		object *key, *bytes;
-
-		if (!value)
-			continue;
-		key = py.PyBytes_FromStringAndSize(*envp, value - *envp);
-		bytes = py.PyBytes_FromString(value + 1);
-		if (!key || !bytes || !py.PyDict_SetDefault(self.environ, key, bytes))
-			return -1;
-		py.Py_DecRef(key);
-		py.Py_DecRef(bytes);
-	}
-	return 0;
-}
-
-/* Descriptors that are of another kind than those the streams were made for; NULL if one is not even open. */
-static object *streams_changed(void)
-{
-	static const char *const numbers[] = { "0", "1", "2" };
-	char found[4] = "";
-	object *text;
-
-	for (int fd = 0; fd < 3; fd++) {
-		struct stat st, *was = &self.stdio[fd];
-
-		if (fstat(fd, &st) < 0)
-			return NULL;
-		if ((st.st_mode & S_IFMT) != (was->st_mode & S_IFMT) ||
-		    (S_ISCHR(st.st_mode) && st.st_rdev != was->st_rdev))
-			strcat(found, numbers[fd]);
-	}
-	text = py.PyUnicode_DecodeFSDefault(found);
-	return text;
-}
-
-/* Tells the driver what is to be run; false: it has to be run cold. */
-static bool begin(const struct ember_claim *claim)
-{
-	char real[PATH_MAX];
-	char *zone = variable_in(claim->envp, "TZ");
-	bool moved = zone ? !self.zone || strcmp(zone, self.zone) != 0 : self.zone != NULL;
-	object *args = texts(claim->args), *streams = streams_changed(), *result = NULL;
-	bool ready = false;
-
-	if (args && streams && realpath(claim->entry, real) && environment_set(claim->envp) == 0) {
-		object *entry = py.PyUnicode_DecodeFSDefault(claim->entry);
-		char *slash = strrchr(real, '/');
-		object *place;
-
-		slash[slash == real] = '\0';
-		place = py.PyUnicode_DecodeFSDefault(real);
-		if (entry && place)
-			result = py.PyObject_CallFunction(self.begin, "OOOOi", entry, args, place, streams, (int)moved);
-		dropped(entry);
-		dropped(place);
-	}
-	ready = result && py.PyObject_IsTrue(result) == 1;
-	dropped(args);
-	dropped(streams);
-	dropped(result);
-	return ready;
-}
-
-static int stdio_keep(void)
-{
-	for (int fd = 0; fd < 3; fd++)
-		if (fstat(fd, &self.stdio[fd]) < 0)
-			return -1;
-	return 0;
-}
-
-/* As runtimes/python/ember.py has them. The streams are made in any case: made later, they would look like the
- * program's. */
-enum rehearsal {
-	REHEARSAL_NONE,
-	REHEARSAL_SKETCH,
-	REHEARSAL_WHOLE,
-};
-
-/* A program of ours, and what precedes and follows it. */
-static void rehearse_once(enum rehearsal much)
-{
-	object *streams = streams_changed();
-	object *place = streams ? py.PyObject_CallFunction(self.rehearse, "Oi", streams, much) : NULL;
-	object *text = place ? py.PyDict_GetItemString(place, "text") : NULL;
+	object *text = py.PyDict_GetItemString(self.driver, name);
 	const char *source = text ? py.PyUnicode_AsUTF8(text) : NULL;
 	struct flags flags = { 0 };
-	FILE *file = source && *source ? fmemopen((char *)source, strlen(source), "r") : NULL;
+	FILE *file = source ? fmemopen((char *)source, strlen(source), "r") : NULL;
 
+	python_begin_rehearse();
 	if (file)
-		dropped(py.PyRun_FileExFlags(file, "<rehearsal>", FILE_INPUT, place, place, 1, &flags));
-	dropped(place);
-	dropped(streams);
-	stdio_keep();
+		dropped(py.PyRun_FileExFlags(file, "<rehearsal>", FILE_INPUT, self.scene, self.scene, 1, &flags));
+	py.PyDict_Clear(self.scene);
 	flush_io();
-	environment_set(environ);
-	if (much != REHEARSAL_NONE)
-		python_end_rehearse();
+	python_end_rehearse();
 }
 
+/* Two forks with the same random numbers would know each other's secrets: one that cannot have its own has to end. */
 static void rehearse(int hurry)
 {
-	rehearse_once(hurry ? REHEARSAL_NONE : REHEARSAL_SKETCH);
+	if (python_begin_fork() < 0)
+		_exit(1);
+	if (!hurry)
+		rehearse_once("SKETCH");
 	python_end_freeze();
 }
 
@@ -464,10 +350,9 @@ static int driver_run(const char *path)
 	if (!code || dropped(py.PyEval_EvalCode(code, place, place)) < 0)
 		return -1;
 	py.Py_DecRef(code);
-	self.begin = py.PyDict_GetItemString(place, "begin");
-	self.rehearse = py.PyDict_GetItemString(place, "rehearse");
+	self.driver = place;
 	self.codes = py.PyDict_GetItemString(place, "CODES");
-	return self.begin && self.rehearse && self.codes ? python_end_prepare(place) : -1;
+	return self.codes && python_begin_prepare(place, self.main) == 0 ? python_end_prepare(place) : -1;
 }
 
 static int parts_find(void)
@@ -475,23 +360,42 @@ static int parts_find(void)
 	object *main = py.PyImport_AddModule("__main__");
 
 	self.main = main ? py.PyModule_GetDict(main) : NULL;
-	self.environ = attribute_of("posix", "environ");
 	self.hook = py.PySys_GetObject("excepthook");
-	return self.main && self.environ && self.hook ? stdio_keep() : -1;
+	return self.main && self.hook ? 0 : -1;
+}
+
+/* CPython has pools of 16 KiB from 3.10 on, for objects of up to 512 bytes. */
+static void make_room(void)
+{
+	room_make_pools(py.PyObject_Malloc, py.PyObject_Free, 512, 16 << 10);
+	room_make();
+}
+
+/* Made here, not by forks. */
+static int scene_set(void)
+{
+	dropped(self.scene);
+	self.scene = py.PyObject_CallFunction(py.PyDict_GetItemString(self.driver, "scene"), NULL);
+	return self.scene ? 0 : -1;
 }
 
 static int zygote_prepare(const char *path, const char *driver)
 {
+	make_room();
 	if (py.PyLong_AsLong(py.PySys_GetObject("hexversion")) < VERSION_MIN || command_keep(path) < 0 ||
-	    startup_keep() < 0 || driver_run(driver) < 0 || parts_find() < 0) {
+	    startup_keep() < 0 || parts_find() < 0 || driver_run(driver) < 0) {
 		py.PyErr_Clear();
 		return -1;
 	}
 	/* CPython changes code that runs often; what is changed here the forks share. */
-	for (int i = 0; i < REHEARSALS; i++)
-		rehearse_once(REHEARSAL_WHOLE);
-	if (python_end_freeze() < 0)
+	for (int i = 0; i < REHEARSALS; i++) {
+		if (scene_set() < 0)
+			return -1;
+		rehearse_once("REHEARSAL");
+	}
+	if (scene_set() < 0 || python_begin_streams() < 0 || python_end_freeze() < 0)
 		return -1;
+	make_room();
 	return 0;
 }
 
@@ -515,7 +419,7 @@ int python_point(const char *path, const char *driver)
 	}
 	claim = ember_wait(&language);
 	file = startup_same(claim->envp) ? entry_open(claim->entry) : NULL;
-	if (!file || !begin(claim)) {
+	if (!file || !python_begin(claim)) {
 		py.PyErr_Clear();
 		run_cold(claim);
 	}

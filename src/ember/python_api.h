@@ -17,10 +17,12 @@ struct flags {
 
 #define FUNCTIONS(X)                                                                                                   \
 	X(PyDict_Clear, void, (object *))                                                                              \
+	X(PyDict_DelItem, int, (object *, object *))                                                                   \
 	X(PyDict_DelItemString, int, (object *, const char *))                                                         \
 	X(PyDict_GetItemString, object *, (object *, const char *))                                                    \
 	X(PyDict_New, object *, (void))                                                                                \
 	X(PyDict_SetDefault, object *, (object *, object *, object *))                                                 \
+	X(PyDict_SetItem, int, (object *, object *, object *))                                                         \
 	X(PyDict_SetItemString, int, (object *, const char *, object *))                                               \
 	X(PyBytes_FromString, object *, (const char *))                                                                \
 	X(PyBytes_FromStringAndSize, object *, (const char *, ssize_t))                                                \
@@ -42,25 +44,34 @@ struct flags {
 	X(PyList_Append, int, (object *, object *))                                                                    \
 	X(PyList_GetItem, object *, (object *, ssize_t))                                                               \
 	X(PyList_New, object *, (ssize_t))                                                                             \
+	X(PyList_SetItem, int, (object *, ssize_t, object *))                                                          \
 	X(PyList_Size, ssize_t, (object *))                                                                            \
 	X(PyLong_AsLong, long, (object *))                                                                             \
 	X(PyModule_GetDict, object *, (object *))                                                                      \
 	X(PyModule_GetFilenameObject, object *, (object *))                                                            \
+	X(PyObject_Call, object *, (object *, object *, object *))                                                     \
 	X(PyObject_CallFunction, object *, (object *, const char *, ...))                                              \
 	X(PyObject_CallMethod, object *, (object *, const char *, const char *, ...))                                  \
+	X(PyObject_Free, void, (void *))                                                                               \
 	X(PyObject_GetAttrString, object *, (object *, const char *))                                                  \
 	X(PyObject_IsTrue, int, (object *))                                                                            \
+	X(PyObject_Malloc, void *, (size_t))                                                                           \
 	X(PyObject_Type, object *, (object *))                                                                         \
 	X(PyOS_AfterFork_Child, void, (void))                                                                          \
 	X(PyOS_AfterFork_Parent, void, (void))                                                                         \
 	X(PyOS_BeforeFork, void, (void))                                                                               \
 	X(PyRun_FileExFlags, object *, (FILE *, const char *, int, object *, object *, int, struct flags *))           \
+	X(PySet_Contains, int, (object *, object *))                                                                   \
+	X(PySet_Size, ssize_t, (object *))                                                                             \
 	X(PySys_WriteStderr, void, (const char *, ...))                                                                \
 	X(PySys_GetObject, object *, (const char *))                                                                   \
+	X(PySys_SetObject, int, (const char *, object *))                                                              \
+	X(PyTuple_New, object *, (ssize_t))                                                                            \
 	X(PyType_GetSlot, void *, (object *, int))                                                                     \
 	X(PyType_IsSubtype, int, (object *, object *))                                                                 \
 	X(PyUnicode_AsUTF8, const char *, (object *))                                                                  \
 	X(PyUnicode_DecodeFSDefault, object *, (const char *))                                                         \
+	X(PyUnicode_DecodeFSDefaultAndSize, object *, (const char *, ssize_t))                                         \
 	X(Py_CompileString, object *, (const char *, const char *, int))                                               \
 	X(PyEval_EvalCode, object *, (object *, object *, object *))                                                   \
 	X(PyFile_WriteObject, int, (object *, object *, int))                                                          \

@@ -179,21 +179,28 @@ static bool output_is_out(void)
 	return true;
 }
 
+/* Whether nobody but the main thread has a lock that is waited for at the end. */
+static bool locks_are_idle(object *place, object *locks)
+{
+	object *main = py.PyDict_GetItemString(place, "_main_thread");
+	object *lock = main ? py.PyObject_GetAttrString(main, "_tstate_lock") : NULL;
+	bool idle = py.PyObject_IsTrue(locks) == 0 ||
+		    (lock && py.PySet_Size(locks) == 1 && py.PySet_Contains(locks, lock) == 1);
+
+	py.PyErr_Clear();
+	dropped(lock);
+	return idle;
+}
+
 /* Whether threading has nothing to wait for, and nobody is going to ask it. */
 static bool threading_is_idle(object *threading)
 {
-	static const char *const names[] = { "_threading_atexits", "_shutdown_locks" };
 	object *place = py.PyModule_GetDict(threading);
+	object *exits = place ? py.PyDict_GetItemString(place, "_threading_atexits") : NULL;
+	object *locks = place ? py.PyDict_GetItemString(place, "_shutdown_locks") : NULL;
 
-	if (!place || number_of(self.exit_count) != 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		object *list = py.PyDict_GetItemString(place, names[i]);
-
-		if (!list || py.PyObject_IsTrue(list) != 0)
-			return false;
-	}
-	return true;
+	return number_of(self.exit_count) == 0 && exits && py.PyObject_IsTrue(exits) == 0 && locks &&
+	       locks_are_idle(place, locks);
 }
 
 /* What Py_FinalizeEx() does first, and what it then does not do again. */
