@@ -180,8 +180,6 @@ function rehearse(number, hurry) {
 		return;
 	for (const way of threaded)
 		v8.setFlagsFromString(`--no-${way}`);
-	for (let i = 0; i < 6; i++)
-		new Array(8000).fill(i);
 	collect({ type: 'minor' });
 	for (const way of threaded)
 		v8.setFlagsFromString(`--${way}`);

@@ -61,12 +61,14 @@ static int lock_file_open(struct error *err)
 
 static int take_range(struct userns_ids *ids, struct error *err)
 {
+	static _Atomic unsigned turn; /* uids that this process has asked for */
 	_cleanup_close_ int fd = lock_file_open(err);
-	unsigned start = (unsigned)getpid();
+	unsigned start = (unsigned)getpid() + turn++;
 
 	if (fd < 0)
 		return -1;
-	/* Starting at the pid spreads concurrent callers: the first try nearly always succeeds. */
+	/* Starting at the pid spreads concurrent callers, and going on from there those of one with many boxes: the
+	 * first try nearly always succeeds. */
 	for (unsigned i = 0; i < USERNS_SLOTS; i++) {
 		unsigned slot = (start + i) % USERNS_SLOTS;
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1 };

@@ -72,7 +72,7 @@ static void empty_run(void)
 
 static void child_takes_two(void)
 {
-	struct userns_ids one, two;
+	struct userns_ids one, two, again;
 	struct error err = { 0 };
 	struct stat st;
 
@@ -94,6 +94,10 @@ static void child_takes_two(void)
 	CHECK_INT(one.lock_fd, -1);
 	userns_release(&one);
 	userns_release(&two);
+	/* One that was just given back is not the next. */
+	CHECK_INT(userns_take(true, &again, &err), 0);
+	CHECK(again.uid != one.uid && again.uid != two.uid);
+	userns_release(&again);
 }
 
 static void two_boxes_have_two_uids(void)
