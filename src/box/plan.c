@@ -94,9 +94,11 @@ static int choose_layers(const struct spec *spec, const struct probe *probe, str
 static void plan_identity(struct builder *b)
 {
 	/* Before the maps, which the supervisor writes meanwhile, and on v1 makes the group: both sides take about as
-	 * long. */
-	add(b, (struct op){ .kind = OP_NETNS });
-	add(b, (struct op){ .kind = OP_LOOPBACK });
+	 * long. A stem's boxes are made in a network already. */
+	if (!b->plan->shared) {
+		add(b, (struct op){ .kind = OP_NETNS });
+		add(b, (struct op){ .kind = OP_LOOPBACK });
+	}
 	add(b, (struct op){ .kind = OP_MAPPED });
 	if (b->plan->group)
 		add(b, (struct op){ .kind = OP_JOIN });

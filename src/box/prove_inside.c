@@ -66,6 +66,12 @@ static bool network_holds(void)
 	return netns_prove() == 0;
 }
 
+/* A socket would be told of, see pool/stem_nets.h. */
+static bool routes_hold(void)
+{
+	return netns_prove_routes() == 0;
+}
+
 static bool fds_hold(void)
 {
 	return fdset_prove() == 0;
@@ -81,6 +87,7 @@ int prove_inside(const char *property)
 		{ "root", root_holds },       { "network", network_holds },
 		{ "fds", fds_hold },          { "landlock", landlock_holds },
 		{ "seccomp", seccomp_holds }, { "read-only", read_only_holds },
+		{ "routes", routes_hold },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(proofs); i++)

@@ -65,7 +65,7 @@ static int become(void)
 
 static int prove(const struct ember_fork *order)
 {
-	static const char *const properties[] = { "ids", "caps", "root", "network", "fds", "seccomp", "landlock" };
+	static const char *const properties[] = { "ids", "caps", "root", "routes", "fds", "seccomp", "landlock" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(properties) - (order->landlock ? 0 : 1); i++)
 		if (prove_inside(properties[i]) < 0)

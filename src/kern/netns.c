@@ -1,11 +1,13 @@
 #include "kern/netns.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -63,6 +65,43 @@ int netns_prove(void)
 			errno = EEXIST;
 			return -1;
 		}
+	}
+	return 0;
+}
+
+/* Whether each line of a table of routes is one of lo; the last word names the interface there. */
+static bool routes_are_own(char *text)
+{
+	char *rest = NULL;
+
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *name = strrchr(line, ' ');
+
+		if (!name || strcmp(name + 1, "lo") != 0)
+			return false;
+	}
+	return true;
+}
+
+int netns_prove_routes(void)
+{
+	char text[4096];
+	/* For IPv4 lo's own are in another table: there is a headline, and nothing below it. */
+	ssize_t n = fd_slurp(AT_FDCWD, "/proc/self/net/route", text, sizeof(text));
+
+	if (n < 0)
+		return -1;
+	if (strchr(text, '\n') && strchr(text, '\n')[1] != '\0') {
+		errno = EEXIST;
+		return -1;
+	}
+	n = fd_slurp(AT_FDCWD, "/proc/self/net/ipv6_route", text, sizeof(text));
+	/* A kernel without IPv6 has no such table. */
+	if (n < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (!routes_are_own(text)) {
+		errno = EEXIST;
+		return -1;
 	}
 	return 0;
 }

@@ -8,3 +8,5 @@ int netns_make(void);
 int netns_loopback(void);
 /* 0 when there is no interface but lo; -1 with EEXIST otherwise. */
 int netns_prove(void);
+/* The same without a socket: 0 when no route leads out; -1 with EEXIST otherwise. */
+int netns_prove_routes(void);

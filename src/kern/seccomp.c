@@ -6,9 +6,11 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -124,6 +126,48 @@ int seccomp_install_gated(const int *calls, size_t count)
 	};
 
 	return install_with(box, true, calls, count);
+}
+
+int seccomp_listen_sockets(void)
+{
+	/* Other architectures' calls are for the box's own filter to refuse. */
+	static const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCH, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { .len = ARRAY_SIZE(code), .filter = (struct sock_filter *)code };
+	/* A call that was heard of is not interrupted by signals: it would be made again, and told again. */
+	const unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
+int seccomp_hear(int listener, struct seccomp_heard *heard)
+{
+	struct pollfd waiting = { .fd = listener, .events = POLLIN };
+	struct seccomp_notif told = { 0 };
+
+	if (poll(&waiting, 1, 0) <= 0)
+		return 0;
+	if (!(waiting.revents & POLLIN))
+		return -1;
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &told) < 0)
+		return 0;
+	*heard = (struct seccomp_heard){ .id = told.id, .pid = (int)told.pid };
+	return 1;
+}
+
+void seccomp_let_go_on(int listener, const struct seccomp_heard *heard)
+{
+	struct seccomp_notif_resp answer = { .id = heard->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+
+	/* Who is dead meanwhile needs no answer. */
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
 int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count)

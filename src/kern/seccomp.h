@@ -39,6 +39,22 @@ enum {
 };
 int seccomp_install_gated(const int *calls, size_t count);
 
+/*
+ * Tells of each call for a socket of this process and of what it forks, besides
+ * whatever other filters say: a call that none of them denies waits until it
+ * was heard of and let go on. The descriptor that tells, or -1 with errno where
+ * the kernel cannot (before 5.19), or somebody listens already.
+ */
+int seccomp_listen_sockets(void);
+/* One who waits. */
+struct seccomp_heard {
+	unsigned long long id; /* of the call */
+	int pid;               /* the thread, as this process calls it */
+};
+/* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
+int seccomp_hear(int listener, struct seccomp_heard *heard);
+void seccomp_let_go_on(int listener, const struct seccomp_heard *heard);
+
 /* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM
  * when no box may have it. */
 int seccomp_call_number(const char *name);

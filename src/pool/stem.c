@@ -34,6 +34,7 @@ struct stem {
 	int zygotes[ZYGOTE_KINDS];       /* to those that it started */
 	atomic_bool alive[ZYGOTE_KINDS]; /* that they answered */
 	pthread_mutex_t turn;            /* one question at a time */
+	atomic_uint_fast64_t boxes;      /* that were asked for */
 };
 
 static bool wait_for(int fd)
@@ -225,10 +226,13 @@ struct far {
 	int group_count;                /* how many */
 };
 
-static int ask_stem(struct stem *stem, struct box *box, const struct far *far, struct error *err)
+static int ask_stem(struct stem *stem, struct ember *ember, const struct far *far, struct error *err)
 {
 	const int control = far->ends.fds[3];
-	struct stem_make make = { .ids = userns_in_stem(&box->ids), .groups = (uint32_t)far->group_count };
+	struct box *box = &ember->box;
+	struct stem_make make = { .ids = userns_in_stem(&box->ids),
+				  .number = ember->number,
+				  .groups = (uint32_t)far->group_count };
 	struct stem_answer answer;
 	int fds[FD_MESSAGE_MAX] = { control, box->ids.own ? box->ids.lock_fd : control };
 	size_t count = 0;
@@ -309,7 +313,7 @@ static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct emb
 	far->group_count = box->group ? cgroup_enter_fds(box->group, far->groups) : 0;
 	if (far->group_count < 0)
 		return error_errno(err, "cannot open the box's control group");
-	if (ask_stem(stem, box, far, err) < 0 || hear_box(box, REPORT_READY, &report, err) < 0 ||
+	if (ask_stem(stem, ember, far, err) < 0 || hear_box(box, REPORT_READY, &report, err) < 0 ||
 	    ask_zygote(stem, kind, hurry, box, far, err) < 0 || hear_box(box, REPORT_WARM, &report, err) < 0)
 		return -1;
 	/* Thousands may wait: only what a run needs stays open. */
@@ -333,7 +337,7 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 	struct far far = { .ends = LAUNCH_ENDS_NONE };
 	int done;
 
-	*out = (struct ember){ .stem = stem, .kind = kind };
+	*out = (struct ember){ .stem = stem, .kind = kind, .number = ++stem->boxes };
 	launch_init(&out->box, &stem->box.plan);
 	out->box.warden = stem->zygotes[kind];
 	done = make(stem, kind, hurry, out, &far, err);
@@ -341,6 +345,13 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 	if (done < 0)
 		launch_end(&out->box, NULL);
 	return done;
+}
+
+int stem_lent(const struct ember *ember)
+{
+	const struct stem_make lent = { .number = ember->number, .lent = 1 };
+
+	return fd_send(ember->stem->socket, &lent, sizeof(lent), NULL, 0);
 }
 
 const char *ember_step_name(uint32_t step)

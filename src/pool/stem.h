@@ -14,6 +14,7 @@ struct ember {
 	struct box box;        /* whose `plan` is the stem's */
 	struct stem *stem;     /* where it comes from */
 	enum zygote_kind kind; /* of what it was forked */
+	uint64_t number;       /* of the stem's, from 1 */
 };
 
 /* The thread that opens a stem has to live as long as it: the kernel ends the one with the other. */
@@ -28,6 +29,9 @@ bool stem_is_well(const struct stem *stem);
 
 /* From any thread. `hurry`: a program waits for it. After a failure nothing is left of it. */
 int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember *out, struct error *err);
+
+/* Others than the ember and what it forks may enter its box from now on. 0, or -1: the stem is gone. */
+int stem_lent(const struct ember *ember);
 
 /* The name of a step that a fork may fail at; "?" for what is none. */
 const char *ember_step_name(uint32_t step);

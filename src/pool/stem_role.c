@@ -14,6 +14,7 @@
 #include "kern/clone.h"
 #include "pool/stem.h"
 #include "pool/stem_job.h"
+#include "pool/stem_nets.h"
 #include "pool/stem_wire.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ struct stem_role {
 	struct stem_job zygote;    /* that of its zygotes */
 	struct stem_job box;       /* that of its boxes */
 	int zygotes[ZYGOTE_KINDS]; /* their sockets, until they are started */
+	struct nets nets;          /* of its boxes */
 };
 
 static void answer(int errnum, uint32_t index, int pidfd)
@@ -91,14 +93,33 @@ static _Noreturn void execute(void)
 	enter_fail(claim->control, EMBER_STEP_EXEC, errno);
 }
 
-static _Noreturn void become_zygote(const struct stem_role *role, enum zygote_kind kind)
+/* In the zygote: sockets are told of from now on. */
+static int tell_sockets(int stem)
+{
+	_cleanup_close_ int listener = seccomp_listen_sockets();
+
+	return fd_send(stem, &(char){ 'l' }, 1, &listener, listener >= 0);
+}
+
+/* In the stem: who tells of them, or -1. */
+static int hear_listener(int zygote)
+{
+	int fds[FD_MESSAGE_MAX];
+	size_t count = 0;
+	char word;
+
+	return fd_receive(zygote, &word, 1, fds, &count) == 1 && count == 1 ? fds[0] : -1;
+}
+
+static _Noreturn void become_zygote(const struct stem_role *role, enum zygote_kind kind, int stem)
 {
 	const struct inside inside = { .plan = &role->zygote.plan, .fault_kind = -1 };
 	uint32_t index;
 
 	reset_signals();
 	setsid();
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || wire_zygote(role->zygotes[kind]) < 0 || chdir(BOX_CODE) < 0 ||
+	if (tell_sockets(stem) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || wire_zygote(role->zygotes[kind]) < 0 ||
+	    chdir(BOX_CODE) < 0 ||
 	    /* Its own socket stays; the stem's, and those of other zygotes, do not. */
 	    close_range(3, ZYGOTE_FD_SOCKET - 1, 0) < 0 || inside_perform(&inside, &index) < 0)
 		_exit(1);
@@ -112,17 +133,28 @@ static _Noreturn void become_zygote(const struct stem_role *role, enum zygote_ki
 /* In this order: the interpreter has to be pid 2. */
 static int start_zygotes(struct stem_role *role)
 {
+	size_t started = 0;
+
 	for (int kind = 0; kind < ZYGOTE_KINDS; kind++) {
+		_cleanup_close_ int ours = -1;
+		_cleanup_close_ int theirs = -1;
+		int ends[2];
 		pid_t pid;
 
 		if (kind == ZYGOTE_FORK && !role->begin.forks)
 			continue;
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+			return -1;
+		ours = ends[0], theirs = ends[1];
 		pid = fork();
 		if (pid < 0)
 			return -1;
 		if (pid == 0)
-			become_zygote(role, (enum zygote_kind)kind);
+			become_zygote(role, (enum zygote_kind)kind, theirs);
+		close_fd(&theirs);
+		nets_listen(&role->nets, started++, hear_listener(ours));
 	}
+	nets_all_told(&role->nets, started);
 	for (int kind = 0; kind < ZYGOTE_KINDS; kind++)
 		close_fd(&role->zygotes[kind]);
 	return 0;
@@ -143,9 +175,13 @@ static void make_box(struct stem_role *role)
 
 	if (n <= 0)
 		_exit(0);
+	if (n == sizeof(make) && make.lent && count == 0) {
+		nets_lent(&role->nets, make.number);
+		return;
+	}
 	errno = EPROTO;
 	if (n != sizeof(make) || count != STEM_MAKE_FDS + make.groups ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, go) < 0) {
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, go) < 0 || nets_enter(&role->nets, make.number) < 0) {
 		answer(errno, 0, -1);
 	} else {
 		inside.control = fds[0];
@@ -157,6 +193,9 @@ static void make_box(struct stem_role *role)
 			close(go[1]);
 			inside_run(&inside);
 		}
+		/* Whoever cannot go home would make the next zygote's, or box's, in a stranger's network. */
+		if (nets_leave(&role->nets, pid > 0 ? pid : 0) < 0)
+			_exit(1);
 		if (pid > 0 && userns_map(pid, &make.ids, &err) == 0 &&
 		    fd_send(go[1], &(char){ INSIDE_GO }, 1, fds + STEM_MAKE_FDS, make.groups) == 0)
 			answer(0, 0, pidfd);
@@ -191,27 +230,56 @@ static int begin(struct stem_role *role, uint32_t *index)
 		errno = err.errnum ? err.errnum : EINVAL;
 		return -1;
 	}
-	if (raise_limit() < 0 || inside_perform(&inside, index) < 0)
+	if (raise_limit() < 0 || inside_perform(&inside, index) < 0 || nets_open(&role->nets) < 0)
 		return -1;
 	return start_zygotes(role);
 }
 
 /* Boxes and zygotes that have ended; nobody else waits for them. */
-static void reap(int signals)
+static void reap(struct stem_role *role, int signals)
 {
 	struct signalfd_siginfo info;
+	pid_t pid;
 
 	(void)!read(signals, &info, sizeof(info));
-	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
-		;
+	while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+		nets_ended(&role->nets, pid);
+}
+
+/* What there is to do, in this order: of a box that has ended it has to be known whether it was lent, or used its
+ * network. */
+static void turn(struct stem_role *role, int signals)
+{
+	struct pollfd fds[2 + NETS_LISTENERS] = {
+		{ .fd = STEM_FD_SOCKET, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	bool heard = false;
+
+	for (size_t i = 0; i < NETS_LISTENERS; i++)
+		fds[2 + i] = (struct pollfd){ .fd = role->nets.listeners[i], .events = POLLIN };
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+		_exit(1);
+	for (size_t i = 0; i < NETS_LISTENERS; i++) {
+		if (fds[2 + i].revents) {
+			nets_hear(&role->nets, i);
+			heard = true;
+		}
+	}
+	if (fds[0].revents) {
+		make_box(role);
+		heard = true;
+	}
+	if (fds[1].revents && !heard)
+		reap(role, signals);
 }
 
 int stem_role_run(void)
 {
 	static struct stem_role role = { .zygotes = { -1, -1 } };
-	struct pollfd fds[2] = { { .fd = STEM_FD_SOCKET, .events = POLLIN }, { .events = POLLIN } };
 	uint32_t index = UINT32_MAX;
 	sigset_t child;
+	int signals;
 
 	/* Its own: a box's init is veiled of it, and whoever kills the keeper kills us. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || fcntl(STEM_FD_SOCKET, F_SETFD, FD_CLOEXEC) < 0)
@@ -224,16 +292,10 @@ int stem_role_run(void)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &child, NULL);
-	fds[1].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fds[1].fd < 0)
+	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0)
 		return 1;
 	answer(0, 0, -1);
-	for (;;) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			return 1;
-		if (fds[1].revents)
-			reap(fds[1].fd);
-		if (fds[0].revents)
-			make_box(&role);
-	}
+	for (;;)
+		turn(&role, signals);
 }

@@ -30,10 +30,13 @@ struct stem_begin {
 	char profile[STEM_NAME_MAX];  /* one of it, or empty */
 };
 
-/* Then each time: a box. With it: the box's control socket, the lock of its uid (or the socket again), the groups. */
+/* Then each time: a box. With it: the box's control socket, the lock of its uid (or the socket again), the groups. Or,
+ * with nothing and without an answer: the box of that number was lent, and others may enter it. */
 struct stem_make {
 	struct userns_ids ids; /* as the stem calls them */
+	uint64_t number;       /* of the box */
 	uint32_t groups;       /* files of groups */
+	uint32_t lent;         /* 1: it was */
 };
 
 /* With the pidfd of the box's init, unless it failed. */

@@ -83,6 +83,7 @@ static void child_loopback(void)
 	CHECK(fd >= 0);
 	CHECK_INT(tcp(&own), 0);
 	CHECK_INT(netns_prove(), 0);
+	CHECK_INT(netns_prove_routes(), 0);
 	/* Only lo is up; tunnels that some kernels put into every namespace are down. */
 	all = if_nameindex();
 	for (struct if_nameindex *one = all; one && one->if_index; one++) {
@@ -233,6 +234,38 @@ static void child_second_device(void)
 	CHECK_INT(netns_prove(), 0);
 }
 
+static int set_address(const char *name, uint32_t address)
+{
+	struct ifreq request = { 0 };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(address) };
+	int result, fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	memcpy(&request.ifr_addr, &in, sizeof(in));
+	result = ioctl(fd, SIOCSIFADDR, &request);
+	close(fd);
+	return result;
+}
+
+static void child_route(void)
+{
+	CHECK_INT(netns_make(), 0);
+	CHECK_INT(netns_loopback(), 0);
+	CHECK_INT(netns_prove_routes(), 0);
+	CHECK_INT(make_device("second", device_kind), 0);
+	CHECK_INT(netns_prove_routes(), 0);
+	CHECK_INT(set_address("second", 0xc0000201), 0);
+	CHECK_INT(set_up("second", true), 0);
+	CHECK_ERRNO(netns_prove_routes(), EEXIST);
+	CHECK_INT(set_up("second", false), 0);
+	CHECK_INT(netns_prove_routes(), 0);
+}
+
+static void the_proof_sees_a_route(void)
+{
+	in_space(0, child_route);
+}
+
 static void the_proof_sees_a_second_device(void)
 {
 	in_space(0, child_second_device);
@@ -277,10 +310,13 @@ int main(int argc, char **argv)
 	RUN(buffers_are_bounded_inside_alone);
 	RUN(the_hosts_is_out_of_reach);
 	find_kind();
-	if (device_kind)
+	if (device_kind) {
 		RUN(the_proof_sees_a_second_device);
-	else
+		RUN(the_proof_sees_a_route);
+	} else {
 		check_skip("the_proof_sees_a_second_device", "the kernel has no virtual network devices");
+		check_skip("the_proof_sees_a_route", "the kernel has no virtual network devices");
+	}
 	if (mode == AS_USER)
 		RUN(user_may_not);
 	return check_failures ? 1 : 0;

@@ -141,11 +141,20 @@ def effort(pid):
     return wakeups, (int(fields[11]) + int(fields[12])) / TICK
 
 
-def descriptors(pid):
+def descriptors(pid, but=None):
+    """How many a process has; without those whose names begin so."""
     try:
-        return len(os.listdir(f"/proc/{pid}/fd"))
+        names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
         return 0
+    return len(names) - sum(bool(but) and _link(f"/proc/{pid}/fd/{name}").startswith(but) for name in names)
+
+
+def _link(path):
+    try:
+        return os.readlink(path)
+    except OSError:
+        return ""
 
 
 def mounts(pid="self"):
