@@ -11,7 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct userns_ids space_ids; /* of the running space, on both sides */
+static struct userns_ids space_ids;              /* of the running space, on both sides */
+static bool space_taken __attribute__((unused)); /* a test took them already, for the next one */
 
 /* `meanwhile` runs in the parent once the child may begin; it may be NULL. */
 static inline void in_space_while(uint64_t namespaces, void (*body)(void), void (*meanwhile)(void))
@@ -21,10 +22,11 @@ static inline void in_space_while(uint64_t namespaces, void (*body)(void), void 
 	pid_t pid;
 	char byte;
 
-	if (pipe2(go, O_CLOEXEC) < 0 || userns_take(userns_can_range(), &space_ids, &err) < 0) {
+	if (pipe2(go, O_CLOEXEC) < 0 || (!space_taken && userns_take(userns_can_range(), &space_ids, &err) < 0)) {
 		check_fail("pipe or userns_take: %s", err.text);
 		return;
 	}
+	space_taken = false;
 	fflush(stdout);
 	pid = clone_into(CLONE_NEWUSER | namespaces, -1, &pidfd);
 	if (pid == 0) {

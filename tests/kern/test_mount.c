@@ -539,14 +539,13 @@ static void child_translated(void)
 
 static int translate(int dir)
 {
-	struct userns_ids ids;
 	struct error err = { 0 };
 	int userns;
 
-	/* A uid of the range is enough here; the space takes its own, which has to be the same one. */
-	CHECK_INT(userns_take(true, &ids, &err), 0);
-	userns_release(&ids);
-	userns = userns_translate(AS_ID, AS_ID, ids.uid, ids.gid, &err);
+	/* For the space that looks at it. */
+	CHECK_INT(userns_take(true, &space_ids, &err), 0);
+	space_taken = true;
+	userns = userns_translate(AS_ID, AS_ID, space_ids.uid, space_ids.gid, &err);
 	CHECK(userns >= 0);
 	tree = mount_translated(dir, userns);
 	close(userns);
