@@ -109,7 +109,7 @@ int past_open(const char *command, struct store **store)
 		cmd_complain(CMD_REGISTRY_LEFT_OUT, registry.text);
 	/* To look at what was run makes nothing. */
 	if (dir < 0)
-		return 0;
+		return state_why_not(&err) < 0 ? past_failed(command, &err) : 0;
 	options = options_of(&config);
 	if (store_open(&options, &taking, store, &err) < 0)
 		return past_failed(command, &err);

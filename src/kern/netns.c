@@ -91,7 +91,7 @@ int netns_prove_routes(void)
 
 	if (n < 0)
 		return -1;
-	if (strchr(text, '\n') && strchr(text, '\n')[1] != '\0') {
+	if (!strchr(text, '\n') || strchr(text, '\n')[1] != '\0') {
 		errno = EEXIST;
 		return -1;
 	}
@@ -99,7 +99,8 @@ int netns_prove_routes(void)
 	/* A kernel without IPv6 has no such table. */
 	if (n < 0)
 		return errno == ENOENT ? 0 : -1;
-	if (!routes_are_own(text)) {
+	/* What does not fit has not been looked at. */
+	if (n >= (ssize_t)sizeof(text) - 1 || !routes_are_own(text)) {
 		errno = EEXIST;
 		return -1;
 	}

@@ -28,6 +28,11 @@
 #error "name this machine for the filter's additions"
 #endif
 
+/* Headers older than the kernels that it meets. */
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
 /* The conditions are the generator's; here is what a person reads. */
 #define RULE(profile, name, act, why)            { .syscall = #name, .action = #act, .reason = why },
 #define WHEN(profile, name, act, text, why, ...) { .syscall = #name, .action = #act " " text, .reason = why },

@@ -645,7 +645,7 @@ struct held *pool_lend(struct pool *pool, const struct job *job, struct box **bo
 {
 	struct held *held = find(pool, job);
 	struct error ignored;
-	bool good = held && stem_lent(&held->ember) == 0 && limit(&held->ember.box, job, &ignored) == 0 &&
+	bool good = held && stem_lend(&held->ember) == 0 && limit(&held->ember.box, job, &ignored) == 0 &&
 		    give(&held->ember.box, job, &ignored) == 0;
 
 	count(pool, held, good ? 0 : 1);

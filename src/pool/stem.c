@@ -347,11 +347,22 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 	return done;
 }
 
-int stem_lent(const struct ember *ember)
+int stem_lend(const struct ember *ember)
 {
 	const struct stem_make lent = { .number = ember->number, .lent = 1 };
+	struct stem *stem = ember->stem;
+	struct stem_answer answer;
+	int fds[FD_MESSAGE_MAX];
+	size_t count = 0;
+	ssize_t n = -1;
 
-	return fd_send(ember->stem->socket, &lent, sizeof(lent), NULL, 0);
+	pthread_mutex_lock(&stem->turn);
+	if (fd_send(stem->socket, &lent, sizeof(lent), NULL, 0) == 0 && wait_for(stem->socket))
+		n = fd_receive(stem->socket, &answer, sizeof(answer), fds, &count);
+	if (n != sizeof(answer))
+		shutdown(stem->socket, SHUT_RDWR);
+	pthread_mutex_unlock(&stem->turn);
+	return n == sizeof(answer) && answer.errnum == 0 ? 0 : -1;
 }
 
 const char *ember_step_name(uint32_t step)

@@ -30,8 +30,8 @@ bool stem_is_well(const struct stem *stem);
 /* From any thread. `hurry`: a program waits for it. After a failure nothing is left of it. */
 int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember *out, struct error *err);
 
-/* Others than the ember and what it forks may enter its box from now on. 0, or -1: the stem is gone. */
-int stem_lent(const struct ember *ember);
+/* Others than the ember and what it forks may enter its box afterwards. 0, or -1: the stem does not answer. */
+int stem_lend(const struct ember *ember);
 
 /* The name of a step that a fork may fail at; "?" for what is none. */
 const char *ember_step_name(uint32_t step);

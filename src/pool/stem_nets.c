@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The namespace of a process, or of this one. */
+/* The one that this process is in. */
 static int net_open(ino_t *inode)
 {
 	_cleanup_close_ int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -98,7 +98,9 @@ int nets_enter(struct nets *nets, uint64_t number)
 	if (!net && make(nets, &net) < 0) {
 		int errnum = errno;
 
-		nets_leave(nets, 0);
+		/* Whoever cannot go home would put what comes next into a stranger's network. */
+		if (nets_leave(nets, 0) < 0)
+			_exit(1);
 		errno = errnum;
 		return -1;
 	}
@@ -137,8 +139,11 @@ static void use(struct nets *nets, pid_t pid)
 		if (nets->at[i].fd >= 0 && nets->at[i].inode == inode)
 			nets->at[i].used = known = true;
 	/* Whose it is we do not know: it may be anybody's. */
-	for (size_t i = 0; i < nets->known && !known; i++)
+	for (size_t i = 0; i < nets->known && !known; i++) {
+		if (nets->at[i].fd >= 0 && nets->at[i].box == 0)
+			net_close(&nets->at[i]);
 		nets->at[i].used = nets->at[i].fd >= 0;
+	}
 }
 
 void nets_hear(struct nets *nets, size_t zygote)

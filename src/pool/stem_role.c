@@ -177,6 +177,7 @@ static void make_box(struct stem_role *role)
 		_exit(0);
 	if (n == sizeof(make) && make.lent && count == 0) {
 		nets_lent(&role->nets, make.number);
+		answer(0, 0, -1);
 		return;
 	}
 	errno = EPROTO;
@@ -246,32 +247,26 @@ static void reap(struct stem_role *role, int signals)
 		nets_ended(&role->nets, pid);
 }
 
-/* What there is to do, in this order: of a box that has ended it has to be known whether it was lent, or used its
- * network. */
+/* Each in its turn, whatever the others ask for: one who asks for sockets all the time keeps nobody from being reaped.
+ */
 static void turn(struct stem_role *role, int signals)
 {
 	struct pollfd fds[2 + NETS_LISTENERS] = {
 		{ .fd = STEM_FD_SOCKET, .events = POLLIN },
 		{ .fd = signals, .events = POLLIN },
 	};
-	bool heard = false;
 
 	for (size_t i = 0; i < NETS_LISTENERS; i++)
 		fds[2 + i] = (struct pollfd){ .fd = role->nets.listeners[i], .events = POLLIN };
 	if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
 		_exit(1);
-	for (size_t i = 0; i < NETS_LISTENERS; i++) {
-		if (fds[2 + i].revents) {
-			nets_hear(&role->nets, i);
-			heard = true;
-		}
-	}
-	if (fds[0].revents) {
-		make_box(role);
-		heard = true;
-	}
-	if (fds[1].revents && !heard)
+	if (fds[1].revents)
 		reap(role, signals);
+	for (size_t i = 0; i < NETS_LISTENERS; i++)
+		if (fds[2 + i].revents)
+			nets_hear(&role->nets, i);
+	if (fds[0].revents)
+		make_box(role);
 }
 
 int stem_role_run(void)

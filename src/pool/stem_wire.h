@@ -31,12 +31,12 @@ struct stem_begin {
 };
 
 /* Then each time: a box. With it: the box's control socket, the lock of its uid (or the socket again), the groups. Or,
- * with nothing and without an answer: the box of that number was lent, and others may enter it. */
+ * with nothing: the box of that number is lent, and others may enter it when this was answered. */
 struct stem_make {
 	struct userns_ids ids; /* as the stem calls them */
 	uint64_t number;       /* of the box */
 	uint32_t groups;       /* files of groups */
-	uint32_t lent;         /* 1: it was */
+	uint32_t lent;         /* 1: it is */
 };
 
 /* With the pidfd of the box's init, unless it failed. */

@@ -89,3 +89,33 @@ int state_path(const char *name, char *path, size_t size)
 		length = snprintf(path, size, "%s/.cache/emberbox/%s", user, name);
 	return length >= 0 && (size_t)length < size ? 0 : -1;
 }
+
+int state_why_not(struct error *err)
+{
+	char path[4096];
+	struct stat st;
+	size_t length;
+
+	if (state_path("", path, sizeof(path)) < 0)
+		return 0;
+	length = strlen(path);
+	path[length > 1 ? length - 1 : length] = '\0';
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT
+			       ? 0
+			       : error_errno(err, "cannot look into %.1000s (EMBERBOX_HOME names another place)", path);
+	if (!S_ISDIR(st.st_mode))
+		return error_set(err, ERROR_FAILED, 0, "%.1000s is not a directory; EMBERBOX_HOME has to name one",
+				 path);
+	if (st.st_uid != geteuid())
+		return error_set(err, ERROR_FAILED, 0,
+				 "%.1000s belongs to another user (uid %u, not %u): only that one can look into it",
+				 path, (unsigned)st.st_uid, (unsigned)geteuid());
+	if (st.st_mode & 022)
+		return error_set(
+			err, ERROR_FAILED, 0,
+			"%.1000s can be written by others, and is not trusted; make it yours with: chmod go-w %.1000s",
+			path, path);
+	return error_set(err, ERROR_FAILED, 0, "%.1000s lies below a directory of another user's, and is not trusted",
+			 path);
+}

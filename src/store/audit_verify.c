@@ -238,7 +238,8 @@ int audit_verify(uint64_t *entries, struct error *err)
 	char witness[AUDIT_HEAD_MAX];
 
 	*entries = 0;
+	/* What cannot be looked at does not hold. */
 	if (dir < 0)
-		return 0;
+		return state_why_not(err);
 	return audit_verify_at(dir, history_witness(witness) ? witness : NULL, entries, NULL, err);
 }

@@ -4,6 +4,7 @@ tests/run: args=--as root --warm | --as user --warm
 tests/run: timeout=180
 """
 
+import errno
 import json
 import os
 import sys
@@ -115,6 +116,32 @@ def one_that_others_could_enter_does_not():
     own.stop()
 
 
+MARKS = """
+import fcntl, os, struct
+def attempt(action):
+    try:
+        return action()
+    except OSError as error:
+        return error.errno
+fd = os.open("/proc/self/ns/net", os.O_RDONLY)
+print(attempt(lambda: os.chmod("/proc/net/route", 0o400)), attempt(lambda: os.chmod("/proc/sys/net/ipv4/ip_forward", 0o600)),
+      attempt(lambda: open("/proc/sys/net/ipv4/ip_forward", "w")), attempt(lambda: os.fchmod(fd, 0o400)),
+      attempt(lambda: os.utime(fd, (0, 0))), attempt(lambda: fcntl.fcntl(fd, 1036, struct.pack("Q", 4))))
+"""
+
+
+@kit.test
+def L_nothing_can_be_marked_without_a_socket():
+    own, client = begun()
+    read_only, not_permitted = str(errno.EROFS), str(errno.EPERM)
+    found = ask(client, MARKS).split()
+    kit.equal((found[:3], found[5]), ([read_only] * 3, not_permitted))
+    # Of another user's, or on a file system without times and modes of its own.
+    kit.true(set(found[3:5]) <= {read_only, not_permitted, str(errno.EINVAL), str(errno.EOPNOTSUPP)}, found)
+    client.close()
+    own.stop()
+
+
 FLOOD = """
 import socket, threading, time
 end = time.monotonic() + 2
@@ -126,22 +153,27 @@ def flood(n):
 threads = [threading.Thread(target=flood, args=(n,)) for n in range(8)]
 for t in threads: t.start()
 for t in threads: t.join()
-print(min(count) > 0, sum(count) > 1000)
+print(min(count) > 0, sum(count) > 200)
 """
 
 
 @kit.test(timeout=90)
 def who_asks_all_the_time_hinders_nobody():
-    own, client = begun()
-    other = own.connect()
-    other.ask({"language": "python", "code": FLOOD, "timeout": 20})
-    # Made anew meanwhile, by the same stem.
+    own, client = begun("--max-running", "8")
+    others = [own.connect() for _ in range(4)]
+    for other in others:
+        other.ask({"language": "python", "code": FLOOD, "timeout": 20})
+    # Made anew meanwhile, by the same stem, and taken down.
+    unreaped = []
     for _ in range(20):
         _, result = client.request({"language": "python", "code": "print(1)"})
         kit.equal((result["status"], result["stdout"]), ("ok", "1\n"), repr(result))
-    _, result = other.answer()
-    kit.equal((result["status"], result["stdout"]), ("ok", "True True\n"), repr(result))
-    other.close()
+        unreaped.append(census.unreaped(own.pid))
+    kit.true(min(unreaped[10:]) < 6, f"nobody is reaped: {unreaped}")
+    for other in others:
+        _, result = other.answer()
+        kit.equal((result["status"], result["stdout"]), ("ok", "True True\n"), repr(result))
+        other.close()
     client.close()
     own.stop()
 

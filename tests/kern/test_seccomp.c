@@ -329,6 +329,18 @@ static void socket_options(void)
 	close(pair[1]);
 }
 
+/* What one box notes in an inode another could read. */
+static void hints_are_denied(void)
+{
+	uint64_t hint = 2;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	CHECK(fcntl(fd, F_GETFL) >= 0);
+	CHECK_ERRNO(fcntl(fd, 1036, &hint), EPERM);
+	CHECK_ERRNO(fcntl(fd, 1038, &hint), EPERM);
+	close(fd);
+}
+
 static void limits_and_scheduling(void)
 {
 	struct sched_param none = { 0 }, one = { .sched_priority = 1 };
@@ -440,6 +452,7 @@ static void child_box(void)
 	RUN(denies_terminal_tricks);
 	RUN(sockets_are_a_list);
 	RUN(socket_options);
+	RUN(hints_are_denied);
 	RUN(limits_and_scheduling);
 	RUN(memory);
 	RUN(unknown_calls);

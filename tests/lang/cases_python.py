@@ -16,7 +16,7 @@ Case = collections.namedtuple("Case", "name source args stdin files env entry", 
 def same(text):
     """Without what differs between any two runs of CPython."""
     text = re.sub(rb"0x[0-9a-f]{6,}", b"0x", text)
-    return re.sub(rb"(started) \d+", rb"\1", text)
+    return re.sub(rb"(started|pid)[ =]\d+", rb"\1", text)
 
 
 def archive(**members):

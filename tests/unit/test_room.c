@@ -65,6 +65,7 @@ static void holes_of_the_heap_are_filled(void)
 /* An allocator with pools: the first free place of the first pool that has one. */
 static char area[POOLS * POOL] __attribute__((aligned(POOL)));
 static char elsewhere[POOL] __attribute__((aligned(POOL)));
+static size_t out; /* objects of other sizes */
 static bool used[POOLS][POOL / 16];
 
 static void *allocate(size_t size)
@@ -73,7 +74,7 @@ static void *allocate(size_t size)
 
 	/* Each pool is for one size, as CPython's; those that are looked at are for 32 bytes. */
 	if (size != 32)
-		return elsewhere + HEAD;
+		return elsewhere + HEAD + out++ * size;
 	for (size_t pool = 0; pool < POOLS; pool++)
 		for (size_t place = 0; place < places; place++)
 			if (!used[pool][place]) {
@@ -87,7 +88,9 @@ static void release(void *place)
 {
 	size_t at = (size_t)((char *)place - area);
 
-	if (at < sizeof(area))
+	if (at >= sizeof(area))
+		out--;
+	else
 		used[at / POOL][(at % POOL - HEAD) / 32] = false;
 }
 
@@ -98,7 +101,7 @@ static void pools_are_filled_up_to_a_fresh_one(void)
 	memset(used, 0, sizeof(used));
 	for (size_t pool = 0; pool < 3; pool++)
 		for (size_t place = 0; place < places; place++)
-			used[pool][place] = place % 7 != 3;
+			used[pool][place] = place % 7 != 3 && place != 0;
 	room_make_pools(allocate, release, 64, POOL);
 	for (size_t pool = 0; pool < 3; pool++)
 		for (size_t place = 0; place < places; place++)
