@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int source_read_fd(struct source *source, int fd, const char *called, char *message, size_t message_size)
@@ -49,11 +50,18 @@ int source_read_file(struct source *source, const char *path, char *message, siz
 {
 	char called[512];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
 	int result;
 
 	snprintf(called, sizeof(called), "\"%s\"", path);
 	if (fd < 0) {
 		snprintf(message, message_size, "cannot open %s: %s", called, strerror(errno));
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		snprintf(message, message_size, "%s is a directory; run a project by --project DIR --entry FILE",
+			 called);
+		close(fd);
 		return -1;
 	}
 	result = source_read_fd(source, fd, called, message, message_size);

@@ -101,6 +101,20 @@ def nothing_was_run():
     kit.equal((r.code, r.text, r.errtext), (0, "the audit log is empty\n", ""))
     r = run_in(home, "audit", "verify")
     kit.equal((r.code, r.text, r.errtext), (0, "0 entries, the chain holds\n", ""))
+    # One that is there and cannot be looked into is not taken for an empty one.
+    plain = os.path.join(home, "plain")
+    with open(plain, "w", encoding="ascii"):
+        pass
+    for command, code in ((["history"], 125), (["stats"], 125), (["audit"], 125), (["audit", "verify"], 1)):
+        r = run_in(plain, *command)
+        kit.equal((r.code, r.text, r.errtext), (code, "", f"emberbox: {plain} is not a directory; EMBERBOX_HOME has to name one\n"))
+    open_to_all = os.path.join(home, "open")
+    os.mkdir(open_to_all)
+    os.chown(open_to_all, uid(), uid())
+    os.chmod(open_to_all, 0o777)
+    r = run_in(open_to_all, "audit", "verify")
+    kit.equal((r.code, r.text), (1, ""))
+    kit.true("can be written by others" in r.errtext and f"chmod go-w {open_to_all}" in r.errtext, r.errtext)
     # A home that is not there is not made by looking.
     missing = os.path.join(home, "none")
     for command in (["history"], ["stats"], ["audit"], ["audit", "verify"]):

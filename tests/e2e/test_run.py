@@ -627,4 +627,18 @@ def a_caller_with_many_descriptors():
     kit.true(int(r.text.split()[-1]) <= 1024, f"the limit of open files is in force: {r.text}")
 
 
+@kit.test
+def mistakes_of_a_first_try_are_told_with_what_to_do():
+    place = kit.tmp()
+    r = kit.emberbox("run", "-l", "python", place)
+    kit.equal((r.code, r.text), (2, ""))
+    kit.contains(r.errtext, f'"{place}" is a directory; run a project by --project DIR --entry FILE\n')
+    r = kit.emberbox("run", "-l", "python", "-c", "print(1)", "--verbose")
+    kit.equal(r.code, 2)
+    kit.contains(r.errtext, "unknown option --verbose; before options of the program's own put --\n")
+    # The control: that is what helps.
+    kit.equal(kit.emberbox("run", "-l", "python", "-c", "import sys; print(sys.argv[1:])", "--", "--verbose").text, "['--verbose']\n")
+    kit.equal(kit.emberbox("run", "--verbose").errtext, "emberbox: unknown option --verbose\nSee: emberbox run --help\n")
+
+
 kit.main()
