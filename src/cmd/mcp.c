@@ -4,11 +4,12 @@
 #include "client/mcp_relay.h"
 #include "client/private_service.h"
 #include "cmd/cmd.h"
+#include "cmd/mcp_config.h"
 #include "cmd/options.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,12 +17,17 @@
 enum {
 	OPT_SOCKET = 1,
 	OPT_PRINT_CONFIG,
+	OPT_CLIENT,
+	OPT_HTTP,
 	OPT_HELP
 };
 
 static const struct option_spec specs[] = {
 	{ OPT_SOCKET, 0, "socket", "PATH", "the service's socket; default: EMBERBOX_SOCKET, else that of this user" },
 	{ OPT_PRINT_CONFIG, 0, "print-config", NULL, "print what to put into a client's configuration, and exit" },
+	{ OPT_CLIENT, 0, "client", "NAME",
+	  "of that client: json, claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf, zed (json)" },
+	{ OPT_HTTP, 0, "http", NULL, "print how to reach the service over HTTP, with its token, instead of this program" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
 };
@@ -35,30 +41,11 @@ struct place {
 
 static int print_help(void)
 {
-	puts("Usage: emberbox mcp [options]\n"
+	puts("Usage: emberbox mcp [--socket PATH]\n"
+	     "       emberbox mcp --print-config [--client NAME] [--http]\n"
 	     "Speaks MCP on stdin and stdout. Uses the service that runs for this user, or one\n"
 	     "of its own that ends with it.\n");
 	option_print(stdout, specs);
-	return cmd_flush(0);
-}
-
-/* The program by its path: what starts it may have another PATH. */
-static int print_config(void)
-{
-	char self[PATH_MAX] = "";
-	json_t *root;
-	_cleanup_free_ char *text = NULL;
-
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
-		snprintf(self, sizeof(self), "emberbox");
-	root = json_pack("{s:{s:{s:s, s:[s]}}}", "mcpServers", "emberbox", "command", self, "args", "mcp");
-	text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-	json_decref(root);
-	if (!text) {
-		cmd_complain("no memory");
-		return EXIT_BROKEN;
-	}
-	puts(text);
 	return cmd_flush(0);
 }
 
@@ -92,19 +79,32 @@ int cmd_mcp(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
 	struct place place = { .private = PRIVATE_SERVICE_INIT };
+	struct mcp_config config = { 0 };
 	struct error err = { 0 };
+	bool print = false;
 	int option, done;
 
 	while ((option = option_next(&reader)) != OPTION_END) {
 		if (option == OPT_HELP)
 			return print_help();
-		if (option == OPT_PRINT_CONFIG)
-			return print_config();
 		if (option == OPTION_WORD)
 			return cmd_usage("mcp", "unexpected argument \"%s\"", reader.value);
-		if (option != OPT_SOCKET)
+		if (option == OPTION_BAD)
 			return cmd_usage("mcp", "%s", reader.message);
-		place.given = reader.value;
+		print |= option == OPT_PRINT_CONFIG;
+		config.http |= option == OPT_HTTP;
+		if (option == OPT_CLIENT)
+			config.client = reader.value;
+		if (option == OPT_SOCKET)
+			place.given = reader.value;
+	}
+	if ((config.client || config.http) && !print)
+		return cmd_usage("mcp", "%s goes with --print-config", config.client ? "--client" : "--http");
+	if (config.http && place.given)
+		return cmd_usage("mcp", "--http and --socket are two ways to the service; leave one out");
+	if (print) {
+		config.socket = place.given;
+		return mcp_config_print(&config);
 	}
 	done = mcp_relay_run(
 		&(struct mcp_relay){

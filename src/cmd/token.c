@@ -4,11 +4,10 @@
 #include "base/text.h"
 #include "box/spec.h"
 #include "cmd/cmd.h"
+#include "cmd/door.h"
 #include "cmd/options.h"
 #include "cmd/table.h"
-#include "registry/config.h"
 #include "registry/tokens.h"
-#include "serve/announce.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -313,26 +312,20 @@ static int list(bool json)
 	return cmd_print(out.data ? out.data : "", 0);
 }
 
-/* The token alone on the first line, for scripts; then where it is good: the service knows best, if there is one. */
+/* The token alone on the first line, for scripts; then where it is good. */
 static int show(void)
 {
-	_cleanup_config_ struct config config = { 0 };
-	struct error err = { 0 }, registry;
-	char token[TOKEN_MAX], address[ANNOUNCE_MAX];
-	const char *listen;
+	struct door door;
+	int code = door_find(&door);
 
-	if (config_load_without(&config, &registry, &err) < 0)
-		return err.kind == ERROR_USAGE ? cmd_misconfigured(err.text) : failed(&err);
-	if (registry.kind != ERROR_NONE)
-		cmd_complain(CMD_REGISTRY_LEFT_OUT, registry.text);
-	if (config_first_token(&config, token, &err) < 0)
-		return failed(&err);
-	listen = config.values[CONFIG_LISTEN].text;
-	puts(token);
-	if (announce_read(address) == 0)
-		puts(*address ? address : "(the service runs without HTTP over TCP; see: emberbox serve --help)");
-	else if (strcmp(listen, "none") != 0)
-		printf("%s://%s (not running)\n", config.values[CONFIG_TLS_CERT].text ? "https" : "http", listen);
+	if (code != 0)
+		return code;
+	puts(door.token);
+	if (door.running)
+		puts(*door.address ? door.address :
+				     "(the service runs without HTTP over TCP; see: emberbox serve --help)");
+	else if (*door.address)
+		printf("%s (not running)\n", door.address);
 	return cmd_flush(0);
 }
 

@@ -98,18 +98,38 @@ def the_client_speaks_2026_over_stdio():
     kit.equal(seen["version"], "2026-07-28")
 
 
-@kit.test(timeout=90)
-def the_inspector_lists_and_calls():
-    running = serve()
+def inspect(*where):
+    """The Inspector's command line lists the tools and calls them, wherever they are."""
     inspector = os.path.join(MODULES, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")
-    env = {"EMBERBOX_HOME": running.home}
-    r = node(inspector, "--cli", kit.built(), "mcp", "--method", "tools/list", env=env, newer=True)
-    kit.equal(r.code, 0, r.errtext[-600:])
-    kit.equal(len(json.loads(r.text)["tools"]), 11)
-    r = node(inspector, "--cli", kit.built(), "mcp", "--method", "tools/call", "--tool-name", "run_code", "--tool-arg",
-             "language=python", "--tool-arg", "code=print('inspected')", env=env, newer=True)
-    kit.equal(r.code, 0, r.errtext[-600:])
-    kit.contains(r.text, "inspected")
+    env = {"EMBERBOX_HOME": where[0]}
+
+    def ask(*words, code=0):
+        r = node(inspector, "--cli", *where[1:], "--method", *words, env=env, newer=True)
+        kit.equal(r.code, code, r.errtext[-600:])
+        return json.loads(r.text)
+
+    kit.equal(len(ask("tools/list")["tools"]), 11)
+    called = ask("tools/call", "--tool-name", "run_code", "--tool-arg", "language=python", "--tool-arg", "code=print('inspected')")
+    kit.equal(called["structuredContent"]["stdout"], "inspected\n")
+    kit.contains(called["content"][0]["text"], "inspected")
+    # A program that failed is told by the Inspector's own exit code, and has its answer all the same.
+    failed = ask("tools/call", "--tool-name", "run_code", "--tool-arg", "language=bash", "--tool-arg", "code=exit 3", code=5)
+    kit.equal((failed["isError"], failed["structuredContent"]["exit_code"]), (True, 3))
+    kit.equal(len(ask("resources/list")["resources"]), 18)
+
+
+@kit.test(timeout=90)
+def the_inspector_lists_and_calls_over_stdio():
+    running = serve()
+    inspect(running.home, kit.built(), "mcp")
+    running.stop()
+
+
+@kit.test(timeout=90)
+def the_inspector_lists_and_calls_over_http():
+    running = serve()
+    host, port = running.address
+    inspect(running.home, f"http://{host}:{port}/mcp", "--transport", "http", "--header", f"Authorization: Bearer {running.token}")
     running.stop()
 
 

@@ -280,14 +280,6 @@ def a_person_is_asked_through_the_pipe():
     running.stop()
 
 
-@kit.test
-def the_configuration_names_the_program():
-    r = kit.emberbox("mcp", "--print-config")
-    kit.equal((r.code, r.json), (0, {"mcpServers": {"emberbox": {"command": os.path.realpath(kit.built()), "args": ["mcp"]}}}))
-    kit.equal(kit.emberbox("mcp", "more").code, 2)
-    kit.equal(kit.emberbox("mcp", "--no-such").code, 2)
-
-
 def apart(running, client, turns):
     """Milliseconds between the p50 of a hello over the pipe and of one over the socket. The pause lets a box be made."""
     pipe, wire = [], []
