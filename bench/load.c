@@ -13,6 +13,8 @@
 
 static const char USAGE[] =
 	"Usage: load --socket PATH --request FILE [options]    requests to the service\n"
+	"       load --mcp --request FILE [options] -- PROGRAM ARGS...\n"
+	"                                                      calls of run_code to an MCP server\n"
 	"       load --command [options] -- PROGRAM ARGS...    the same for a bare command\n"
 	"Does it again and again and prints how long it took, in seconds, as one JSON object.\n"
 	"\n"
@@ -33,6 +35,7 @@ enum option_key {
 	SOCKET = 256,
 	REQUEST,
 	COMMAND,
+	MCP,
 	CONNECTIONS,
 	COUNT,
 	SECONDS,
@@ -48,6 +51,7 @@ static const struct option OPTIONS[] = {
 	{ "socket", required_argument, NULL, SOCKET },
 	{ "request", required_argument, NULL, REQUEST },
 	{ "command", no_argument, NULL, COMMAND },
+	{ "mcp", no_argument, NULL, MCP },
 	{ "connections", required_argument, NULL, CONNECTIONS },
 	{ "count", required_argument, NULL, COUNT },
 	{ "seconds", required_argument, NULL, SECONDS },
@@ -127,6 +131,9 @@ static void option_take(struct load_options *options, int key, char *value)
 	case PAUSE:
 		options->pause_usec = (uint64_t)(number(value, 60000) * 1e3);
 		break;
+	case MCP:
+		options->mcp = true;
+		break;
 	case SAMPLES:
 		options->samples = true;
 		break;
@@ -159,10 +166,12 @@ int main(int argc, char **argv)
 		option_take(&load.options, key, optarg);
 	}
 	load.options.argv = argv + optind;
-	if (command == (load.options.socket != NULL))
-		usage_fail("either --socket or --command");
-	if (command ? optind == argc : !load.options.request || optind < argc)
-		usage_fail(command ? "no command" : "a request comes from --request FILE");
+	if (command + load.options.mcp + (load.options.socket != NULL) != 1)
+		usage_fail("one of --socket, --mcp and --command");
+	if ((command || load.options.mcp) != (optind < argc))
+		usage_fail(load.options.socket ? "--socket takes no command" : "no command");
+	if (!command && !load.options.request)
+		usage_fail("a request comes from --request FILE");
 	if (!load.options.count && !load.options.nsec)
 		usage_fail("--count or --seconds");
 	/* A service that goes away is a failed attempt, not our end; commands would inherit it. */

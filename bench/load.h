@@ -2,14 +2,16 @@
  * The load generator: does one thing again and again, and tells how long it took.
  *
  * A worker is a thread that does one attempt after the other (a closed loop).
- * What an attempt is, there are two kinds of: a request over the service's
- * socket, and a bare command with a pipe for its output. Both are measured by
- * the same loop and the same clock, so their figures may be compared.
+ * What an attempt is, there are three kinds of: a request over the service's
+ * socket, a call to an MCP server on its stdin and stdout, and a bare command
+ * with a pipe for its output. All are measured by the same loop and the same
+ * clock, so their figures may be compared.
  */
 #pragma once
 
 #include "base/buf.h"
 
+#include <jansson.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,8 +22,9 @@
 
 struct load_options {
 	const char *socket;    /* the service's; NULL: a command */
-	char *request;         /* JSON; owned */
-	char **argv;           /* the command */
+	char *request;         /* JSON; owned. Of MCP: the arguments of run_code */
+	char **argv;           /* the command, or the MCP server */
+	bool mcp;              /* it is one */
 	const char *expect;    /* the whole output; NULL: whatever it is */
 	const char *contains;  /* a part of the output; or NULL */
 	uint64_t expect_bytes; /* the output's size; UINT64_MAX: whatever it is */
@@ -58,7 +61,7 @@ struct load {
 	atomic_bool stop;            /* begin no more */
 	uint64_t salt;               /* by chance: two loads do not make the same programs */
 	uint64_t deadline;           /* begin none after this; 0: no limit */
-	atomic_int *sockets;         /* of the workers; -1: none */
+	atomic_int *sockets;         /* of the workers, or the other end of their servers; -1: none */
 };
 
 uint64_t load_clock(void);
@@ -69,12 +72,21 @@ void load_output(struct load_attempt *attempt, const void *data, size_t size);
 /* The text with the attempt's number in place of LOAD_NUMBER. */
 void load_fill(const struct load *load, const struct load_attempt *attempt, const char *text, struct buf *out);
 
+/* The result of a run, once the attempt's time is taken. */
+void load_judge(const json_t *result, struct load_attempt *attempt);
+/* Stops when there were too many cold starts. */
+void load_count_cold(struct load *load, const struct load_attempt *attempt);
+
 /* One request over the worker's connection, which is made again if it broke. */
 void load_socket_attempt(struct load *load, size_t worker, struct load_attempt *attempt);
 /* Begins no more, and cuts off what waits. */
 void load_stop(struct load *load);
 /* A connection, or -1 with errno. */
 int load_socket_connect(const char *path);
+/* A server that has said hello, or -1 with errno. */
+int load_mcp_connect(char **argv);
+/* One call. */
+void load_mcp_attempt(struct load *load, size_t worker, struct load_attempt *attempt);
 /* One command, from its start to its end. */
 void load_command_attempt(struct load *load, size_t worker, struct load_attempt *attempt);
 

@@ -83,7 +83,7 @@ void load_fill(const struct load *load, const struct load_attempt *attempt, cons
 void load_stop(struct load *load)
 {
 	atomic_store(&load->stop, true);
-	for (size_t i = 0; load->options.socket && i < load->options.workers; i++)
+	for (size_t i = 0; i < load->options.workers; i++)
 		shutdown(atomic_load(&load->sockets[i]), SHUT_RDWR);
 }
 
@@ -158,6 +158,8 @@ static void *worker_main(void *data)
 
 		if (load->options.socket)
 			load_socket_attempt(load, tally->worker, &attempt);
+		else if (load->options.mcp)
+			load_mcp_attempt(load, tally->worker, &attempt);
 		else
 			load_command_attempt(load, tally->worker, &attempt);
 		attempt_judge(&load->options, &attempt);
@@ -259,13 +261,17 @@ static void tally_print(struct tally *tally, bool stopped, double seconds)
 /* Each worker's connection is there before the clock starts. */
 static int sockets_open(struct load *load)
 {
-	load->sockets = calloc(load->options.workers, sizeof(*load->sockets));
+	const struct load_options *options = &load->options;
+
+	load->sockets = calloc(options->workers, sizeof(*load->sockets));
 	if (!load->sockets)
 		return -1;
-	for (size_t i = 0; i < load->options.workers; i++)
-		load->sockets[i] = load->options.socket ? load_socket_connect(load->options.socket) : -1;
-	if (load->options.socket && load->sockets[0] < 0) {
-		fprintf(stderr, "load: %s: %m\n", load->options.socket);
+	for (size_t i = 0; i < options->workers; i++)
+		load->sockets[i] = options->socket ? load_socket_connect(options->socket)
+				   : options->mcp  ? load_mcp_connect(options->argv)
+						   : -1;
+	if ((options->socket || options->mcp) && load->sockets[0] < 0) {
+		fprintf(stderr, "load: %s: %m\n", options->socket ? options->socket : options->argv[0]);
 		return -1;
 	}
 	return 0;

@@ -95,9 +95,8 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /* Streamed output was counted as it came; else it is in the result. */
-static void result_judge(const struct buf *payload, struct load_attempt *attempt)
+void load_judge(const json_t *result, struct load_attempt *attempt)
 {
-	json_t *result = json_loadb(payload->data, payload->size, JSON_ALLOW_NUL, NULL);
 	const char *start = text_of(json_object_get(result, "meta"), "start");
 	const char *status = text_of(result, "status");
 	uint64_t bytes = (uint64_t)json_integer_value(json_object_get(result, "stdout_bytes"));
@@ -116,7 +115,12 @@ static void result_judge(const struct buf *payload, struct load_attempt *attempt
 		load_fail(attempt, "%ju bytes of output came, the result says %ju", (uintmax_t)attempt->bytes,
 			  (uintmax_t)bytes);
 	}
-	json_decref(result);
+}
+
+void load_count_cold(struct load *load, const struct load_attempt *attempt)
+{
+	if (attempt->cold && atomic_fetch_add(&load->cold, 1) + 1 >= load->options.max_cold)
+		load_stop(load);
 }
 
 /* Whether to ask again, after having waited as long as the service said. */
@@ -164,10 +168,14 @@ static bool request_ask(struct load *load, int *fd, const struct buf *request, s
 		}
 	} while (answer.frame.kind != FRAME_RESULT && answer.frame.kind != FRAME_ERROR);
 	attempt->whole = load_clock() - attempt->begin;
-	if (*fd >= 0 && answer.frame.kind == FRAME_RESULT)
-		result_judge(&answer.payload, attempt);
-	else if (*fd >= 0)
+	if (*fd >= 0 && answer.frame.kind == FRAME_RESULT) {
+		json_t *result = json_loadb(answer.payload.data, answer.payload.size, JSON_ALLOW_NUL, NULL);
+
+		load_judge(result, attempt);
+		json_decref(result);
+	} else if (*fd >= 0) {
 		again = refusal_wait(&answer.payload, attempt) && !atomic_load(&load->stop);
+	}
 	buf_free(&answer.payload);
 	return again;
 }
@@ -190,6 +198,5 @@ void load_socket_attempt(struct load *load, size_t worker, struct load_attempt *
 	if (!attempt->failed && !attempt->warm && !attempt->cold)
 		load_fail(attempt, "%s", attempt->refused ? "refused until the end" : "meta.start says nothing");
 	attempt->cut = atomic_load(&load->stop) && attempt->failed;
-	if (attempt->cold && atomic_fetch_add(&load->cold, 1) + 1 >= load->options.max_cold)
-		load_stop(load);
+	load_count_cold(load, attempt);
 }

@@ -1,4 +1,4 @@
-"""The part of the bench that goes over HTTP: what it costs beside the frames, how fast it is alone, and idle streams."""
+"""The part of the bench that goes over HTTP: what it and MCP cost beside the frames, how fast it is alone, and idle streams."""
 
 import json
 import os
@@ -44,12 +44,13 @@ def requests(bench, to, request, token, *words):
 
 
 def hello(bench, service, address, token, request, count, pause):
-    """The same runs by three ways to the same service, in turns."""
+    """The same runs by four ways to the same service, in turns."""
     frames = ("--expect", "1\n", *pause, *count)
     contenders = {
         "service": lambda: bench.requests(service, request, *frames),
         "http": lambda: requests(bench, address, request, token, *pause, *count),
         "http_socket": lambda: requests(bench, service.socket, request, token, *pause, *count),
+        "mcp": lambda: bench.requests(service, request, *frames, mcp=True),
     }
     for measure in contenders.values():
         measure()

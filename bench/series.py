@@ -75,14 +75,17 @@ class Bench:
             self.cold_left -= cold * (figures["count"] + figures["failed"])
         return figures
 
-    def requests(self, service, request, *words, builds=False):
-        """A series of requests; ends early when too many are cold. `builds`: a cold box compiles each."""
+    def requests(self, service, request, *words, builds=False, mcp=False):
+        """A series of requests; ends early when too many are cold. `builds`: a cold box compiles each. `mcp`: by a server
+        on stdin and stdout, which uses that service."""
         path = os.path.join(self.scratch, "request.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(request, file)
         self.check_budget()
         most = min(100, self.cold_left)
-        figures = self.run_load(["--socket", service.socket, "--request", path, "--samples", "--max-cold", str(most), *words])
+        way = ["--mcp"] if mcp else ["--socket", service.socket]
+        server = ["--", self.emberbox, "mcp", "--socket", service.socket] if mcp else []
+        figures = self.run_load([*way, "--request", path, "--samples", "--max-cold", str(most), *words, *server])
         self.cold_left -= figures["cold"] + (figures["count"] + figures["failed"] if builds else 0)
         return figures
 

@@ -27,7 +27,8 @@ static const struct option_spec specs[] = {
 	{ OPT_PRINT_CONFIG, 0, "print-config", NULL, "print what to put into a client's configuration, and exit" },
 	{ OPT_CLIENT, 0, "client", "NAME",
 	  "of that client: json, claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf, zed (json)" },
-	{ OPT_HTTP, 0, "http", NULL, "print how to reach the service over HTTP, with its token, instead of this program" },
+	{ OPT_HTTP, 0, "http", NULL,
+	  "print how to reach the service over HTTP, with its token, instead of this program" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
 };

@@ -59,8 +59,7 @@ static void claude_code_program(struct buf *out, json_t *server)
 	}
 	buf_text(out, " --transport stdio emberbox --");
 	add_word(out, json_string_value(json_object_get(server, "command")));
-	json_array_foreach(json_object_get(server, "args"), i, value)
-		add_word(out, json_string_value(value));
+	json_array_foreach(json_object_get(server, "args"), i, value) add_word(out, json_string_value(value));
 	buf_text(out, "\n");
 }
 

@@ -322,8 +322,8 @@ static int show(void)
 		return code;
 	puts(door.token);
 	if (door.running)
-		puts(*door.address ? door.address :
-				     "(the service runs without HTTP over TCP; see: emberbox serve --help)");
+		puts(*door.address ? door.address
+				   : "(the service runs without HTTP over TCP; see: emberbox serve --help)");
 	else if (*door.address)
 		printf("%s (not running)\n", door.address);
 	return cmd_flush(0);
