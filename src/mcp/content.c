@@ -3,6 +3,7 @@
 #include "base/json_check.h"
 #include "base/own.h"
 #include "mcp/resource.h"
+#include "mcp/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -454,6 +455,7 @@ json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t t
 	buf_text(&text, lead);
 	put_status(&text, result);
 	put_error(&text, result);
+	words_remedy(result, &text);
 	before = text.size;
 	json_array_foreach(json_object_get(result, "outputs"), i,
 			   rich) if (!is_printed(rich, result) && !add_picture(content, rich, &text, &room))

@@ -41,27 +41,50 @@ static int expected(struct error *err, const char *place, const char *what)
 	return *place ? error_usage(err, "%s: expected %s", place, what) : error_usage(err, "expected %s", what);
 }
 
+/* What people and models call it. */
+static const char *type_words(const char *type)
+{
+	static const struct {
+		const char *type;  /* as schemas have it */
+		const char *words; /* as sentences have it */
+	} all[] = {
+		{ "object", "an object" },       { "array", "a list" }, { "string", "a text" },
+		{ "integer", "a whole number" }, { "null", "null" },    { "number", "a number" },
+		{ "boolean", "true or false" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (strcmp(type, all[i].type) == 0)
+			return all[i].words;
+	return type;
+}
+
+static const char *type_of(const json_t *value)
+{
+	return json_is_object(value)    ? "object"
+	       : json_is_array(value)   ? "array"
+	       : json_is_string(value)  ? "string"
+	       : json_is_number(value)  ? "number"
+	       : json_is_boolean(value) ? "boolean"
+					: "null";
+}
+
 static int check_type(const json_t *type, const json_t *value, const char *place, struct error *err)
 {
+	const size_t count = json_is_array(type) ? json_array_size(type) : 1;
 	char words[128] = "";
-	const json_t *one;
-	size_t i;
 
-	if (json_is_string(type)) {
-		if (is_type(value, json_string_value(type)))
-			return 0;
-		snprintf(words, sizeof(words), "%s of the type %s", "a value", json_string_value(type));
-		return expected(err, place, words);
-	}
-	json_array_foreach(type, i, one)
-	{
+	for (size_t i = 0; i < count; i++) {
+		const char *one = json_string_value(json_is_array(type) ? json_array_get(type, i) : type);
 		size_t used = strlen(words);
 
-		if (is_type(value, json_string_value(one)))
+		if (is_type(value, one))
 			return 0;
-		snprintf(words + used, sizeof(words) - used, "%s%s", used ? " or " : "a value of the type ",
-			 json_string_value(one));
+		snprintf(words + used, sizeof(words) - used, "%s%s", used ? " or " : "", type_words(one));
 	}
+	/* A number that is no whole one is a number all the same. */
+	if (!json_is_number(value) || !strstr(words, "number"))
+		snprintf(words + strlen(words), sizeof(words) - strlen(words), ", not %s", type_words(type_of(value)));
 	return expected(err, place, words);
 }
 

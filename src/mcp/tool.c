@@ -5,6 +5,7 @@
 #include "mcp/content.h"
 #include "mcp/schema.h"
 #include "mcp/tables.h"
+#include "mcp/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -263,15 +264,14 @@ static int ask_check(struct tool_call *call, struct tool_request *request, struc
 	return post_arguments(call, "/v1/check", request, err);
 }
 
-/* An object that says all by itself. */
-static json_t *told_plainly(struct tool_call *call, const struct tool_answer *answer)
+static json_t *told_check(struct tool_call *call, const struct tool_answer *answer)
 {
 	json_t *body = load(answer);
-	_cleanup_free_ char *text = json_is_object(body) ? json_dumps(body, JSON_INDENT(1)) : NULL;
+	_cleanup_buf_ struct buf text = { 0 };
 
-	(void)call;
-	if (text)
-		return content_answer(body, text, strlen(text));
+	words_check(body, call->tokens * CONTENT_TOKEN_BYTES, &text);
+	if (json_is_object(body) && text.data)
+		return content_answer(body, text.data, text.size);
 	json_decref(body);
 	return no_answer();
 }
@@ -501,9 +501,12 @@ static json_t *told_list(struct tool_call *call, const struct tool_answer *answe
 		const char *name = json_string_value(json_object_get(file, "path"));
 		const char *type = json_string_value(json_object_get(file, "type"));
 
-		if (note.size < page_size(call))
-			buf_printf(&note, "%s (%s%s%lld bytes)\n", name ? name : "?", type ? type : "",
-				   type ? ", " : "", (long long)json_integer_value(json_object_get(file, "size")));
+		if (note.size >= page_size(call)) {
+			buf_printf(&note, "[… and %zu more; give a path for fewer …]\n", json_array_size(files) - i);
+			break;
+		}
+		buf_printf(&note, "%s (%s%s%lld bytes)\n", name ? name : "?", type ? type : "", type ? ", " : "",
+			   (long long)json_integer_value(json_object_get(file, "size")));
 	}
 	facts = json_pack("{s:s, s:o}", "path", path, "files", files);
 	return content_answer(facts, note.data, note.size);
@@ -569,7 +572,7 @@ static int ask_containers(struct tool_call *call, struct tool_request *request, 
 static json_t *told_containers(struct tool_call *call, const struct tool_answer *answer)
 {
 	json_t *body = load(answer), *list = json_incref(json_object_get(body, "containers")), *facts;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_buf_ struct buf text = { 0 };
 
 	json_decref(body);
 	if (!json_is_array(list)) {
@@ -581,9 +584,9 @@ static json_t *told_containers(struct tool_call *call, const struct tool_answer 
 		call->step = 1;
 		return NULL;
 	}
+	words_containers(call->kept, list, &text);
 	facts = json_pack("{s:O, s:o}", "profiles", call->kept, "running", list);
-	text = facts ? json_dumps(facts, JSON_INDENT(1)) : NULL;
-	return text ? content_answer(facts, text, strlen(text)) : no_answer();
+	return facts && text.data ? content_answer(facts, text.data, text.size) : no_answer();
 }
 
 static int ask_start(struct tool_call *call, struct tool_request *request, struct error *err)
@@ -601,7 +604,7 @@ static json_t *told_start(struct tool_call *call, const struct tool_answer *answ
 		json_decref(body);
 		return no_answer();
 	}
-	snprintf(line, sizeof(line), "container %.64s runs\n", id);
+	snprintf(line, sizeof(line), "container %.64s runs; container_exec works in it\n", id);
 	if (!json_is_object(result))
 		return content_answer(body, line, strlen(line));
 	made = content_run(json_incref(result), NULL, line, call->tokens);
@@ -614,12 +617,25 @@ static int ask_stop(struct tool_call *call, struct tool_request *request, struct
 	return post_arguments(call, "/containers/stop", request, err);
 }
 
+static json_t *told_stop(struct tool_call *call, const struct tool_answer *answer)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+	json_t *body = load(answer);
+
+	buf_printf(&text, "container %s: %s\n", argument(call, "id"),
+		   json_string_value(json_object_get(body, "status")));
+	if (json_is_object(body) && text.data)
+		return content_answer(body, text.data, text.size);
+	json_decref(body);
+	return no_answer();
+}
+
 static const struct tool tools[] = {
-	{ "check_code", ask_check, told_plainly },
+	{ "check_code", ask_check, told_check },
 	{ "container_exec", ask_exec, told_run },
 	{ "container_list", ask_containers, told_containers },
 	{ "container_start", ask_start, told_start },
-	{ "container_stop", ask_stop, told_plainly },
+	{ "container_stop", ask_stop, told_stop },
 	{ "get_output", ask_output, told_output },
 	{ "list_files", ask_list, told_list },
 	{ "read_file", ask_read, told_read },
@@ -700,14 +716,11 @@ int tool_again(struct tool_call *call, struct tool_request *request, struct erro
 
 void tool_refusal(const struct tool_answer *answer, char *sentence, size_t size)
 {
-	json_t *body = load(answer), *error = json_object_get(body, "error");
-	const char *message = json_string_value(json_object_get(error, "message"));
-	json_t *retry = json_object_get(error, "retry_after");
+	json_t *body = load(answer);
+	_cleanup_buf_ struct buf words = { 0 };
 
-	snprintf(sentence, size, "%s", message ? message : "the service refused it and did not say why");
-	if (json_is_integer(retry))
-		snprintf(sentence + strlen(sentence), size - strlen(sentence), " (in %lld s)",
-			 (long long)json_integer_value(retry));
+	words_refusal(json_object_get(body, "error"), &words);
+	snprintf(sentence, size, "%s", words.data ? words.data : "no memory");
 	json_decref(body);
 }
 

@@ -91,17 +91,18 @@ static void confirm(struct front *front, struct peer *peer, const char *sentence
 	const struct mcp_session *session = mcp_session_of(front, peer);
 	char refusal[1200];
 
+	snprintf(refusal, sizeof(refusal),
+		 "%s by a person, whom this client cannot ask; use another profile, or ask the user to run it with "
+		 "emberbox run --profile",
+		 sentence);
 	if (mcp->era == ERA_2026 && mcp_client_elicits(mcp_capabilities_of(&mcp->message))) {
 		require_input(front, peer, mcp->call.confirm);
 	} else if (mcp->era == ERA_2026) {
-		mcp_fail(front, peer, 400, RPC_CANNOT_ASK,
-			 "a person has to agree to this first, and this client cannot ask one",
+		mcp_fail(front, peer, 400, RPC_CANNOT_ASK, refusal,
 			 json_pack("{s:{s:{}}}", "requiredCapabilities", "elicitation"));
 	} else if (session && session->elicits && peer->exchange->events) {
 		ask_person(front, peer);
 	} else {
-		snprintf(refusal, sizeof(refusal),
-			 "a person has to agree to this first, and this client cannot ask one (%s)", sentence);
 		mcp_reply(front, peer, content_refusal(refusal));
 	}
 }

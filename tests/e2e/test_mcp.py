@@ -253,11 +253,11 @@ def what_is_read_is_said_once(running, client):
 def bad_arguments_are_explained(running, client):
     for arguments, sentence in (
         ({"language": "python"}, "code: it is not given, and is needed"),
-        ({"language": "python", "code": 1}, "code: expected a value of the type string"),
+        ({"language": "python", "code": 1}, "code: expected a text, not a number"),
         ({"langage": "python", "code": "1"}, "langage: there is no such field; did you mean language?"),
         ({"language": "python", "code": "1", "max_tokens": 5}, "max_tokens: expected a number from 200 to 100000"),
         ({"language": "python", "code": "1", "timeout": 0}, "timeout: expected a number above 0"),
-        ({"language": "python", "code": "1", "args": [1]}, "args[0]: expected a value of the type string"),
+        ({"language": "python", "code": "1", "args": [1]}, "args[0]: expected a text, not a number"),
         ({"language": "pyhton", "code": "1"}, 'Unknown language "pyhton"'),
         ({"language": "python", "code": "1", "memory_limit": "lots"}, "memory_limit: "),
     ):
@@ -367,7 +367,7 @@ def containers_serve_many_runs(running, client):
     started = client.call("container_start", {"container": "shell", "code": "echo 1 > kept; echo made"})
     id = started["structuredContent"]["id"]
     kit.equal(started["structuredContent"]["result"]["stdout"], "made\n")
-    kit.contains(text(started), f"container {id} runs\nok: exit code 0")
+    kit.contains(text(started), f"container {id} runs; container_exec works in it\nok: exit code 0")
     result = client.call("container_exec", {"id": id, "command": "cat kept"})
     kit.equal(result["structuredContent"]["stdout"], "1\n")
     kit.equal(text(client.call("container_exec", {"id": id, "command": "a", "code": "b"})), "code: give either code or a command")
@@ -657,7 +657,7 @@ def of_2025_a_person_is_asked_by_a_request():
     # Who cannot ask anybody is told so.
     result = Http(running).call("run_code", CAREFUL)
     kit.equal(result["isError"], True)
-    kit.contains(text(result), "a person has to agree to this first, and this client cannot ask one")
+    kit.contains(text(result), 'profile "careful" needs a confirmation by a person, whom this client cannot ask; use another profile, or ask')
     result = Http(running, capabilities={"elicitation": {"url": {}}}).call("run_code", CAREFUL)
     kit.equal(result["isError"], True)
     running.stop()

@@ -1,0 +1,164 @@
+#!/usr/bin/python3
+# tests/run: args=--as root
+# tests/run: timeout=180
+"""What a model is told when something does not go well: that it would know what to do next with the tools that it has."""
+
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+from mcp import Http, Refused, text
+from service import Service
+
+REGISTRY = """
+containers:
+  shell: {language: bash, description: a shell, resources: {memory: 64m, timeout: 20}}
+  careful: {language: bash, security: {needs_confirm: true}}
+"""
+NEW = "call run_in_session with a language and without a session for another"
+
+
+def serve(registry=REGISTRY, **options):
+    home = kit.tmp()
+    if registry:
+        kit.write(os.path.join(home, "registry.yaml"), registry, 0o600)
+    running = Service(listen=True, home=home, **options)
+    return running, Http(running)
+
+
+@kit.test(timeout=60)
+def limits_say_which_argument_raises_them():
+    running, client = serve()
+    result = client.run("python", "import time\nprint('begun', flush=True)\ntime.sleep(60)", timeout=0.5)
+    lines = text(result).splitlines()
+    kit.equal(lines[1:5], ["Code execution timed out after 0.5s",
+                           "suggestion: Do less at once, or give a larger timeout (it was 0.5 s).", "stdout:", "begun"])
+    result = client.run("python", "x = 'x' * (1 << 30)", memory_limit="64m")
+    kit.equal(text(result).splitlines()[1:4],
+              ["Memory limit of 64m exceeded",
+               "suggestion: Hold less at once, or give a larger memory_limit (it was 64m).", "no output"])
+    # The argument that is named does it; megabytes may be a number.
+    kit.equal(client.run("python", "x = 'x' * (100 << 20)\nprint(len(x))", memory_limit=256)["structuredContent"]["stdout"], "104857600\n")
+    # What has its own suggestion gets no second one.
+    kit.equal(len(re.findall("^suggestion:", text(client.run("python", "1 / 0")), re.M)), 1)
+    kit.equal(re.findall("^suggestion:", text(client.run("python", "print(1)")), re.M), [])
+    running.stop()
+
+
+@kit.test
+def what_the_policy_blocks_is_found_by_check_code():
+    running, client = serve(env={"SANDBOX_BLOCK_DANGEROUS_IMPORTS": "true"})
+    result = client.run("python", "import os\nprint(os.getcwd())")
+    kit.equal((result["isError"], result["structuredContent"]["status"]), (True, "blocked"))
+    kit.contains(text(result), "Security policy blocked import: os\n")
+    kit.equal(len(re.findall("^suggestion:", text(result), re.M)), 1, text(result))
+    checked = client.call("check_code", {"language": "python", "code": "import os\nimport json\nprint(eval('1'))"})
+    lines = text(checked).splitlines()
+    kit.matches(lines[0], r"^python: not clean; 2 imports, 1 of them blocked, [1-9]\d* findings?s?, 0 syntax errors$")
+    kit.matches(text(checked), r"(?m)^1:\d+ import os: blocked, high: .+")
+    kit.matches(text(checked), r"(?m)^3:\d+ .*eval.*: (high|medium): .+")
+    # Lines, not JSON: this is what a model pays for.
+    kit.true(len(text(checked)) < len(json.dumps(checked["structuredContent"])) / 2, text(checked))
+    kit.equal(text(client.call("check_code", {"language": "python", "code": "print(1)"})),
+              "python: clean; 0 imports, 0 of them blocked, 0 findings, 0 syntax errors\n")
+    kit.matches(text(client.call("check_code", {"language": "python", "code": "x = (1,\n"})), r"(?m)^\d+:\d+ .*syntax error: .+")
+    kit.matches(text(client.call("check_code", {"language": "r", "code": "x <- 1"})), r"^r was not checked: .+|^r: clean")
+    many = "import os\n" * 2000
+    kit.true(len(text(client.call("check_code", {"language": "python", "code": many}))) < 8000, "it has no bound")
+    running.stop()
+
+
+@kit.test
+def a_session_that_is_gone_says_how_to_get_another():
+    running, client = serve()
+    id = client.call("run_in_session", {"language": "python", "code": "x = 1"})["structuredContent"]["session"]["id"]
+    lost = client.call("run_in_session", {"session": id, "code": "import os; os._exit(3)"})
+    kit.contains(text(lost), "its state is lost")
+    for tool, arguments in (("run_in_session", {"code": "x"}), ("read_file", {"path": "x"}), ("list_files", {}),
+                            ("write_file", {"path": "x", "content": "y"})):
+        for session in (id, "nonesuch"):
+            result = client.call(tool, {"session": session, **arguments})
+            kit.equal(result["isError"], True)
+            kit.matches(text(result), r"^session: .*; " + NEW + "$")
+            kit.true("restart" not in text(result), "there is no tool for that")
+    # And that is what it takes.
+    kit.equal(client.call("run_in_session", {"language": "python", "code": "2"})["isError"], False)
+    running.stop()
+
+
+@kit.test
+def confirmations_do_not_name_what_a_model_cannot_send():
+    running, client = serve()
+    sentence = ('profile "careful" needs a confirmation by a person, whom this client cannot ask; use another profile, or ask '
+                "the user to run it with emberbox run --profile")
+    arguments = {"language": "bash", "code": "echo x", "profile": "careful"}
+    kit.equal(text(client.call("run_code", arguments)), sentence)
+    try:
+        Http(running, modern=True).call("run_code", arguments)
+        kit.fail("it was run")
+    except Refused as error:
+        kit.equal((error.code, str(error)), (-32021, sentence))
+    running.stop()
+
+
+@kit.test
+def containers_are_told_as_lines():
+    running, client = serve()
+    kit.equal(text(client.call("container_list")),
+              "profiles, for container_start:\n- shell (bash): a shell, memory 64m, timeout 20\n"
+              "- careful (bash), a person has to agree\nno containers run\n")
+    kit.equal(text(client.call("container_start", {"container": "nonesuch"})),
+              "container: the registry has none of that name; container_list names them")
+    started = client.call("container_start", {"container": "shell"})
+    id = started["structuredContent"]["id"]
+    kit.equal(text(started), f"container {id} runs; container_exec works in it\n")
+    kit.contains(text(client.call("container_list")), f"containers:\n- {id} (shell): ")
+    kit.equal(text(client.call("container_stop", {"id": id})), f"container {id}: stopped\n")
+    running.stop()
+    running, client = serve(registry=None)
+    kit.matches(text(client.call("container_list")), r"^no profiles: .*run_code or run_in_session\nno containers run\n$")
+    running.stop()
+
+
+@kit.test
+def a_long_list_of_files_says_how_many_more():
+    running, client = serve()
+    code = "import os\nfor i in range(2000): open(f'/sandbox/data/{i:0100}', 'w')"
+    id = client.call("run_in_session", {"language": "python", "code": code})["structuredContent"]["session"]["id"]
+    listed = client.call("list_files", {"session": id, "path": "/sandbox/data"})
+    shown = text(listed).splitlines()
+    kit.matches(shown[-1], r"^\[… and \d+ more; give a path for fewer …\]$")
+    kit.equal(len(shown) - 2 + int(re.search(r"\d+", shown[-1])[0]), len(listed["structuredContent"]["files"]))
+    running.stop()
+
+
+@kit.test
+def a_tool_offers_nothing_that_is_not_there():
+    """Each argument of run_code, used: none is answered with `not available`."""
+    running, client = serve()
+    good = {"language": "python", "code": "print(1)", "filename": "a.py", "stdin": "x", "args": ["a"], "env": {"A": "b"},
+            "files": {"f": "x"}, "timeout": 5, "memory_limit": "128m", "read_only": True, "profile": "shell", "max_tokens": 300}
+    kit.equal(set(client.tools()["run_code"]["inputSchema"]["properties"]), set(good))
+    for name, value in good.items():
+        arguments = {"language": "bash", "code": "echo 1"} if name == "profile" else {"language": "python", "code": "print(1)"}
+        result = client.call("run_code", {**arguments, name: value})
+        kit.equal((result["isError"], result["structuredContent"]["stdout"]), (False, "1\n"), name)
+    running.stop()
+
+
+@kit.test
+def the_list_of_tools_has_a_bound():
+    """What a client puts before a model with each conversation: names, descriptions and inputs, at three bytes a token."""
+    running, client = serve()
+    shown = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in client.tools().values()]
+    kit.true(len(json.dumps(shown)) < 3 * 4000, len(json.dumps(shown)))
+    for tool in client.tools().values():
+        for name, field in tool["inputSchema"]["properties"].items():
+            kit.true(field.get("description"), f"{tool['name']}.{name} is not described")
+    running.stop()
+
+
+kit.main()
