@@ -22,30 +22,56 @@ __emberbox_again() {
 	return "$__emberbox_status"
 }
 
+# So many bytes of the channel to standard output. (No (( )) by itself: a cell may have said set -e.) A variable holds no NUL, and read -N would wait for as many bytes more:
+# each ends a part here.
+__emberbox_copy() {
+	local left=$1 part LC_ALL=C
+	while ((left > 0)); do
+		IFS= read -r -d '' -n "$left" part <&250 || exit 0
+		printf '%s' "$part"
+		left=$((left - ${#part}))
+		((left == 0)) || printf '\0'
+		left=$((left - (left > 0)))
+	done
+}
+
+# The same into `payload`, for what is no code: without them.
+__emberbox_read() {
+	local left=$1 part LC_ALL=C
+	while ((left > 0)); do
+		IFS= read -r -d '' -n "$left" part <&250 || exit 0
+		payload+=$part
+		left=$((left - ${#part}))
+		left=$((left - (left > 0)))
+	done
+}
+
 __emberbox_next() {
-	local word secret size count stdin payload data LC_ALL=C
+	local word secret size count stdin payload LC_ALL=C
 	while :; do
 		IFS=' ' read -r word secret size count stdin <&250 || exit 0
 		payload=
-		((size == 0)) || IFS= read -r -d '' -N "$size" payload <&250 || exit 0
+		[ "$word" = execute ] || __emberbox_read "$size"
 		[ "$word" != execute ] || break
 		unset -v LC_ALL
 		. "$__emberbox_folder/session_assist.sh"
 		LC_ALL=C
 	done
+	__emberbox_cell=/tmp/.cells/cell-$count
+	case $stdin in none | pipe) ;; *) size=$((size - stdin)) ;; esac
+	{
+		__emberbox_copy "$size"
+		printf '\n'
+	} >"$__emberbox_cell"
 	case $stdin in
 	none) exec 253</dev/null ;;
 	pipe) exec 253<&252 ;;
 	*)
-		data=${payload:size-stdin}
-		payload=${payload:0:size-stdin}
-		printf '%s' "$data" >/tmp/.cells/input
+		__emberbox_copy "$stdin" >/tmp/.cells/input
 		exec 253</tmp/.cells/input
 		rm -f /tmp/.cells/input
 		;;
 	esac
-	__emberbox_cell=/tmp/.cells/cell-$count
-	printf '%s\n' "$payload" >"$__emberbox_cell"
 	printf '%s\n' "$secret" >&254
 	__emberbox_running=yes
 }

@@ -123,6 +123,25 @@ def fixes_are_of_the_cell():
 
 
 @kit.test(timeout=FIRST)
+def a_nul_is_a_byte():
+    """In code it is that language's to refuse; the session lives on, and what it reads is what was sent."""
+    web = Web(Service(listen=True), timeout=FIRST)
+    for name, last in (("bash", "echo on"), ("python", "print('on')"), ("javascript", "console.log('on')"), ("ruby", "puts 'on'"),
+                       ("sqlite", "select 'on'")):
+        path = "/v1/sessions/" + web.post("/v1/sessions", {"language": name}).json["id"]
+        for code in ("a\0b", "\0", "\0" * 3 + "\n", "x" * 5000 + "\0"):
+            done = cell(web, path, code, timeout=20)
+            kit.true(done["status"] in ("ok", "failed"), f"{name}: {code[:9]!r}: {done['status']}")
+        done = cell(web, path, last)
+        kit.equal((done["status"], "on" in done["stdout"] + str(done["outputs"])), ("ok", True), name)
+    path = "/v1/sessions/" + web.post("/v1/sessions", {"language": "bash"}).json["id"]
+    for data in ("a\0b", "\0", "\0\0a\n\0", "x" * 70000 + "\0y"):
+        # Options of a cell's own are not in the way of the next.
+        done = cell(web, path, "set -eu; cat | od -An -v -tx1 | tr -d ' \\n'", stdin=data, limits={"max_output": "1m"}, timeout=20)
+        kit.equal((done["status"], bytes.fromhex(done["stdout"]) == data.encode()), ("ok", True), data[:9])
+
+
+@kit.test(timeout=FIRST)
 def programs_of_postgres_have_no_channel():
     running = Service(listen=True)
     web = Web(running, timeout=FIRST)
