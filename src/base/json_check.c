@@ -1,6 +1,7 @@
 #include "base/json_check.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Where reading stands; past the end there is nothing, which fits nowhere. */
@@ -360,4 +361,54 @@ bool json_has_few_values(const char *text, size_t size, size_t most)
 		}
 	}
 	return count <= most;
+}
+
+/* The names of a member and of one within it, as far as a text was read. */
+struct place {
+	const char *string; /* that came last */
+	size_t size;        /* of it */
+	const char *key[2]; /* of the members that are open; NULL: none is */
+	size_t length[2];   /* of them */
+	size_t depth;       /* of objects and lists */
+};
+
+static void place_take(struct place *place, char byte)
+{
+	const size_t level = place->depth - 1;
+
+	if (byte == '{' || byte == '[') {
+		place->depth++;
+		if (place->depth <= 2)
+			place->key[place->depth - 1] = NULL;
+	} else if (place->depth > 0 && (byte == '}' || byte == ']')) {
+		place->depth--;
+	} else if (place->depth > 0 && level < 2 && byte == ':') {
+		place->key[level] = place->string;
+		place->length[level] = place->size;
+	} else if (place->depth > 0 && level < 2 && byte == ',') {
+		place->key[level] = NULL;
+	}
+}
+
+bool json_place(const char *text, size_t position, char *out, size_t out_size)
+{
+	struct place place = { 0 };
+	bool inner;
+
+	for (size_t i = 0; i < position; i++) {
+		if (text[i] != '"') {
+			place_take(&place, text[i]);
+			continue;
+		}
+		place.string = text + i + 1;
+		for (i++; i < position && text[i] != '"'; i++)
+			i += text[i] == '\\';
+		place.size = (size_t)(text + i - place.string);
+	}
+	inner = place.depth > 1 && place.key[1];
+	if (place.depth == 0 || !place.key[0] || !json_is_plain_text(place.key[0], place.length[0]) ||
+	    (inner && !json_is_plain_text(place.key[1], place.length[1])))
+		return false;
+	return (size_t)snprintf(out, out_size, "%.*s%s%.*s", (int)place.length[0], place.key[0], inner ? "." : "",
+				inner ? (int)place.length[1] : 0, inner ? place.key[1] : "") < out_size;
 }

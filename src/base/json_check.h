@@ -19,3 +19,6 @@ bool json_string_copy(const char *value, size_t value_size, char *out, size_t ou
 /* Whether it has at most so many values to be made a tree of, valid or not: a small text could mean a great many, each
  * of which costs a hundred bytes. */
 bool json_has_few_values(const char *text, size_t size, size_t most);
+/* The member, "limits.cpus" of one within another, that the byte at `position` is in, whether or not the text is JSON;
+ * false: it is in none, or its name is not plain or does not fit. */
+bool json_place(const char *text, size_t position, char *out, size_t out_size);

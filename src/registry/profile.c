@@ -113,8 +113,8 @@ static int settle_language(const struct profile *profile, const struct profile_t
 	meant = runtime_find(profile->language);
 	if (wanted && wanted == meant)
 		return 0;
-	return error_usage(err, "profile: \"%s\" is for %s, not for \"%.64s\"", profile->name, profile->language,
-			   asked);
+	return error_usage(err, "language: the profile \"%s\" is for %s, not for \"%.64s\"", profile->name,
+			   profile->language, asked);
 }
 
 const char *profile_network(const struct profile *profile, char *out, size_t size)

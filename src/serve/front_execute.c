@@ -25,9 +25,8 @@ void events_begin(struct front *front, struct peer *peer)
 
 	if (x->streaming)
 		return;
-	snprintf(lines, sizeof(lines),
-		 "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\nX-Request-Id: %s\r\n%s%s%s", x->request_id,
-		 *id ? "X-Execution-Id: " : "", id, *id ? "\r\n" : "");
+	snprintf(lines, sizeof(lines), "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\nX-Request-Id: %s\r\n%s%s%s",
+		 x->request_id, *id ? "X-Execution-Id: " : "", id, *id ? "\r\n" : "");
 	http_reply_head(&out, 200, "text/event-stream", HTTP_CHUNKED, x->keep_alive, lines);
 	send_buf(peer, &out);
 	x->streaming = true;
@@ -195,10 +194,10 @@ static int refusal_status(const char *code, unsigned retry_after)
 		const char *code; /* as every door has it */
 		int status;       /* as HTTP has it */
 	} statuses[] = {
-		{ "bad_request", 400 },    { "unknown_language", 400 },   { "busy", 429 },
-		{ "draining", 503 },       { "cancelled", 409 },          { "blind", 503 },
-		{ "not_found", 404 },      { "needs_confirmation", 409 }, { "too_many", 429 },
-		{ "cannot_enforce", 422 }, { "unauthorized", 401 },       { "no_sessions", 422 },
+		{ "bad_request", 400 },     { "unknown_language", 400 },   { "busy", 429 },
+		{ "draining", 503 },        { "cancelled", 409 },          { "blind", 503 },
+		{ "not_found", 404 },       { "needs_confirmation", 409 }, { "too_many", 429 },
+		{ "cannot_enforce", 422 },  { "unauthorized", 401 },       { "no_sessions", 422 },
 		{ "forbidden_scope", 403 },
 	};
 
@@ -226,18 +225,28 @@ static void name_as_sent(const struct peer *peer, const char **field, const char
 	}
 }
 
+/* Whether it is about an id that could be one, and is not; what is no id at all is the client's mistake. */
+static bool is_missing_id(const char *field, const char *message)
+{
+	static const char *const mistakes[] = { "expected a text", "it ", "the number ", "this is not JSON", NULL };
+	const size_t length = strlen(field);
+
+	if (strcmp(field, "container") != 0 && strcmp(field, "session") != 0)
+		return false;
+	message += strncmp(message, field, length) == 0 && message[length] == ':' ? length + 2 : 0;
+	for (const char *const *one = mistakes; *one; one++)
+		if (strncmp(message, *one, strlen(*one)) == 0)
+			return false;
+	return true;
+}
+
 void execute_refuse(struct front *front, struct peer *peer, const char *code, const char *field, unsigned retry_after,
 		    const char *message)
 {
 	_cleanup_free_ char *json = NULL;
 	char sentence[1024];
 
-	/* An id that could be one, and is not; what is no id at all is the client's mistake. */
-	if (strcmp(field, "container") == 0 && strcmp(code, "bad_request") == 0 &&
-	    strncmp(message, "container: expected a text", 26) != 0)
-		code = "not_found";
-	if (strcmp(field, "session") == 0 && strcmp(code, "bad_request") == 0 &&
-	    strncmp(message, "session: expected", 17) != 0 && strncmp(message, "session: it ", 12) != 0)
+	if (strcmp(code, "bad_request") == 0 && is_missing_id(field, message))
 		code = "not_found";
 	name_as_sent(peer, &field, &message, sentence, sizeof(sentence));
 	if (!has_events(peer->exchange)) {

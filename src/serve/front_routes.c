@@ -150,6 +150,13 @@ static void told_report(struct front *front, struct peer *peer, int status, cons
 	json_decref(root);
 }
 
+static bool is_report_format(const json_t *format)
+{
+	const char *name = json_string_value(format);
+
+	return !name || strcmp(name, "json") == 0 || strcmp(name, "markdown") == 0;
+}
+
 static void report(struct front *front, struct peer *peer, const char *body, size_t size)
 {
 	static const char *const known[] = { "format", NULL };
@@ -158,7 +165,11 @@ static void report(struct front *front, struct peer *peer, const char *body, siz
 
 	if (question && peer->exchange->markdown)
 		json_object_set_new(question, "format", json_string("markdown"));
-	if (!question || take_query(front, peer, known, question) == 0) {
+	if (question && take_query(front, peer, known, question) < 0) {
+		/* It was answered. */
+	} else if (!is_report_format(json_object_get(question, "format"))) {
+		http_refuse_field(front, peer, "format", "expected json or markdown");
+	} else {
 		text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 		peer->exchange->phase = PHASE_ANSWER;
 		if (!text || ask(front, peer, true, text, told_report) < 0)

@@ -69,13 +69,15 @@ void session_route_file_delete(struct front *front, struct peer *peer, const cha
 
 void session_route_file_move(struct front *front, struct peer *peer, const char *body, size_t size)
 {
+	static const char *const known[] = { "move", NULL };
 	json_t *root = http_load_object(front, peer, body, size), *to = json_object_get(root, "move");
 	_cleanup_free_ char *question = NULL;
 
-	if (root && (json_object_size(root) != 1 || !json_is_string(to) ||
-		     strlen(json_string_value(to)) != json_string_length(to))) {
+	if (!root || !http_has_only(front, peer, root, known)) {
+		/* It was answered. */
+	} else if (!json_is_string(to) || strlen(json_string_value(to)) != json_string_length(to)) {
 		http_refuse_field(front, peer, "move", "expected {\"move\": PATH}, the path that it is to have");
-	} else if (root) {
+	} else {
 		question = question_of(peer, "file_move", NULL, "move", json_incref(to));
 		http_pass(front, peer, false, question);
 	}

@@ -87,27 +87,8 @@ void session_route_create(struct front *front, struct peer *peer, const char *bo
 	json_decref(root);
 }
 
-/* Limits of a cell that have a field of their own on this path. */
-static void move_limit(json_t *root, const char *name)
-{
-	json_t *value = json_object_get(root, name), *limits = json_object_get(root, "limits");
-
-	if (!value)
-		return;
-	if (!limits) {
-		limits = json_object();
-		json_object_set_new(root, "limits", limits);
-	}
-	/* What is no object, or given twice, is refused by who reads it. */
-	if (json_is_object(limits) && !json_object_get(limits, name)) {
-		json_object_set(limits, name, value);
-		json_object_del(root, name);
-	}
-}
-
 void session_route_execute(struct front *front, struct peer *peer, const char *body, size_t size)
 {
-	static const char *const own[] = { "cpu_time", "max_output", NULL };
 	static const char alone[] = "a cell is code alone; the session has its own";
 	static const struct foreign foreign[] = {
 		{ "session", "it is in the path; leave it out" },
@@ -120,10 +101,8 @@ void session_route_execute(struct front *front, struct peer *peer, const char *b
 	};
 	json_t *root = http_load_object(front, peer, body, size);
 
-	if (root && execute_has_known(front, peer, root, own, foreign)) {
+	if (root && execute_has_known(front, peer, root, NULL, foreign)) {
 		json_object_set_new(root, "session", json_string(peer->exchange->part) ?: json_string("?"));
-		move_limit(root, "cpu_time");
-		move_limit(root, "max_output");
 		if (execute_apply_object(front, peer, root) == 0)
 			execute_submit(front, peer);
 	}
@@ -148,8 +127,8 @@ void session_route_input(struct front *front, struct peer *peer, const char *bod
 {
 	static const char *const known[] = { "data", "eof", NULL };
 	json_t *root = http_load_object(front, peer, body, size);
-	const json_t *data = json_object_get(root, "data");
-	const bool eof = json_is_true(json_object_get(root, "eof"));
+	const json_t *data = json_object_get(root, "data"), *end = json_object_get(root, "eof");
+	const bool eof = json_is_true(end);
 	struct peer *cell;
 
 	if (!root)
@@ -157,7 +136,9 @@ void session_route_input(struct front *front, struct peer *peer, const char *bod
 	cell = find_cell(front, peer);
 	if (!http_has_only(front, peer, root, known)) {
 		/* It was answered. */
-	} else if (!json_is_string(data) && !eof) {
+	} else if (end && !json_is_boolean(end)) {
+		http_refuse_field(front, peer, "eof", "expected true or false");
+	} else if (data ? !json_is_string(data) : !eof) {
 		http_refuse_field(front, peer, "data", "expected a text, or eof: true");
 	} else if (!cell || cell->input_ended) {
 		http_answer_error(front, peer, 404, "not_found", "id", 0,

@@ -33,6 +33,7 @@ static const char *field_of(const struct error *err)
 {
 	return strncmp(err->text, "session: ", 9) == 0  ? "id"
 	       : strncmp(err->text, "offset: ", 8) == 0 ? "offset"
+	       : strncmp(err->text, "move: ", 6) == 0   ? "move"
 							: "path";
 }
 

@@ -21,6 +21,7 @@ struct reading {
 	struct request_manner *manner; /* and how it is to be run */
 	struct spec checks;            /* small values are tried out on it, for errors that name the field */
 	bool stdin_given;              /* `stdin` was there */
+	const char *cell_limit;        /* one that only cells have was there: its name; NULL: none */
 	const char *file;              /* the one of `files` that is read; NULL: none */
 	char *field;                   /* of the error */
 	struct error *err;             /* what is wrong */
@@ -256,23 +257,26 @@ static const char *number_text(const json_t *value, char *out)
 	return out;
 }
 
-/* The two limits that have two fields. */
+/* The limits that have two fields. */
 static bool limit_given(const struct reading *r, const char *key)
 {
 	const struct limits *limits = &r->checks.limits;
 
 	return (strcmp(key, "timeout") == 0 && limits->timeout > 0) ||
-	       (strcmp(key, "memory") == 0 && limits->memory > 0);
+	       (strcmp(key, "memory") == 0 && limits->memory > 0) ||
+	       (strcmp(key, "cpu-time") == 0 && limits->cpu_time > 0) ||
+	       (strcmp(key, "max-output") == 0 && limits->max_output > 0);
 }
 
 static int put_limit(struct reading *r, const char *name, const char *key, json_t *value, const char *unit)
 {
 	char number[TEXT_NUMBER_MAX], text[TEXT_NUMBER_MAX + 8];
-	const char *word = text;
+	const char *word = text, *alone = strncmp(name, "limits.", 7) == 0 ? name + 7 : name;
 
 	if (limit_given(r, key))
 		return fault(r, name, "this limit is given twice; leave one of %s and limits.%s out",
-			     strcmp(key, "memory") == 0 ? "memory_limit" : key, key);
+			     strcmp(key, "memory") == 0 ? "memory_limit" : alone,
+			     strcmp(key, "memory") == 0 ? key : alone);
 	if (json_is_number(value))
 		snprintf(text, sizeof(text), "%s%s", number_text(value, number), unit);
 	else if (!json_is_string(value))
@@ -287,6 +291,13 @@ static int put_limit(struct reading *r, const char *name, const char *key, json_
 static int read_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
 {
 	return put_limit(r, name, field->key, value, "");
+}
+
+/* Cells of sessions have these without `limits` around them. */
+static int read_cell_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	r->cell_limit = field->name;
+	return read_limit(r, field, name, value);
 }
 
 /* A bare number is in MB here, and only here. */
@@ -431,6 +442,8 @@ static const struct field request_fields[] = {
 	{ "timeout", "timeout", read_limit },
 	{ "memory_limit", "memory", read_memory_limit },
 	{ "limits", NULL, read_limits },
+	{ "cpu_time", "cpu-time", read_cell_limit },
+	{ "max_output", "max-output", read_cell_limit },
 	{ "network", "net", read_network },
 	{ "profile", NULL, read_profile },
 	{ "applied_profile", NULL, read_applied },
@@ -518,7 +531,7 @@ bool request_has_few_values(const char *json, size_t size)
 }
 
 /* Jansson names the key that is there twice as it stands in the text, between '" and "'. */
-static int json_fault(struct reading *r, const json_error_t *why)
+static int json_fault(struct reading *r, const char *json, size_t size, const json_error_t *why)
 {
 	const char *begin = strstr(why->text, "near '\""), *end = begin ? strrchr(begin, '"') : NULL;
 	char name[REQUEST_FIELD_MAX];
@@ -529,8 +542,12 @@ static int json_fault(struct reading *r, const json_error_t *why)
 	}
 	if (json_error_code(why) == json_error_out_of_memory)
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
-	return error_usage(r->err, "the request is not JSON: line %d, column %d: %s", why->line, why->column,
-			   why->text);
+	if (!json_place(json, (size_t)why->position < size ? (size_t)why->position : size, name, sizeof(name)))
+		return error_usage(r->err, "the request is not JSON: line %d, column %d: %s", why->line, why->column,
+				   why->text);
+	if (json_error_code(why) == json_error_numeric_overflow)
+		return fault(r, name, "the number is too large");
+	return fault(r, name, "this is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
 }
 
 static int read_request(struct reading *r, json_t *root)
@@ -542,6 +559,8 @@ static int read_request(struct reading *r, json_t *root)
 	if (!json_object_get(root, "language") && !json_object_get(root, "profile") &&
 	    !json_object_get(root, "container") && !json_object_get(root, "session") && !r->manner->command)
 		return fault(r, "language", "it is not set; name one, such as python");
+	if (r->cell_limit && !r->manner->session[0])
+		return fault(r, r->cell_limit, "it is for cells of sessions; give it within limits");
 	if (r->manner->session[0] && r->manner->container[0])
 		return fault(r, "session", "it cannot be given with container; leave one out");
 	if (r->manner->input && r->stdin_given)
@@ -580,7 +599,7 @@ int request_parse(const char *json, size_t size, struct buf *list, struct reques
 		return error_usage(err, "the request has too many values; %d are enough for any", REQUEST_VALUES_MAX);
 	root = json_loadb(json, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
 	if (!root)
-		return json_fault(&r, &why);
+		return json_fault(&r, json, size, &why);
 	spec_init(&r.checks);
 	done = read_request(&r, root);
 	spec_free(&r.checks);

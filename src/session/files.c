@@ -464,13 +464,14 @@ int live_remove(const struct live_place *place, const char *path, struct error *
 int live_move(const struct live_place *place, const char *path, const char *to, struct error *err)
 {
 	_cleanup_close_ int from_dir = -1, to_dir = -1;
+	struct error why = { 0 };
 	const char *from_name, *to_name;
 	int done = -1;
 
 	if (live_check_path(path, 2, err) < 0)
 		return -1;
-	if (live_check_path(to, 2, err) < 0)
-		return error_prefix(err, "move");
+	if (live_check_path(to, 2, &why) < 0)
+		return mend(err, why.errnum, "move: %s", why.text + strlen("path: "));
 	if (live_enter(place, err) < 0)
 		return -1;
 	from_dir = open_parent(place, path, false, &from_name);

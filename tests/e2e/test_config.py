@@ -367,7 +367,7 @@ def a_profile_that_cannot_be_meant_is_refused():
         (("--profile", "restricted", "-l", "python"), f'profile: there is no "restricted"; {have}'),
         # Before anybody asks for the language, which would not help.
         (("--profile", "zzzzzzzzzz"), f'profile: there is no "zzzzzzzzzz"; {have}'),
-        (("--profile", "py", "-l", "sh"), 'profile: "py" is for python, not for "sh"'),
+        (("--profile", "py", "-l", "sh"), 'language: the profile "py" is for python, not for "sh"'),
         (("--profile", "docker"), 'profile: "docker" is made from "dockerfile", which is not available yet; use one with a language'),
         (("--profile", "net"), 'profile "net": --net "bridge" is not available yet; a box has no network: --net none'),
         (("--profile", "web"), 'profile "web": --net "a.example,b.example:443" is not available yet; a box has no network: --net none'),

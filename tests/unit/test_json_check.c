@@ -124,8 +124,38 @@ static void depths(void)
 	CHECK(!json_is_object_text("{\"a\":{\"b\":1}}", 13, 1));
 }
 
+/* The member that the mark @ is in, which stands for what cannot be read; "": none. */
+static const char *place_of(const char *text)
+{
+	static char name[32];
+
+	if (!json_place(text, strcspn(text, "@"), name, sizeof(name)))
+		*name = '\0';
+	return name;
+}
+
+static void places(void)
+{
+	CHECK_STR(place_of("{\"a\":@}"), "a");
+	CHECK_STR(place_of("{\"a\":1,\"b\" : @"), "b");
+	CHECK_STR(place_of("{\"a\":{\"b\":1,\"c\":@}}"), "a.c");
+	CHECK_STR(place_of("{\"a\":{\"b\":{\"c\":@}}}"), "a.b");
+	CHECK_STR(place_of("{\"a\":[1,{\"b\":2},@]}"), "a");
+	CHECK_STR(place_of("{\"a\":[[[@"), "a");
+	CHECK_STR(place_of("{\"a\":{\"b\":1},\"c\":@}"), "c");
+	CHECK_STR(place_of("{\"a\":\"x,{:[\\\" @"), "a");
+	CHECK_STR(place_of("{\"a\":1,@}"), "");
+	CHECK_STR(place_of("@"), "");
+	CHECK_STR(place_of("[@"), "");
+	CHECK_STR(place_of("]}]}{\"a\":@"), "a");
+	CHECK_STR(place_of("{\"\xff\":@"), "");
+	CHECK_STR(place_of("{\"a name that is longer than there is room\":@"), "");
+	CHECK_STR(place_of(":::,{:@"), "");
+}
+
 int main(void)
 {
+	RUN(places);
 	RUN(objects);
 	RUN(mistakes);
 	RUN(depths);

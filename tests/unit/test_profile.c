@@ -123,7 +123,7 @@ static void another_language_is_an_error(void)
 	fresh();
 	say("language", "bash");
 	CHECK_INT(settle(&python, NULL, NULL, NULL), -1);
-	CHECK_STR(err.text, "profile: \"p\" is for python, not for \"bash\"");
+	CHECK_STR(err.text, "language: the profile \"p\" is for python, not for \"bash\"");
 	CHECK_INT(err.kind, ERROR_USAGE);
 	fresh();
 	CHECK_INT(settle(&image, NULL, NULL, NULL), -1);

@@ -242,8 +242,16 @@ static void no_json(void)
 	refused("", "", "the body is empty; send a JSON object");
 	refused("{\"language\":\"python\"} x", "",
 		"the request is not JSON: line 1, column 23: end of file expected near 'x'");
-	refused("{\"language\":\"\xff\"}", "",
-		"the request is not JSON: line 1, column 13: unable to decode byte 0xff near '\"'");
+	refused("{\"language\":\"\xff\"}", "language",
+		"language: this is not JSON: line 1, column 13: unable to decode byte 0xff near '\"'");
+	refused("{\"code\":\"1\",\"limits\":{\"cpus\":NaN}}", "limits.cpus",
+		"limits.cpus: this is not JSON: line 1, column 32: invalid token near 'NaN'");
+	refused("{\"code\":\"1\",\"timeout\":99999999999999999999}", "timeout", "timeout: the number is too large");
+	refused("{\"code\":\"1\",\"timeout\":1e999}", "timeout", "timeout: the number is too large");
+	refused(P "\"cpu_time\":1}", "cpu_time", "cpu_time: it is for cells of sessions; give it within limits");
+	refused("{\"session\":\"s\",\"code\":\"1\",\"max_output\":1,\"limits\":{\"max_output\":2}}",
+		"limits.max_output",
+		"limits.max_output: this limit is given twice; leave one of max_output and limits.max_output out");
 }
 
 static void many_values_are_refused_before_they_cost_memory(void)
