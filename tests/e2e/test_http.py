@@ -631,7 +631,7 @@ def health_and_metrics():
 
 def metrics(asking):
     """The text format, read by its grammar: every sample belongs to a family that was announced."""
-    values, kinds = {}, {}
+    values, kinds, order = {}, {}, []
     for line in asking.get("/metrics").text.splitlines():
         if found := re.fullmatch(r"# TYPE (\w+) (counter|gauge|histogram)", line):
             kinds[found.group(1)] = found.group(2)
@@ -642,7 +642,27 @@ def metrics(asking):
             kit.true(sample.group(2) in kinds or kinds.get(family) == "histogram", f"of no family: {line!r}")
             kit.true(sample.group(1) not in values, f"twice: {line!r}")
             values[sample.group(1)] = float(sample.group(3))
+            order.append(sample.group(2) if sample.group(2) in kinds else family)
+    # What Prometheus' own checker looks at: a family stands in one place, counters are called so, buckets only grow.
+    kit.equal(len([name for at, name in enumerate(order) if at == 0 or order[at - 1] != name]), len(set(order)), "a family in two places")
+    kit.equal([name for name, kind in kinds.items() if (kind == "counter") != name.endswith("_total")], [])
+    check_buckets(values, [name for name, kind in kinds.items() if kind == "histogram"])
     return values
+
+
+def check_buckets(values, families):
+    """Of each histogram and its labels: bounds and counts grow, the last is all of them, and there are a sum and a count."""
+    for family in families:
+        series = {}
+        for name, value in values.items():
+            if found := re.fullmatch(family + r'_bucket\{(?:(.*),)?le="([^"]+)"\}', name):
+                series.setdefault(found[1] or "", []).append((float(found[2]), value))
+        for labels, buckets in series.items():
+            mark = "{%s}" % labels if labels else ""
+            kit.equal(buckets, sorted(buckets), f"{family}{mark} does not grow")
+            kit.true(all(a[1] <= b[1] for a, b in zip(buckets, buckets[1:])), f"{family}{mark}: {buckets}")
+            kit.equal((buckets[-1][0], buckets[-1][1]), (float("inf"), values[f"{family}_count{mark}"]), f"{family}{mark}")
+            kit.true(values[f"{family}_sum{mark}"] >= 0, f"{family}{mark}")
 
 
 @kit.test
