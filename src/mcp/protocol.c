@@ -1,10 +1,13 @@
 #include "mcp/protocol.h"
 
 #include "base/base64.h"
+#include "base/own.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define META_CLIENT  "io.modelcontextprotocol/clientCapabilities"
@@ -12,6 +15,7 @@
 
 enum {
 	LISTS_TTL_MSEC = 3600 * 1000, /* tools and guides are those of the program */
+	PARAM_MAX = 64,               /* bytes of an x-mcp-header, its NUL included */
 };
 
 static const char *const old_versions[] = { MCP_LATEST_2025, "2025-06-18", "2025-03-26", "2024-11-05", NULL };
@@ -113,7 +117,84 @@ static bool header_is(const char *field, const char *value)
 	return got >= 0 && (size_t)got == strlen(value) && memcmp(decoded, value, (size_t)got) == 0;
 }
 
-static int check_headers(const struct rpc_message *message, const struct mcp_head *head, struct mcp_fault *fault)
+static const char param_start[] = "mcp-param-";
+
+void mcp_keep_param(struct mcp_head *head, const char *name, size_t name_size, const char *value, size_t size)
+{
+	const size_t start = strlen(param_start);
+	char key[PARAM_MAX];
+	size_t length = 0;
+
+	if (name_size <= start || name_size - start >= sizeof(key) || strncasecmp(name, param_start, start) != 0)
+		return;
+	for (; length < name_size - start; length++)
+		key[length] = (char)tolower((unsigned char)name[start + length]);
+	key[length] = '\0';
+	if (!head->params)
+		head->params = json_object();
+	/* What is there twice, or no text, is like nothing. */
+	json_object_set_new(head->params, key, json_object_get(head->params, key) ? json_null() : json_stringn(value, size) ?: json_null());
+}
+
+static const json_t *properties_of(const json_t *tools, const char *name)
+{
+	const json_t *tool;
+	size_t i;
+
+	json_array_foreach(tools, i, tool)
+	{
+		const char *known = json_string_value(json_object_get(tool, "name"));
+
+		if (known && strcmp(known, name) == 0)
+			return json_object_get(json_object_get(tool, "inputSchema"), "properties");
+	}
+	return NULL;
+}
+
+/* Whether the header says what the argument says; one that is not given has none. */
+static bool param_is(const char *field, const json_t *argument)
+{
+	_cleanup_free_ char *dumped = NULL;
+
+	if (!argument || json_is_null(argument) || !field)
+		return (!argument || json_is_null(argument)) && !field;
+	if (json_is_string(argument))
+		return strlen(json_string_value(argument)) == json_string_length(argument) &&
+		       strlen(field) < MCP_NAME_MAX && header_is(field, json_string_value(argument));
+	dumped = json_dumps(argument, JSON_ENCODE_ANY | JSON_COMPACT);
+	return dumped && strcmp(field, dumped) == 0;
+}
+
+static int check_params(const struct rpc_message *message, const struct mcp_head *head, const json_t *tools,
+			struct mcp_fault *fault)
+{
+	const char *name = name_of(message), *argument;
+	json_t *schema;
+
+	if (!name || strcmp(message->method, "tools/call") != 0)
+		return 0;
+	json_object_foreach((json_t *)properties_of(tools, name), argument, schema)
+	{
+		const char *header = json_string_value(json_object_get(schema, "x-mcp-header"));
+		char key[PARAM_MAX];
+		size_t i = 0;
+
+		if (!header || strlen(header) >= sizeof(key))
+			continue;
+		do
+			key[i] = (char)tolower((unsigned char)header[i]);
+		while (header[i++]);
+		if (!param_is(json_string_value(json_object_get(head->params, key)),
+			      json_object_get(json_object_get(message->params, "arguments"), argument)))
+			return refuse(fault, RPC_HEADER_MISMATCH,
+				      "Mcp-Param-%s: expected what the argument %.64s says, and nothing without it",
+				      header, argument);
+	}
+	return 0;
+}
+
+static int check_headers(const struct rpc_message *message, const struct mcp_head *head, const json_t *tools,
+			 struct mcp_fault *fault)
 {
 	const char *name = name_of(message);
 
@@ -124,16 +205,17 @@ static int check_headers(const struct rpc_message *message, const struct mcp_hea
 		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Method: expected the method of the body");
 	if (name && !header_is(head->name, name))
 		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Name: expected what the body names");
-	return 0;
+	return check_params(message, head, tools, fault);
 }
 
-int mcp_check(const struct rpc_message *message, const struct mcp_head *head, struct mcp_fault *fault)
+int mcp_check(const struct rpc_message *message, const struct mcp_head *head, const json_t *tools,
+	      struct mcp_fault *fault)
 {
 	const char *version = version_of(message);
 
 	if (!version)
 		return refuse(fault, RPC_BAD_PARAMS, "_meta: expected %s", META_VERSION);
-	if (!head->pipe && message->kind == RPC_REQUEST && check_headers(message, head, fault) < 0)
+	if (!head->pipe && message->kind == RPC_REQUEST && check_headers(message, head, tools, fault) < 0)
 		return -1;
 	if (strcmp(version, MCP_MODERN) != 0) {
 		refuse(fault, RPC_BAD_VERSION, "this version of the protocol is not spoken here");

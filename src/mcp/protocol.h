@@ -33,6 +33,7 @@ struct mcp_head {
 	char version[MCP_VERSION_MAX]; /* MCP-Protocol-Version */
 	char method[RPC_METHOD_MAX];   /* Mcp-Method */
 	char name[MCP_NAME_MAX];       /* Mcp-Name */
+	json_t *params;                /* Mcp-Param-…, by the rest of their names in small letters; owned; NULL: none */
 	bool pipe;                     /* it comes from a pipe, where there are no headers */
 };
 
@@ -45,8 +46,12 @@ struct mcp_fault {
 };
 
 enum mcp_era mcp_era_of(const struct rpc_message *message, const struct mcp_head *head);
-/* A message of 2026: 0, or -1 with the fault. */
-int mcp_check(const struct rpc_message *message, const struct mcp_head *head, struct mcp_fault *fault);
+/* Keeps an Mcp-Param-… field; `name` is all of its name. */
+void mcp_keep_param(struct mcp_head *head, const char *name, size_t name_size, const char *value, size_t size);
+/* A message of 2026: 0, or -1 with the fault. `tools` are those of tools/list: their schemas say which arguments of a
+ * call have to be there as headers, too (x-mcp-header), so that what routes requests need not read them. */
+int mcp_check(const struct rpc_message *message, const struct mcp_head *head, const json_t *tools,
+	      struct mcp_fault *fault);
 /* Whether a client of a session may name this version in its header; "" may stand there. */
 bool mcp_version_known(const char *version);
 /* The version that `initialize` is answered with. */

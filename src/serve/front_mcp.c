@@ -132,6 +132,7 @@ void mcp_exchange_free(struct exchange *x)
 		return;
 	rpc_message_free(&mcp->message);
 	tool_call_free(&mcp->call);
+	json_decref(mcp->head.params);
 	json_decref(mcp->list);
 	json_decref(mcp->sessions);
 	free(mcp);
@@ -160,6 +161,8 @@ bool mcp_begin(struct peer *peer, const struct http_head *head)
 	keep_field(head, "mcp-protocol-version", mcp->head.version, sizeof(mcp->head.version));
 	keep_field(head, "mcp-method", mcp->head.method, sizeof(mcp->head.method));
 	keep_field(head, "mcp-name", mcp->head.name, sizeof(mcp->head.name));
+	for (const struct http_field *field = head->fields; field < head->fields + head->field_count; field++)
+		mcp_keep_param(&mcp->head, field->name.data, field->name.size, field->value.data, field->value.size);
 	/* Our own command passes on what came by a pipe, where there are no headers. */
 	mcp->head.pipe = strcmp(peer->address, "unix") == 0 &&
 			 http_text_is(http_field(head, "emberbox-transport", NULL), "stdio");
@@ -563,7 +566,8 @@ static bool is_welcome(struct front *front, struct peer *peer)
 
 	mcp->era = mcp_era_of(&mcp->message, &mcp->head);
 	if (mcp->era == ERA_2026) {
-		if (mcp->message.kind == RPC_RESPONSE || mcp_check(&mcp->message, &mcp->head, &fault) == 0)
+		if (mcp->message.kind == RPC_RESPONSE ||
+		    mcp_check(&mcp->message, &mcp->head, front->mcp->tools, &fault) == 0)
 			return true;
 		refuse(front, peer, fault.status, fault.code, mcp->message.id, fault.message, fault.data);
 		return false;

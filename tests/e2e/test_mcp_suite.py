@@ -32,8 +32,6 @@ ABSENT = {
         "tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal",
         "tasks-mrtr-input", "tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-required-task-error",
         "tasks-mrtr-composition",
-        # Arguments that are repeated as headers, where a tool's schema says so (x-mcp-header). None of ours does.
-        "http-custom-header-server-validation",
     ],
 }
 # These want nothing that emberbox has not.

@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	MUST((message.kind == RPC_RESPONSE) == !message.method && (message.kind == RPC_NOTIFICATION) == !message.id);
 	if (message.kind != RPC_RESPONSE && mcp_era_of(&message, &head) == ERA_2026 &&
-	    mcp_check(&message, &head, &refusal) < 0)
+	    mcp_check(&message, &head, NULL, &refusal) < 0)
 		mcp_text_holds(rpc_error_text(message.id, refusal.code, refusal.message, refusal.data));
 	if (message.kind == RPC_REQUEST) {
 		mcp_text_holds(rpc_result_text(message.id, mcp_finish(ERA_2026, message.method, json_object())));

@@ -72,6 +72,9 @@ static void encoded(void)
 	json_decref(id);
 }
 
+/* The tools that messages are judged by; NULL: none. */
+static json_t *judging;
+
 static int judged(const char *text, const struct mcp_head *head)
 {
 	struct rpc_message message;
@@ -81,7 +84,7 @@ static int judged(const char *text, const struct mcp_head *head)
 
 	CHECK_INT(rpc_decode(text, strlen(text), &message, &fault), 0);
 	if (mcp_era_of(&message, head) == ERA_2026)
-		code = mcp_check(&message, head, &refusal) < 0 ? (int)refusal.code : 0;
+		code = mcp_check(&message, head, judging, &refusal) < 0 ? (int)refusal.code : 0;
 	json_decref(refusal.data);
 	rpc_message_free(&message);
 	return code;
@@ -114,6 +117,59 @@ static void eras(void)
 			 &pipe),
 		  RPC_BAD_PARAMS);
 	CHECK(mcp_version_known("") && mcp_version_known("2025-06-18") && !mcp_version_known("2025"));
+}
+
+/* What a call of `t` is, with these arguments and these Mcp-Param fields, "NAME=VALUE" up to NULL. */
+static int called(const char *arguments, const char *const *fields)
+{
+	struct mcp_head head = { .version = MCP_MODERN, .method = "tools/call", .name = "t" };
+	char call[512];
+	int code;
+
+	snprintf(call, sizeof(call),
+		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+		 "call\",\"params\":{\"name\":\"t\",\"arguments\":%s," META "}}",
+		 arguments);
+	for (; *fields; fields++) {
+		size_t size = strcspn(*fields, "=");
+
+		mcp_keep_param(&head, *fields, size, *fields + size + 1, strlen(*fields + size + 1));
+	}
+	code = judged(call, &head);
+	json_decref(head.params);
+	return code;
+}
+
+#define CALLED(arguments, ...) called(arguments, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void arguments_that_are_headers(void)
+{
+	judging = json_loads(
+		"[{\"name\":\"t\",\"inputSchema\":{\"properties\":{\"a\":{\"type\":\"string\",\"x-mcp-header\":"
+		"\"Region\"},\"n\":{\"type\":\"integer\",\"x-mcp-header\":\"N\"},\"b\":{\"type\":\"boolean\","
+		"\"x-mcp-header\":\"B\"},\"free\":{}}}}]",
+		0, NULL);
+	CHECK(judging);
+	CHECK_INT(CALLED("{\"a\":\"west\"}", "Mcp-Param-Region=west"), 0);
+	CHECK_INT(CALLED("{\"a\":\"west\"}", "MCP-PARAM-REGION=west"), 0);
+	CHECK_INT(CALLED("{\"a\":\"Hello\"}", "Mcp-Param-Region==?base64?SGVsbG8=?="), 0);
+	CHECK_INT(CALLED("{\"a\":\"SGVsbG8=\"}", "Mcp-Param-Region=SGVsbG8="), 0);
+	CHECK_INT(
+		CALLED("{\"a\":\"x\",\"n\":42,\"b\":true}", "Mcp-Param-Region=x", "Mcp-Param-N=42", "Mcp-Param-B=true"),
+		0);
+	CHECK_INT(CALLED("{\"free\":1}", "X=1"), 0);
+	CHECK_INT(CALLED("{\"a\":null}", "X=1"), 0);
+	CHECK_INT(CALLED("{\"a\":\"west\"}", "X=1"), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"a\":\"west\"}", "Mcp-Param-Region=WEST"), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"a\":\"west\"}", "Mcp-Param-Region=west", "Mcp-Param-Region=west"), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"a\":\"Hello\"}", "Mcp-Param-Region==?base64?SGVsbG8?="), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"a\":\"Hello\"}", "Mcp-Param-Region==?base64?SGVs!!!bG8=?="), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"a\":\"w\\u0000\"}", "Mcp-Param-Region=w"), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{}", "Mcp-Param-Region=west"), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"n\":42}", "Mcp-Param-N=042"), RPC_HEADER_MISMATCH);
+	CHECK_INT(CALLED("{\"b\":true}", "Mcp-Param-B=\xff"), RPC_HEADER_MISMATCH);
+	json_decref(judging);
+	judging = NULL;
 }
 
 static void agreements(void)
@@ -457,6 +513,7 @@ int main(void)
 	RUN(bounds);
 	RUN(encoded);
 	RUN(eras);
+	RUN(arguments_that_are_headers);
 	RUN(agreements);
 	RUN(schemas);
 	RUN(addresses);
