@@ -383,7 +383,8 @@ static bool add_picture(json_t *content, const json_t *rich, struct buf *text, s
 	return false;
 }
 
-static void put_files(struct buf *text, json_t *content, const json_t *result)
+/* Within so many bytes; each has a link, which a client shows in its own way. */
+static void put_files(struct buf *text, json_t *content, const json_t *result, size_t most)
 {
 	const json_t *files = json_object_get(result, "files"), *file;
 	const char *session = json_string_value(json_object_get(json_object_get(result, "session"), "id"));
@@ -397,8 +398,10 @@ static void put_files(struct buf *text, json_t *content, const json_t *result)
 		char uri[RESOURCE_URI_MAX];
 		bool fits;
 
-		if (i == FILES_MAX)
+		if (i == FILES_MAX || (i > 0 && text->size + strlen(path) > most)) {
+			buf_printf(text, "  [… and %zu more; list_files has them …]\n", json_array_size(files) - i);
 			break;
+		}
 		buf_printf(text, "  %s (%lld bytes)\n", path,
 			   (long long)json_integer_value(json_object_get(file, "size")));
 		if (!session && !json_is_true(json_object_get(file, "kept")))
@@ -443,25 +446,47 @@ static void shrink(json_t *answer, json_t *result)
 	json_object_set_new(result, "truncated", json_true());
 }
 
+/* Rich results within so many bytes, and how many there were no more room for. */
+static void put_outputs(struct buf *text, json_t *content, const json_t *result, size_t most)
+{
+	const json_t *outputs = json_object_get(result, "outputs"), *rich;
+	size_t room = CONTENT_IMAGE_MAX, before = text->size, left = 0, i;
+
+	json_array_foreach(outputs, i, rich)
+	{
+		const size_t used = text->size - before;
+
+		if (is_printed(rich, result) || add_picture(content, rich, text, &room))
+			continue;
+		if (used + LEAST <= most || i == 0)
+			put_rich(text, rich, most > used + LEAST ? most - used : LEAST);
+		else
+			left++;
+	}
+	if (left > 0)
+		buf_printf(text, "[… %zu more results left out; show fewer at once …]\n", left);
+}
+
 json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t tokens)
 {
 	const size_t budget = tokens * CONTENT_TOKEN_BYTES;
-	const json_t *session = json_object_get(result, "session"), *rich;
+	const json_t *session = json_object_get(result, "session");
 	const bool failed = !json_is_true(json_object_get(result, "success"));
 	json_t *content = json_array(), *answer;
-	_cleanup_buf_ struct buf text = { 0 };
-	size_t room = CONTENT_IMAGE_MAX, before, i;
+	_cleanup_buf_ struct buf text = { 0 }, files = { 0 };
+	size_t before, used;
 
 	buf_text(&text, lead);
 	put_status(&text, result);
 	put_error(&text, result);
 	words_remedy(result, &text);
 	before = text.size;
-	json_array_foreach(json_object_get(result, "outputs"), i,
-			   rich) if (!is_printed(rich, result) && !add_picture(content, rich, &text, &room))
-		put_rich(&text, rich, min_size(budget / 2, budget > text.size ? budget - text.size : LEAST));
-	put_streams(&text, result, budget > text.size + LEAST ? budget - text.size : LEAST);
-	put_files(&text, content, result);
+	put_outputs(&text, content, result, budget / 2);
+	put_files(&files, content, result, budget / 4);
+	used = text.size + files.size;
+	put_streams(&text, result, budget > used + LEAST ? budget - used : LEAST);
+	buf_add(&text, files.data ? files.data : "", files.size);
+	text.failed |= files.failed;
 	if (text.size == before && json_array_size(content) == 0)
 		buf_text(&text, "no output\n");
 	buf_printf(&text, "id: %s\n", text_of(result, "id"));

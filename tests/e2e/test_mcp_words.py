@@ -135,6 +135,35 @@ def a_long_list_of_files_says_how_many_more():
     running.stop()
 
 
+@kit.test(timeout=60)
+def a_budget_bounds_all_that_is_text():
+    """Output, errors, messages, rich results, names of files: each without end, within the budget and a little for what says
+    so."""
+    running, client = serve()
+    cases = (
+        ("run_code", "import sys\nprint('x\\n' * 10**5)\nprint('y' * 10**5, file=sys.stderr)\nsys.exit(1)", "get_output"),
+        ("run_code", "raise Exception('x' * 10**6)", "get_output"),
+        ("run_code", "for i in range(100): open(f'/sandbox/output/{i}' + 'n' * 200, 'w').write('1')", "more; list_files has them"),
+        ("run_in_session", "class R:\n    def __repr__(self): return 'x' * 1000\nfor i in range(200): display(R())", "more results left out"),
+        ("run_in_session", "'y' * 10**6", "bytes left out"),
+    )
+    for tool, code, says in cases:
+        for tokens in (200, 2000):
+            result = client.call(tool, {"language": "python", "code": code, "max_tokens": tokens})
+            size = sum(len(block["text"].encode()) for block in result["content"] if block["type"] == "text")
+            kit.true(size <= 3 * tokens + 600, f"{code[:40]!r}: {size} bytes for {tokens} tokens")
+            kit.contains(text(result), says)
+            links = sum(len(json.dumps(block)) for block in result["content"] if block["type"] == "resource_link")
+            kit.true(links <= 3 * tokens, f"{links} bytes of links for {tokens} tokens")
+    # The same with room for it is whole.
+    result = client.run("python", "for i in range(5): open(f'/sandbox/output/{i}.txt', 'w').write('1')")
+    kit.contains(text(result), "files in /sandbox/output: 5\n  0.txt (1 bytes)\n  1.txt (1 bytes)\n  2.txt (1 bytes)\n  3.txt (1 bytes)\n  4.txt")
+    kit.equal(len([block for block in result["content"] if block["type"] == "resource_link"]), 5)
+    listed = client.call("list_files", {"execution": client.run("python", cases[2][1])["structuredContent"]["id"], "path": "/sandbox/output"})
+    kit.equal(len(listed["structuredContent"]["files"]), 100, "list_files does have them")
+    running.stop()
+
+
 @kit.test
 def a_tool_offers_nothing_that_is_not_there():
     """Each argument of run_code, used: none is answered with `not available`."""
