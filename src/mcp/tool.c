@@ -691,15 +691,27 @@ static int ask(struct tool_call *call, struct tool_request *request, struct erro
 	return -1;
 }
 
+/* Without what is null: some clients give every argument, and those that are not meant as null. */
+static json_t *given(json_t *arguments)
+{
+	json_t *kept = json_object(), *value;
+	const char *name;
+
+	json_object_foreach(arguments, name, value)
+	{
+		if (!json_is_null(value))
+			json_object_set(kept, name, value);
+	}
+	return kept;
+}
+
 int tool_begin(struct tool_call *call, const json_t *list, const char *name, json_t *arguments, uint64_t shown_max,
 	       struct tool_request *request, struct error *err)
 {
 	const json_t *tokens;
 
 	*request = (struct tool_request){ 0 };
-	*call = (struct tool_call){ .tool = tool_find(name),
-				    .arguments = arguments ? json_incref(arguments) : json_object(),
-				    .shown_max = shown_max };
+	*call = (struct tool_call){ .tool = tool_find(name), .arguments = given(arguments), .shown_max = shown_max };
 	if (!call->tool)
 		return error_usage(err, "there is no such tool");
 	if (schema_check(schema_of(list, name), call->arguments, err) < 0)

@@ -474,6 +474,15 @@ static const struct method {
 	{ "resources/read", IN_BOTH, mcp_resources_read },
 };
 
+/* Every list has one page, so no cursor is one of ours. */
+static bool asks_for_page(const struct rpc_message *message)
+{
+	const json_t *cursor = json_object_get(message->params, "cursor");
+	const char *slash = strrchr(message->method, '/');
+
+	return cursor && !json_is_null(cursor) && slash && strcmp(slash, "/list") == 0;
+}
+
 static void take_request(struct front *front, struct peer *peer)
 {
 	struct mcp_exchange *mcp = peer->exchange->mcp;
@@ -488,7 +497,10 @@ static void take_request(struct front *front, struct peer *peer)
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		if (!(methods[i].eras & era) || strcmp(methods[i].name, mcp->message.method) != 0)
 			continue;
-		methods[i].handle(front, peer);
+		if (asks_for_page(&mcp->message))
+			mcp_fail(front, peer, 400, RPC_BAD_PARAMS, "cursor: there is one page; leave it out", NULL);
+		else
+			methods[i].handle(front, peer);
 		return;
 	}
 	mcp_fail(front, peer, 404, RPC_NO_METHOD, "there is no such method", NULL);

@@ -194,7 +194,7 @@ void mcp_call(struct front *front, struct peer *peer)
 		mcp_fail(front, peer, 400, RPC_BAD_PARAMS, "name: there is no such tool; tools/list has them", NULL);
 		return;
 	}
-	if (arguments && !json_is_object(arguments)) {
+	if (arguments && !json_is_object(arguments) && !json_is_null(arguments)) {
 		mcp_fail(front, peer, 400, RPC_BAD_PARAMS, "arguments: expected an object", NULL);
 		return;
 	}

@@ -250,6 +250,30 @@ def what_is_read_is_said_once(running, client):
 
 
 @both
+def null_is_an_argument_that_is_not_given(running, client):
+    """Clients that fill in every argument of a schema say null where nothing is meant."""
+    kit.equal(client.request("tools/call", {"name": "container_list", "arguments": None}).get("isError", False), False)
+    result = client.call("run_code", {"language": "python", "code": "print(1)", "stdin": None, "timeout": None, "args": None, "env": None})
+    kit.equal((result["isError"], result["structuredContent"]["stdout"]), (False, "1\n"))
+    result = client.call("run_code", {"language": "python", "code": None})
+    kit.equal((result["isError"], text(result)), (True, "code: it is not given, and is needed"))
+    result = client.call("run_code", {"language": "python", "code": "1", "args": [None]})
+    kit.equal((result["isError"], text(result)), (True, "args[0]: expected a text, not null"))
+
+
+@both
+def a_cursor_is_nobodys(running, client):
+    for method in ("tools/list", "resources/list", "resources/templates/list"):
+        for cursor in ("nonesuch", "", 5):
+            try:
+                client.request(method, {"cursor": cursor})
+                kit.fail(f"{method}: a page of {cursor!r}")
+            except Refused as error:
+                kit.equal((error.code, str(error)), (-32602, "cursor: there is one page; leave it out"))
+        kit.true("nextCursor" not in client.request(method, {"cursor": None}), method)
+
+
+@both
 def bad_arguments_are_explained(running, client):
     for arguments, sentence in (
         ({"language": "python"}, "code: it is not given, and is needed"),
