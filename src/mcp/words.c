@@ -18,6 +18,8 @@ static const struct {
 	const char *here; /* instead of it */
 } phrases[] = {
 	{ "; start another, or restart it", "" },
+	{ "run programs of it one by one", "run programs of it with run_code" },
+	{ "; install it with: ", "; use another language, or ask the user to install it: " },
 	{ "GET /containers lists them", "container_list names them" },
 	{ ": ask whoever may decide, then send the same request with the field confirm", "" },
 };

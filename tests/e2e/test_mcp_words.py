@@ -90,6 +90,30 @@ def a_session_that_is_gone_says_how_to_get_another():
 
 
 @kit.test
+def a_language_that_is_not_there_says_what_else_would_do():
+    home = kit.tmp()
+    for name, tool in (("shout", "/nonexistent/sh"), ("whisper", "/bin/sh")):
+        kit.write(os.path.join(home, "runtimes", name, "runtime.yaml"),
+                  f'display: {name.title()}\nfile: x.sh\ntools: {{sh: [{tool}]}}\nversion: ["{{sh}}", -c, "echo 1"]\n'
+                  'install: make a wish\nrun: ["{sh}", -c, "echo mine"]\n')
+    running = Service(listen=True, home=home)
+    client = Http(running)
+    kit.equal(text(client.run("shout", "x")),
+              "Shout is not installed on this machine; use another language, or ask the user to install it: make a wish")
+    kit.matches(text(client.run("cobol", "x")), r'^Unknown language "cobol"; available: .*\bpython\b.*\bwhisper\b')
+    kit.true("shout" not in text(client.run("cobol", "x")), "what is not installed is not available")
+    kit.equal(text(client.call("run_in_session", {"language": "perl", "code": "1"})),
+              "language: Perl has no sessions; run programs of it with run_code")
+    # Those that have them are named before anybody has to ask.
+    described = client.tools()["run_in_session"]["inputSchema"]["properties"]["language"]["description"]
+    named = set(re.split(r", | or ", described.removeprefix("The language of a new session: ").removesuffix(".")))
+    folder = os.path.join(kit.REPO, "runtimes")
+    have = {name for name in os.listdir(folder) if re.search("^session:", open(os.path.join(folder, name, "runtime.yaml"), encoding="utf-8").read(), re.M)}
+    kit.equal(named, have)
+    running.stop()
+
+
+@kit.test
 def confirmations_do_not_name_what_a_model_cannot_send():
     running, client = serve()
     sentence = ('profile "careful" needs a confirmation by a person, whom this client cannot ask; use another profile, or ask '

@@ -4,10 +4,12 @@
 #include "base/json_check.h"
 
 #include <jansson.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	bool taken = json_is_object_text((const char *)data, size, 64);
+	char place[32];
 	json_error_t why;
 	json_t *other = json_loadb((const char *)data, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
 
@@ -20,6 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			braces += data[i] == '{';
 		MUST(braces > 64);
 	}
+	/* Where a byte is can be asked of anything; what is named is plain, and whole. */
+	for (size_t at = 0; at <= size && at <= 64; at++)
+		if (json_place((const char *)data, at, place, sizeof(place)))
+			MUST(strlen(place) < sizeof(place) && json_is_plain_text(place, strlen(place)));
 	json_decref(other);
 	return 0;
 }

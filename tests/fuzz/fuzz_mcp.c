@@ -78,6 +78,24 @@ static void mcp_uri_holds(const char *uri)
 	MUST(strcmp(resource.id, same.id) == 0 && strcmp(resource.path, same.path) == 0);
 }
 
+/* The same message by HTTP, with a header that stands for an argument of a tool. */
+static void mcp_headers_hold(const struct rpc_message *message, const char *value, size_t size)
+{
+	static json_t *tools;
+	struct mcp_head head = { .version = MCP_MODERN, .name = "t" };
+	struct mcp_fault refusal = { 0 };
+
+	if (!tools)
+		tools = json_loads(
+			"[{\"name\":\"t\",\"inputSchema\":{\"properties\":{\"a\":{\"x-mcp-header\":\"A\"}}}}]", 0,
+			NULL);
+	snprintf(head.method, sizeof(head.method), "%s", message->method);
+	mcp_keep_param(&head, "Mcp-Param-A", 11, value, size);
+	if (mcp_check(message, &head, tools, &refusal) < 0)
+		mcp_text_holds(rpc_error_text(message->id, refusal.code, refusal.message, refusal.data));
+	json_decref(head.params);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static json_t *tools;
@@ -102,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    mcp_check(&message, &head, NULL, &refusal) < 0)
 		mcp_text_holds(rpc_error_text(message.id, refusal.code, refusal.message, refusal.data));
 	if (message.kind == RPC_REQUEST) {
+		mcp_headers_hold(&message, end ? end + 1 : "", rest);
 		mcp_text_holds(rpc_result_text(message.id, mcp_finish(ERA_2026, message.method, json_object())));
 		if (json_is_string(json_object_get(message.params, "uri")))
 			mcp_uri_holds(json_string_value(json_object_get(message.params, "uri")));
