@@ -345,7 +345,7 @@ void show_error(struct show *show, const json_t *result)
 	const char *type = json_string_value(json_object_get(error, "type"));
 	const char *message = json_string_value(json_object_get(error, "message"));
 	const char *said = json_string_value(json_object_get(result, "stderr"));
-	_cleanup_buf_ struct buf line = { 0 }, text = { 0 };
+	_cleanup_buf_ struct buf text = { 0 };
 	size_t count = json_array_size(frames);
 
 	/* As it says itself: the language printed it. */

@@ -68,7 +68,9 @@ int rpc_decode(const char *data, size_t size, struct rpc_message *message, struc
 	*fault = (struct rpc_fault){ 0 };
 	if (!json_has_few_values(data, size, RPC_VALUES_MAX))
 		return fault_set(fault, RPC_BAD_MESSAGE, "the message has too many values; 16384 are enough for any");
-	message->root = json_loadb(data, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
+	/* Jansson ends a number at a NUL, and goes on. */
+	if (!memchr(data, '\0', size))
+		message->root = json_loadb(data, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
 	if (!message->root)
 		return fault_set(fault, RPC_NOT_JSON, "the message is not JSON, or a key is there twice");
 	if (decode(message, fault) == 0)

@@ -238,15 +238,6 @@ int config_load_without(struct config *out, struct error *registry, struct error
 	return -1;
 }
 
-enum policy_mode config_policy(const struct config *config)
-{
-	const char *block = config->values[CONFIG_BLOCK_IMPORTS].text, *mode = config->values[CONFIG_POLICY].text;
-
-	if ((block && strcmp(block, "true") == 0) || (mode && strcmp(mode, "block") == 0))
-		return POLICY_BLOCK;
-	return mode && strcmp(mode, "warn") == 0 ? POLICY_WARN : POLICY_OFF;
-}
-
 void config_free(struct config *config)
 {
 	arena_free(&config->arena);

@@ -31,6 +31,15 @@ static void put_text(struct buf *out, const char *name, const char *text)
 		put(out, name, text, strlen(text));
 }
 
+enum policy_mode config_policy(const struct config *config)
+{
+	const char *block = config->values[CONFIG_BLOCK_IMPORTS].text, *mode = config->values[CONFIG_POLICY].text;
+
+	if ((block && strcmp(block, "true") == 0) || (mode && strcmp(mode, "block") == 0))
+		return POLICY_BLOCK;
+	return mode && strcmp(mode, "warn") == 0 ? POLICY_WARN : POLICY_OFF;
+}
+
 static const char *const modes[] = { [POLICY_OFF] = "off", [POLICY_WARN] = "warn", [POLICY_BLOCK] = "block" };
 
 int config_encode(const struct config *config, const char *first_token, const char *tokens_json, size_t tokens_size,

@@ -340,7 +340,7 @@ json_t *http_load_object(struct front *front, struct peer *peer, const char *bod
 	struct error err = { 0 };
 	json_t *root = NULL;
 
-	if (request_has_few_values(body, size))
+	if (request_has_few_values(body, size) && !memchr(body, '\0', size))
 		root = json_loadb(body, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
 	if (json_is_object(root))
 		return root;

@@ -196,15 +196,15 @@ static void send_last(struct front *front, struct peer *peer, int status, char *
 	_cleanup_free_ char *owned = text;
 
 	peer->waits = false;
-	if (!text) {
+	if (!owned) {
 		peer->link.broken = true;
 		return;
 	}
 	if (peer->exchange->streaming) {
-		event_send(peer, "message", text, strlen(text));
+		event_send(peer, "message", owned, strlen(owned));
 		events_end(front, peer);
 	} else {
-		http_answer_json_with(front, peer, status, text, strlen(text), extra);
+		http_answer_json_with(front, peer, status, owned, strlen(owned), extra);
 	}
 }
 

@@ -138,10 +138,10 @@ static void told_spool(struct front *front, struct peer *peer, int status, const
 /* {"markdown": text}, or the report as it is. */
 static void told_report(struct front *front, struct peer *peer, int status, const char *body, size_t size, int file)
 {
-	_cleanup_close_ int fd = file;
 	json_t *root = status == 200 ? json_loadb(body, size, JSON_ALLOW_NUL, NULL) : NULL;
 	const json_t *text = json_object_get(root, "markdown");
 
+	close_fd(&file);
 	if (json_is_string(text))
 		http_answer(front, peer, 200, "text/markdown; charset=utf-8", json_string_value(text),
 			    json_string_length(text), "");

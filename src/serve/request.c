@@ -550,6 +550,16 @@ static int json_fault(struct reading *r, const char *json, size_t size, const js
 	return fault(r, name, "this is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
 }
 
+/* Jansson ends a number at one, and goes on. */
+static int nul_fault(struct reading *r, const char *json, size_t at)
+{
+	char name[REQUEST_FIELD_MAX];
+
+	if (json_place(json, at, name, sizeof(name)))
+		return fault(r, name, "this is not JSON: it has a NUL byte in it; write \\u0000");
+	return error_usage(r->err, "the request is not JSON: it has a NUL byte in it");
+}
+
 static int read_request(struct reading *r, json_t *root)
 {
 	if (!json_is_object(root))
@@ -587,6 +597,7 @@ int request_parse(const char *json, size_t size, struct buf *list, struct reques
 		  char field[REQUEST_FIELD_MAX], struct error *err)
 {
 	struct reading r = { .list = list, .manner = manner, .field = field, .err = err };
+	const char *nul = memchr(json, '\0', size);
 	json_error_t why;
 	json_t *root;
 	int done;
@@ -597,6 +608,8 @@ int request_parse(const char *json, size_t size, struct buf *list, struct reques
 		return error_usage(err, "the body is empty; send a JSON object");
 	if (!request_has_few_values(json, size))
 		return error_usage(err, "the request has too many values; %d are enough for any", REQUEST_VALUES_MAX);
+	if (nul)
+		return nul_fault(&r, json, (size_t)(nul - json));
 	root = json_loadb(json, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
 	if (!root)
 		return json_fault(&r, json, size, &why);

@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_t *other = json_loadb((const char *)data, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &why);
 
 	MUST(!taken || json_is_object(other) || json_error_code(&why) == json_error_numeric_overflow);
-	/* It is stricter in two things: an empty object is nothing, and depth has a bound. */
-	if (json_is_object(other) && json_object_size(other) > 0 && !memchr(data, '[', size) && !taken) {
+	/* It is stricter in three things: an empty object is nothing, depth has a bound, and a NUL stands nowhere. */
+	if (json_is_object(other) && json_object_size(other) > 0 && !memchr(data, '[', size) &&
+	    !memchr(data, '\0', size) && !taken) {
 		size_t braces = 0;
 
 		for (size_t i = 0; i < size; i++)

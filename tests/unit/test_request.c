@@ -237,6 +237,17 @@ static void paths_of_the_host_are_no_fields(void)
 	}
 }
 
+static void refused_bytes(const char *json, size_t size, const char *where, const char *why)
+{
+	struct buf list = { 0 };
+
+	err = (struct error){ 0 };
+	CHECK_INT(request_parse(json, size, &list, &manner, field, &err), -1);
+	CHECK_STR(field, where);
+	CHECK_STR(err.text, why);
+	buf_free(&list);
+}
+
 static void no_json(void)
 {
 	refused("", "", "the body is empty; send a JSON object");
@@ -252,6 +263,10 @@ static void no_json(void)
 	refused("{\"session\":\"s\",\"code\":\"1\",\"max_output\":1,\"limits\":{\"max_output\":2}}",
 		"limits.max_output",
 		"limits.max_output: this limit is given twice; leave one of max_output and limits.max_output out");
+	/* A NUL is no JSON, wherever it stands. */
+	refused_bytes("{\"code\":\"1\",\"timeout\":5\0}", 25, "timeout",
+		      "timeout: this is not JSON: it has a NUL byte in it; write \\u0000");
+	refused_bytes("\0{}", 3, "", "the request is not JSON: it has a NUL byte in it");
 }
 
 static void many_values_are_refused_before_they_cost_memory(void)
