@@ -33,8 +33,8 @@ struct mcp_head {
 	char version[MCP_VERSION_MAX]; /* MCP-Protocol-Version */
 	char method[RPC_METHOD_MAX];   /* Mcp-Method */
 	char name[MCP_NAME_MAX];       /* Mcp-Name */
-	json_t *params;                /* Mcp-Param-…, by the rest of their names in small letters; owned; NULL: none */
-	bool pipe;                     /* it comes from a pipe, where there are no headers */
+	json_t *params; /* Mcp-Param-…, by the rest of their names in small letters; owned; NULL: none */
+	bool pipe;      /* it comes from a pipe, where there are no headers */
 };
 
 /* Why a message is not heard. */

@@ -56,8 +56,8 @@ struct tool_call {
 /* All of them, as tools/list has them: parsed once. NULL without memory. */
 json_t *tools_list(void);
 bool tool_is_known(const char *name);
-/* The first request of a call. The arguments are not taken, and may be NULL or null; `shown_max` is what the caller's token
- * bounds the shown part of a stream to, 0: nothing does. -1: they are not as the schema says. */
+/* The first request of a call. The arguments are not taken, and may be NULL or null; `shown_max` is what the caller's
+ * token bounds the shown part of a stream to, 0: nothing does. -1: they are not as the schema says. */
 int tool_begin(struct tool_call *call, const json_t *tools, const char *name, json_t *arguments, uint64_t shown_max,
 	       struct tool_request *request, struct error *err);
 /* The same request again, now that a person has agreed. */

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import jsonschema
 import kit
 from service import Service
-from web import Gone, Web, _inline, description
+from web import Gone, Web, description, inline
 
 NUL = "a\0b"
 DEEP = 3000  # more than any is read
@@ -87,10 +87,10 @@ def operations(kind=None):
             continue
         for method, found in item.items():
             if method in ("get", "post", "put", "delete"):
-                parameters = [_inline(one) for one in item.get("parameters", []) + found.get("parameters", [])]
+                parameters = [inline(one) for one in item.get("parameters", []) + found.get("parameters", [])]
                 body = found.get("requestBody", {}).get("content", {})
                 if not kind or kind in body:
-                    yield method.upper(), path, _inline(body.get(kind, {}).get("schema", {})), parameters
+                    yield method.upper(), path, inline(body.get(kind, {}).get("schema", {})), parameters
 
 
 def properties(schema):

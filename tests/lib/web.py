@@ -84,22 +84,22 @@ def _resolve(pointer):
     return _resolve(found["$ref"][1:]) if "$ref" in found else (pointer, found)
 
 
-def _inline(node):
+def inline(node):
     """The schema with what its references lead to in their places: older validators resolve them in other ways."""
     if isinstance(node, list):
-        return [_inline(item) for item in node]
+        return [inline(item) for item in node]
     if not isinstance(node, dict):
         return node
-    rest = {key: _inline(value) for key, value in node.items() if key != "$ref"}
+    rest = {key: inline(value) for key, value in node.items() if key != "$ref"}
     if "$ref" not in node:
         return rest
-    target = _inline(at(node["$ref"][1:]))
+    target = inline(at(node["$ref"][1:]))
     return {"allOf": [target], **rest} if rest else target
 
 
 @functools.lru_cache(maxsize=None)
 def _validator(pointer):
-    return jsonschema.Draft202012Validator(_inline(at(pointer)))
+    return jsonschema.Draft202012Validator(inline(at(pointer)))
 
 
 def conforms(value, pointer, what):
