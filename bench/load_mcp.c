@@ -15,8 +15,6 @@ enum {
 	LINE_SECONDS = 120 /* a server that says nothing for so long is stuck */
 };
 
-extern char **environ;
-
 /* The next line, without what is behind it: nothing is, for there is one question at a time. -1: it ended. */
 static int line_receive(int fd, struct buf *line)
 {

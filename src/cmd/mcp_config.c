@@ -154,9 +154,12 @@ static json_t *describe_program(const struct client *client, const char *socket)
 		json_array_append_new(json_object_get(server, "args"), json_string("--socket"));
 		json_array_append_new(json_object_get(server, "args"), json_string(socket));
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (getenv(kept[i]) && *getenv(kept[i]))
-			json_object_set_new(env, kept[i], json_string(getenv(kept[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		const char *value = getenv(kept[i]);
+
+		if (value && *value)
+			json_object_set_new(env, kept[i], json_string(value));
+	}
 	if (json_object_size(env) > 0)
 		json_object_set(server, "env", env);
 	json_decref(env);
