@@ -3,7 +3,7 @@ exec 254<> <(:)
 mkdir -p /tmp/.cells
 set --
 trap '__emberbox_interrupt' INT
-__emberbox_status=0 __emberbox_running= __emberbox_files=0
+__emberbox_status=0 __emberbox_running= __emberbox_files=0 __emberbox_early=
 
 __emberbox_send() {
 	local LC_ALL=C
@@ -53,6 +53,7 @@ __emberbox_next() {
 		payload=
 		[ "$word" = execute ] || __emberbox_read "$size"
 		[ "$word" != execute ] || break
+		[ "$word" != interrupt ] || continue # of a cell that is over
 		unset -v LC_ALL
 		. "$__emberbox_folder/session_assist.sh"
 		LC_ALL=C
@@ -74,6 +75,16 @@ __emberbox_next() {
 	esac
 	printf '%s\n' "$secret" >&254
 	__emberbox_running=yes
+	[ ! "$__emberbox_early" ] || __emberbox_early
+}
+
+# An interrupt came before the cell began: its own, if the channel says so.
+__emberbox_early() {
+	local word of size
+	__emberbox_early=
+	while read -r -t 0 <&250 && IFS=' ' read -r word of size <&250; do
+		[ "$of" != "$secret" ] || __emberbox_interrupt
+	done
 }
 
 __emberbox_done() {
@@ -98,7 +109,10 @@ __emberbox_done() {
 
 # What comes next in the cell is not run: where a DEBUG trap says 2, functions and files return.
 __emberbox_interrupt() {
-	[ "$__emberbox_running" ] || return
+	if [ ! "$__emberbox_running" ]; then
+		__emberbox_early=yes # it may be the next one's, whose request was not read yet
+		return
+	fi
 	__emberbox_running=interrupted
 	shopt -s extdebug
 	set -T
@@ -111,4 +125,4 @@ __emberbox_skip() {
 
 __emberbox_folder=${BASH_SOURCE[0]%/*}
 __emberbox_turn
-__emberbox_send ready - "{\"driver\":\"bash ${BASH_VERSION%%[^0-9.]*}\",\"complete\":true,\"inspect\":true}"
+__emberbox_send ready - "{\"driver\":\"bash ${BASH_VERSION%%[^0-9.]*}\",\"complete\":true,\"inspect\":true,\"interrupt\":true}"

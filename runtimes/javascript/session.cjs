@@ -17,9 +17,9 @@ const source = require('./session_source.cjs');
 const errors = require('./session_error.cjs');
 const { stringify } = JSON;
 const { Buffer, process, setImmediate, setTimeout } = globalThis;
-const { byteLength, concat, from } = Buffer; // cells may take things apart that this needs
+const { allocUnsafe, byteLength, concat, from } = Buffer; // cells may take things apart that this needs
 const { exit, hrtime } = process;
-const { writeSync } = fs;
+const { readSync, writeSync } = fs;
 
 const TEXT_MAX = 1 << 20; // characters of a value
 const BUNDLE_MAX = 7 << 20; // bytes of a rich result; the keeper takes 8 MiB
@@ -36,6 +36,7 @@ let current = null; // the cell that runs: { secret, name, spent, began }
 let handle = null; // the inspector's name of `take`
 let taken; // what `take` was called with
 let last; // _ of the cells
+let waiting = from(''); // what came by the channel and was not taken yet
 
 // Messages
 
@@ -208,14 +209,18 @@ const input = {
 function guarded(action) {
 	globalThis[outside] = () => {
 		delete globalThis[outside];
+		Atomics.store(seen, 2, 1);
 		action();
 		process._tickCallback();
+		Atomics.store(seen, 2, 0);
 	};
 	try {
 		guard.runInThisContext({ breakOnSigint: true, displayErrors: false });
 	} catch (error) {
+		Atomics.store(seen, 2, 0);
 		if (error?.code !== 'ERR_SCRIPT_EXECUTION_INTERRUPTED')
 			throw error;
+		came();
 		interrupted();
 	}
 }
@@ -227,6 +232,53 @@ function fail(error, place) {
 	process.stderr.write(told.text);
 	send('error', secret, told.error);
 	done(false, 1);
+}
+
+// An interrupt is a signal, which another thread hears, and before that a line on the channel: whose cell it is. A signal
+// whose cell is over must not be the next one's, which waits until it has come.
+const LATE = 200; // ms: of several signals at once one may come
+const seen = new Int32Array(new SharedArrayBuffer(12)); // session_watch.cjs has what is in it
+let due = 0; // signals that are on their way
+let doomed = null; // the secret of the cell that was interrupted last
+let held = null; // what waits for them
+
+// Reads what came by the channel since, and takes the lines about interrupts out of it.
+function pull() {
+	const block = allocUnsafe(4096);
+
+	try {
+		waiting = concat([waiting, block.subarray(0, readSync(3, block))]);
+	} catch {
+		// nothing came
+	}
+	for (let line; (line = /^interrupt ([0-9a-f]+) 0\n/.exec(waiting.toString('latin1', 0, 64))); due++) {
+		waiting = waiting.subarray(line[0].length);
+		doomed = line[1];
+	}
+}
+
+// A signal has come.
+function came() {
+	pull();
+	due = due > 0 ? due - 1 : 0;
+	if (due === 0 && held)
+		setImmediate(held);
+	if (!current && waiting.length > 0)
+		setImmediate(take);
+}
+
+function settled(go) {
+	const begin = () => {
+		if (held !== begin)
+			return;
+		clearTimeout(late);
+		held = null;
+		due = 0;
+		go();
+	};
+	const late = setTimeout(begin, LATE);
+
+	held = begin;
 }
 
 function interrupted() {
@@ -295,13 +347,29 @@ function execute(secret, count, stdin, payload) {
 	errors.keep(name, code, KEPT_MAX);
 	if (esbuild) {
 		const made = require('./session_types.cjs').strip(esbuild, code, name);
+		// The signal is for the whole group: it ends esbuild, and this hears of it later.
+		pull();
+		if (doomed === secret)
+			return interrupted();
 		if (made.error)
 			return fail(made.error, made.place);
 		code = made.code;
 		errors.map(name, code, made.map);
 	}
 	const cell = current;
-	guarded(() => evaluate(cell, source.prepare(code), 50));
+	if (waiting.length > 0)
+		pull();
+	if (doomed === secret)
+		return interrupted();
+	guarded(() => {
+		// From here on a signal ends this. One that came before it was for the other thread.
+		if (seen[0] !== Atomics.load(seen, 1))
+			pull();
+		if (doomed !== secret)
+			evaluate(cell, source.prepare(code), 50);
+	});
+	if (doomed === secret)
+		interrupted();
 }
 
 function uncaught(error) {
@@ -317,11 +385,11 @@ function uncaught(error) {
 
 // Requests
 
-let waiting = Buffer.alloc(0);
-
 function request(line, payload) {
 	const [word, secret, , first, stdin] = line.split(' ');
 
+	if (word === 'execute' && due > 0)
+		return settled(() => execute(secret, first, stdin, payload));
 	if (word === 'execute')
 		return execute(secret, first, stdin, payload);
 	const assist = require('./session_assist.cjs');
@@ -332,9 +400,13 @@ function request(line, payload) {
 	send('reply', secret, answer);
 }
 
-channel.on('data', (data) => {
-	waiting = waiting.length ? concat([waiting, data]) : data;
+function take() {
 	for (;;) {
+		const before = due;
+		pull();
+		// A cell that waits needs no signal.
+		if (due > before && doomed === current?.secret && process.listenerCount('SIGINT') === 0)
+			interrupted();
 		const end = waiting.indexOf(10);
 		if (end < 0)
 			return;
@@ -346,6 +418,11 @@ channel.on('data', (data) => {
 		waiting = waiting.subarray(end + 1 + size);
 		request(line, payload);
 	}
+}
+
+channel.on('data', (data) => {
+	waiting = waiting.length ? concat([waiting, data]) : data;
+	take();
 });
 channel.on('end', () => process.exit(0));
 channel.on('error', () => process.exit(1));
@@ -405,8 +482,7 @@ function prepare() {
 
 // Interrupts are heard by a thread (session_watch.cjs): libuv has to leave SIGINT alone, also when a cell listens to it.
 function watch() {
-	const heard = new Int32Array(new SharedArrayBuffer(4));
-	const thread = new Worker(path.join(__dirname, 'session_watch.cjs'), { workerData: heard.buffer });
+	const thread = new Worker(path.join(__dirname, 'session_watch.cjs'), { workerData: seen.buffer });
 
 	for (const event of ['newListener', 'removeListener'])
 		for (const listener of process.listeners(event)) {
@@ -415,14 +491,15 @@ function watch() {
 		}
 	thread.on('message', ({ number, time }) => {
 		if (number === 0) {
-			send('ready', '-', { driver: `node ${process.versions.node}`, complete: true, inspect: true });
+			send('ready', '-', { driver: `node ${process.versions.node}`, complete: true, inspect: true, interrupt: true });
 			return;
 		}
-		Atomics.store(heard, 0, number);
-		Atomics.notify(heard, 0);
+		Atomics.store(seen, 0, number);
+		Atomics.notify(seen, 0);
+		came();
 		if (process.listenerCount('SIGINT') > 0)
 			process.emit('SIGINT', 'SIGINT', 2);
-		else if (current && time > current.began)
+		else if (current && (doomed === current.secret || time > current.began))
 			interrupted();
 	});
 	thread.unref();

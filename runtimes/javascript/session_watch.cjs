@@ -8,10 +8,13 @@ const vm = require('node:vm');
 const { parentPort, workerData } = require('node:worker_threads');
 
 const PATIENCE = 500; // ms; less, and a main thread that only had to wait for a processor would count as busy
+const BEGUN = 20; // ms; for one that began a cell just after the signal
 const TRIES = 5;
-const heard = new Int32Array(workerData); // the number of the interrupt that the main thread heard of last
+// The numbers of the interrupts that the main thread, and this one, heard of last; whether that is in a cell's own call.
+const heard = new Int32Array(workerData);
 const inner = new vm.Script('next()');
 let number = 1; // of the interrupt that comes next
+let told = false; // that it listens
 const forever = new vm.Script('Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)');
 
 function endBusy() {
@@ -22,15 +25,30 @@ function endBusy() {
 	session.disconnect();
 }
 
+function tell() {
+	Atomics.store(heard, 1, number);
+	parentPort.postMessage({ number, time: process.hrtime.bigint() });
+}
+
+// Within all of them: from here on no interrupt ends the process.
 function listen() {
+	if (!told)
+		parentPort.postMessage({ number: 0 });
+	told = true;
 	for (; ; number++) {
 		try {
 			forever.runInThisContext({ breakOnSigint: true, displayErrors: false });
 		} catch {
-			parentPort.postMessage({ number, time: process.hrtime.bigint() });
-			for (let tries = 0; Atomics.load(heard, 0) < number && tries < TRIES; tries++)
-				if (Atomics.wait(heard, 0, number - 1, PATIENCE) === 'timed-out')
+			tell();
+			for (let tries = 0; Atomics.load(heard, 0) < number && tries < TRIES; tries++) {
+				const begun = tries === 0 && Atomics.load(heard, 2) === 1;
+				if (Atomics.wait(heard, 0, number - 1, begun ? BEGUN : PATIENCE) !== 'timed-out')
+					continue;
+				if (!begun)
 					endBusy();
+				else if (Atomics.load(heard, 2) === 1)
+					process.kill(process.pid, 'SIGINT'); // which its own call hears
+			}
 		}
 	}
 }
@@ -42,10 +60,10 @@ function within(depth) {
 		try {
 			inner.runInThisContext({ breakOnSigint: true, displayErrors: false });
 		} catch {
-			parentPort.postMessage({ number: number++, time: process.hrtime.bigint() });
+			tell();
+			number++;
 			globalThis.next = depth > 0 ? () => within(depth - 1) : listen;
 		}
 }
 
-parentPort.postMessage({ number: 0 });
 within(3);

@@ -5,6 +5,7 @@ import sys
 sys.path.insert(0, sys.argv[0].rpartition("/")[0])
 
 import posix
+import signal
 
 import run
 
@@ -47,9 +48,12 @@ class Session(session.Session):
                 line, column = text.line(at), at - text.text.rfind("\n", 0, at)
             told.append(channel.failure(fields["M"], text.name, line or text.line(start), column))
 
-    def cancel(self):
-        if self.backend:
-            posix.kill(self.backend[1], 2)
+    def cancel(self, *_):
+        """Ends the statement that runs. A server that has not read it yet hears nothing, so it is told again."""
+        if talk.stopped and talk.secret:
+            if self.backend:
+                posix.kill(self.backend[1], signal.SIGINT)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
 
     def find(self):
         """The process of the connection: \\c makes another."""
@@ -97,6 +101,7 @@ talk = channel.Channel("postgres")
 session.output = talk.output
 client = Session([])
 talk.cancel = client.cancel
+signal.signal(signal.SIGALRM, client.cancel)
 try:
     session.ready(process, data, news)
     client.connect("postgres", "postgres")

@@ -31,10 +31,6 @@ MAGIC = ("!", "%", "?")  # what only IPython's syntax has
 GOOD = b'{"ok":true,"exit":0}'
 
 
-def idle(_signum, _frame):
-    """An interrupt between cells."""
-
-
 class Driver:
     """One session."""
 
@@ -52,6 +48,8 @@ class Driver:
         self.inputs = [""]  # In
         self.forked = False  # in a process that a cell forked
         self.cells = 0  # that ran, with the one that does
+        self.buffer = b""  # what came by the channel and was not taken yet
+        self.early = False  # an interrupt came while no cell ran
         self.input = "pipe"  # what descriptor 0 is
         self.made = {"pipe": sys.stdin}  # sys.stdin by that
         self.prepare()
@@ -59,7 +57,7 @@ class Driver:
     def prepare(self):
         """Makes the process look as an interactive interpreter's."""
         posix.set_inheritable(CHANNEL, False)
-        _signal.signal(SIGINT, idle)
+        _signal.signal(SIGINT, self.idle)
         self.pipe = posix.dup(0)  # the box's standard input
         posix.set_inheritable(self.pipe, False)
         sys.path[0] = ""
@@ -102,10 +100,28 @@ class Driver:
 
         def again(cell):
             sleep(0.01)
-            if self.cells == cell and _signal.getsignal(SIGINT) is not idle:
+            if self.cells == cell and _signal.getsignal(SIGINT) != self.idle:
                 posix.kill(posix.getpid(), SIGINT)
 
         _thread.start_new_thread(again, (self.cells,))
+
+    # Interrupts
+
+    def idle(self, _signum, _frame):
+        """One that comes while no cell runs; it may be the next one's, whose request was not read yet."""
+        self.early = True
+
+    def is_interrupted(self):
+        """Whether the channel says that it is this cell's."""
+        self.early = False
+        posix.set_blocking(CHANNEL, False)
+        try:
+            self.buffer += posix.read(CHANNEL, READ_MAX)
+        except BlockingIOError:
+            pass
+        finally:
+            posix.set_blocking(CHANNEL, True)
+        return self.buffer.startswith(b"interrupt %s " % self.secret)
 
     # The channel
 
@@ -120,13 +136,13 @@ class Driver:
 
     def requests(self):
         """(words, payload) of each request."""
-        buffer = b""
         while True:
-            while (end := buffer.find(b"\n")) < 0:
+            while (end := self.buffer.find(b"\n")) < 0:
                 data = posix.read(CHANNEL, READ_MAX)
                 if not data:
                     return
-                buffer += data
+                self.buffer += data
+            buffer = self.buffer
             words = buffer[:end].split()
             size, end = int(words[2]), end + 1
             if len(buffer) - end < size:
@@ -139,8 +155,9 @@ class Driver:
                     parts.append(data)
                     have += len(data)
                 buffer, end = b"".join(parts), 0
-            payload, buffer = buffer[end : end + size], buffer[end + size :]
-            yield words, payload
+            payload, self.buffer = buffer[end : end + size], buffer[end + size :]
+            if words[0] != b"interrupt":  # of a cell that is over
+                yield words, payload
 
     def serve(self):
         """Until the channel ends."""
@@ -149,7 +166,7 @@ class Driver:
             self.upgrade()
         elif not available:
             self.how = "builtin"
-        about = b'{"driver":"%s","complete":true,"inspect":true}' % (b"ipython" if available else b"builtin")
+        about = b'{"driver":"%s","complete":true,"inspect":true,"interrupt":true}' % (b"ipython" if available else b"builtin")
         self.secret = b"-"
         self.send((b"ready", about))
         try:
@@ -185,6 +202,8 @@ class Driver:
         try:
             try:
                 _signal.signal(SIGINT, self.handler)
+                if self.early and self.is_interrupted() and callable(self.handler):
+                    self.handler(SIGINT, None)
                 last = self.run(code, name, count)
             except BaseException as raised:
                 error = raised
@@ -195,10 +214,10 @@ class Driver:
                 except BaseException as raised:
                     error = error or raised
             self.flush()
-            self.handler = _signal.signal(SIGINT, idle) or self.handler
+            self.handler = _signal.signal(SIGINT, self.idle) or self.handler
         except KeyboardInterrupt as raised:  # it came late
             error = error or raised
-            self.handler = _signal.signal(SIGINT, idle) or self.handler
+            self.handler = _signal.signal(SIGINT, self.idle) or self.handler
         if isinstance(error, SystemExit):
             raise error
         self.space.pop("__warningregistry__", None)  # the same line of another cell may warn again
@@ -372,9 +391,9 @@ class Driver:
         try:
             _signal.signal(SIGINT, _signal.default_int_handler)
             body = self.load("session_assist")[word](self, code, before)
-            _signal.signal(SIGINT, idle)
+            _signal.signal(SIGINT, self.idle)
         except BaseException:
-            _signal.signal(SIGINT, idle)
+            _signal.signal(SIGINT, self.idle)
             end = len(before)
             nothing = b'{"matches":[],"start":%d,"end":%d}' % (end, end)
             body = nothing if word == "complete" else b'{"found":false,"text/plain":""}'

@@ -24,12 +24,13 @@ module EmberboxSession
     end
 
     def serve
-      trap("INT") {}
+      rest
       @secret = "-"
-      send_message("ready", %({"driver":"ruby #{RUBY_VERSION}","complete":true,"inspect":true}))
+      send_message("ready", %({"driver":"ruby #{RUBY_VERSION}","complete":true,"inspect":true,"interrupt":true}))
       while (line = @channel.gets)
         word, secret, size, first, stdin = line.split
         payload = @channel.read(size.to_i) || break
+        next if word == "interrupt" # of a cell that is over
         @secret = secret
         case word
         when "execute" then execute(payload, first.to_i, stdin)
@@ -54,6 +55,21 @@ module EmberboxSession
     end
 
     private
+
+    # While no cell runs an interrupt may be the next one's, whose request was not read yet.
+    def rest
+      trap("INT") { @early = true }
+    end
+
+    # Whether the channel says that it is this cell's.
+    def interrupted?
+      @early = false
+      while IO.select([@channel], nil, nil, 0)
+        word, secret = @channel.gets.to_s.split
+        return word == "interrupt" if word != "interrupt" || secret == @secret
+      end
+      false
+    end
 
     def send_message(word, body)
       body = body.b
@@ -91,6 +107,7 @@ module EmberboxSession
       begin
         begin
           trap("INT", "DEFAULT")
+          raise Interrupt, "" if @early && interrupted?
           value = @top.eval(code, name, 1)
           unless value.nil?
             @top.local_variable_set(:_, value)
@@ -99,10 +116,10 @@ module EmberboxSession
         rescue Exception => raised
           error = raised
         end
-        trap("INT") {}
+        rest
       rescue Interrupt => raised # it came late
         error ||= raised
-        trap("INT") {}
+        rest
       end
       raise error if error.is_a?(SystemExit)
       flush
@@ -185,10 +202,10 @@ module EmberboxSession
       trap("INT", "DEFAULT")
       before = payload.byteslice(0, cursor).force_encoding("UTF-8").scrub
       body = word == "complete" ? complete(before, cursor) : describe(before, payload.byteslice(cursor..).force_encoding("UTF-8").scrub)
-      trap("INT") {}
+      rest
       send_message("reply", body)
     rescue Exception
-      trap("INT") {}
+      rest
       none = word == "complete" ? %({"matches":[],"start":#{cursor},"end":#{cursor}}) : '{"found":false,"text/plain":""}'
       send_message("reply", none)
     end

@@ -79,6 +79,8 @@ class Channel:
     def __init__(self, about):
         posix.set_inheritable(CHANNEL, False)
         self.about, self.secret, self.stopped = about, b"-", False
+        self.early = False  # an interrupt came that a cell has not looked at
+        self.file = open(CHANNEL, "rb", closefd=False)
         self.pipe = posix.dup(0)
         self.output = Output(self.send)
         table.Result = Result
@@ -90,20 +92,31 @@ class Channel:
             data = data[posix.write(CHANNEL, data) :]
 
     def interrupt(self, *_):
+        self.early = True  # it may be the next one's, whose request was not read yet
         if self.secret is not None:
             self.stopped = True
             if self.cancel:
                 self.cancel()
 
+    def is_interrupted(self):
+        """Whether the channel says that the one that came early is this cell's."""
+        self.early = False
+        posix.set_blocking(CHANNEL, False)
+        try:
+            return (self.file.peek(1) or b"").startswith(b"interrupt %s " % self.secret)
+        finally:
+            posix.set_blocking(CHANNEL, True)
+
     def serve(self, execute, complete):
         """execute(code, name) gives None or an error as the protocol has it; complete(before) gives (names, typed)."""
         signal.signal(signal.SIGINT, self.interrupt)
-        self.send(b"ready", json.dumps({"driver": self.about, "complete": True, "inspect": False}).encode())
-        file = open(CHANNEL, "rb", closefd=False)
+        self.send(b"ready", json.dumps({"driver": self.about, "complete": True, "inspect": False, "interrupt": True}).encode())
         self.secret = None
-        while line := file.readline():
+        while line := self.file.readline():
             words = line.split()
-            payload = file.read(int(words[2]))
+            payload = self.file.read(int(words[2]))
+            if words[0] == b"interrupt":
+                continue  # of a cell that is over
             self.secret, self.stopped, self.output.spent = words[1], False, 0
             if words[0] == b"execute":
                 self.cell(payload, int(words[3]), words[4], execute)
@@ -124,7 +137,9 @@ class Channel:
             size = len(payload) - int(stdin)
             payload, data = payload[:size], payload[size:]
         self.give(stdin, data)
-        error = execute(payload.decode("utf-8", "replace"), f"cell-{count}")
+        if self.early and self.is_interrupted():
+            self.stopped = True
+        error = None if self.stopped else execute(payload.decode("utf-8", "replace"), f"cell-{count}")
         self.output.back()
         self.output.spill()
         sys.stderr.flush()
@@ -132,7 +147,7 @@ class Channel:
             self.send(b"done", GOOD)
             return
         if self.stopped:
-            error = {**(error or failure("", None, None, None)), "type": "KeyboardInterrupt"}
+            error = {**(error or failure("the cell was interrupted", None, None, None)), "type": "KeyboardInterrupt"}
         self.send(b"error", json.dumps(error).encode())
         self.send(b"done", b'{"ok":false,"exit":%d}' % (130 if self.stopped else 1))
 

@@ -140,6 +140,11 @@ void driver_execute(struct buf *out, const char *secret, uint64_t count, const v
 	buf_add(out, input, behind);
 }
 
+void driver_interrupt(struct buf *out, const char *secret)
+{
+	buf_printf(out, "interrupt %s 0\n", secret);
+}
+
 void driver_ask(struct buf *out, bool inspect, const char *secret, const void *code, size_t size, size_t cursor)
 {
 	buf_printf(out, "%s %s %zu %zu\n", inspect ? "inspect" : "complete", secret, size, cursor);

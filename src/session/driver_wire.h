@@ -66,6 +66,8 @@ enum driver_input {
 /* The messages of the keeper's. `count` is the number of the cell, from 1; `cursor` an offset in bytes. */
 void driver_execute(struct buf *out, const char *secret, uint64_t count, const void *code, size_t size,
 		    enum driver_input how, const void *input, size_t input_size);
+/* Said before the signal: whose cell it is meant for. */
+void driver_interrupt(struct buf *out, const char *secret);
 void driver_ask(struct buf *out, bool inspect, const char *secret, const void *code, size_t size, size_t cursor);
 
 /* A secret by chance; -1 with errno. */

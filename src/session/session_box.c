@@ -77,6 +77,7 @@ static int read_ready(struct session *session, const struct driver_message *mess
 	snprintf(session->driver, sizeof(session->driver), "%s", driver ? driver : "");
 	session->completes = json_is_true(json_object_get(root, "complete"));
 	session->inspects = json_is_true(json_object_get(root, "inspect"));
+	session->hears = json_is_true(json_object_get(root, "interrupt"));
 	json_decref(root);
 	return driver ? 1 : -1;
 }

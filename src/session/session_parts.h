@@ -41,6 +41,7 @@ struct session {
 	char driver[64];  /* what its driver calls itself */
 	bool completes;   /* it knows what could stand at a cursor… */
 	bool inspects;    /* …and what does */
+	bool hears;       /* it is told whose cell a signal is meant for */
 	pid_t driver_pid; /* of its process, as we see it: the leader of the group that is interrupted */
 	int driver_pidfd; /* the same */
 	int input_fd; /* the reading end of its stdin's pipe, to empty it and to open the other end again; -1: no cell
@@ -107,6 +108,7 @@ struct talk {
 	bool ok;                       /* as `done` says */
 	int exit_code;                 /* the same */
 	bool again;                    /* it was interrupted a second time */
+	bool to_signal;                /* it is to be, once all was said */
 	bool interrupted;              /* it was, and… */
 	enum status status;     /* …that is why, if it is a limit or a wish; STATUS_FAILED: an interrupt alone */
 	const char *limit;      /* the limit's name */

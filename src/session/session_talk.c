@@ -52,6 +52,15 @@ void talk_free(struct talk *talk)
 	free(talk->pending);
 }
 
+/* Signals have no names: one that comes before the driver has begun the cell, or after it is over, could be any cell's. So
+ * the driver is told first, on the channel, and finds out there whether it is the one that it runs. */
+static void signal_driver(struct talk *t)
+{
+	if (t->session->hears)
+		driver_interrupt(&t->out, t->secret);
+	t->to_signal = true;
+}
+
 /* The first reason counts. */
 static void interrupt(struct talk *t, enum status status, const char *limit)
 {
@@ -61,7 +70,7 @@ static void interrupt(struct talk *t, enum status status, const char *limit)
 	t->status = status;
 	t->limit = limit;
 	t->due_usec = clock_usec() + GRACE_USEC;
-	session_signal(t->session);
+	signal_driver(t);
 }
 
 static enum talk_end fail(struct talk *t, const char *what)
@@ -198,12 +207,15 @@ static void speak(struct talk *t)
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
 		/* That nobody hears is seen at its end, after what came by it. */
-		if (n < 0 && errno != EAGAIN)
-			t->out_used = t->out.size;
-		if (n < 0)
-			return;
-		t->out_used += (size_t)n;
+		t->out_used = n < 0 ? t->out.size : t->out_used + (size_t)n;
+	}
+	/* Who does not even read the cell may be busy with what an earlier one left behind. */
+	if (t->to_signal && (t->out_used == t->out.size || t->again)) {
+		t->to_signal = false;
+		session_signal(t->session);
 	}
 }
 
@@ -270,7 +282,7 @@ static bool on_time(struct talk *t)
 	if (t->interrupted && !t->again && now >= t->due_usec - AGAIN_USEC) {
 		/* Python drops what is raised in a destructor, and so does any code that catches everything. */
 		t->again = true;
-		session_signal(t->session);
+		signal_driver(t);
 	}
 	if (now >= t->due_usec)
 		interrupt(t, STATUS_TIMEOUT, "timeout");

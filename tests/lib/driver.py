@@ -249,6 +249,9 @@ class Driver:
                 self._drain()
 
     def interrupt(self):
+        """As the keeper does: says whose cell is meant, and signals."""
+        if hasattr(self, "secret"):
+            self.channel.sendall(f"interrupt {self.secret} 0\n".encode())
         os.killpg(self.process.pid, signal.SIGINT)
 
     def interrupted(self, code, ready="ready", timeout=None):

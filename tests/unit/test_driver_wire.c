@@ -137,6 +137,9 @@ static void the_keeper_speaks(void)
 	driver_ask(&out, true, SECRET, "", 0, 0);
 	CHECK_STR(out.data, "inspect " SECRET " 0 0\n");
 	buf_free(&out);
+	driver_interrupt(&out, SECRET);
+	CHECK_STR(out.data, "interrupt " SECRET " 0\n");
+	buf_free(&out);
 }
 
 static void secrets_differ(void)
