@@ -24,7 +24,6 @@ import service
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272}[os.uname().machine]
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def run(language, code, *options, cold=False, **more):
@@ -37,11 +36,6 @@ def run(language, code, *options, cold=False, **more):
 
 def python(code, *options, **more):
     return run("python", code, *options, **more)
-
-
-def text_of(name):
-    with open(os.path.join(HERE, name), encoding="utf-8") as file:
-        return file.read()
 
 
 # What a box is
@@ -58,39 +52,11 @@ def isolation_is_that_of_a_cold_box():
         kit.equal(layers[1], layers[0], language)
 
 
-# What the gate of a zygote's filter answers, where the filter of a cold box does: nothing can be behind it.
-GATE = {"setns-gate": "{'EBADF'}", "setns-high-bits": "{'EBADF'}", "landlock-gate": "{'EBADF'}"}
-
-
-def attempts(cold):
-    r = python(text_of("ember_attempts.py"), cold=cold)
-    kit.equal((r.json["status"], r.json["stderr"]), ("ok", ""))
-    # The answer is the last word, or a list, set or tuple.
-    return dict(re.fullmatch(r"(\S+(?: /\S*)?) (.+)", line).groups() for line in r.json["stdout"].splitlines())
-
-
 @kit.test
 def S_attempts_by_the_forked_process_itself():
-    cold, warm = attempts(True), attempts(False)
-    # Its driver is a file of the box, which a cold one has not: as read-only as the rest.
-    own = {name: warm.pop(name) for name in sorted(set(warm) - set(cold))}
-    kit.true(own and all(" /opt/" in name for name in own), own)
-    kit.true(set(own.values()) <= {"EACCES", "EROFS", "EXDEV"}, own)
-    kit.equal(sorted(warm), sorted(cold))
-    wanted = dict(cold, **GATE)
-    # The files of the root are nobody's in the box, so that their mode is looked at first.
-    for name in [name for name in warm if name.startswith("write ")]:
-        kit.true(warm[name] in ("EACCES", "EROFS"), f"{name}: {warm[name]}")
-        wanted[name] = warm[name]
-    if kit.mode != "root":
-        # Who is root where init comes from is this very uid: the numbers can be listed. No link of them can be read.
-        wanted["init-fd"] = "OK"
-    wrong = [f"{name}: {warm[name]}, cold {wanted[name]}" for name in warm if warm[name] != wanted[name]]
-    kit.true(not wrong, "; ".join(wrong))
-    # The controls: these are what they are because they are looked at.
-    kit.equal((warm["descriptors"], warm["dup2-above"], warm["nofile"]), ("[0, 1, 2]", "{'EBADF'}", "True"))
-    kit.equal((warm["status-CapEff"], warm["status-Seccomp"], warm["shared-writable"]), ("'0000000000000000'", "'2'", "[]"))
-    kit.equal((warm["kill-all"], warm["alive"]), ("-9", "[1, 2]"))
+    cold, warm = (box.attempts(python(box.attempts_code(), cold=cold).json) for cold in (True, False))
+    box.same_attempts(warm, cold, warm=True)
+    kit.equal(warm["descriptors"], "[0, 1, 2]")
 
 
 @kit.test(timeout=90)

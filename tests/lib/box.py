@@ -76,16 +76,20 @@ def run_below_python(*attempts):
     return Run(kit.emberbox(*args))
 
 
+def expected(letter):
+    """[(id, attempt, answer)…] of expect.def with this letter."""
+    if not _expected:
+        text = subprocess.run([probe(), "--expect"], stdout=subprocess.PIPE, check=True, timeout=10).stdout.decode()
+        _expected.extend(line.split("\t") for line in text.splitlines())
+    found = [line for line in _expected if line[0][0] == letter]
+    kit.true(found, f"expect.def has no section {letter}")
+    return found
+
+
 def section(letter, language="bash"):
     """All attempts of expect.def with this letter, in one box, once for the whole test program."""
     if (letter, language) not in _sections:
-        if not _expected:
-            text = subprocess.run([probe(), "--expect"], stdout=subprocess.PIPE, check=True, timeout=10).stdout.decode()
-            _expected.extend(line.split("\t") for line in text.splitlines())
-        attempts = []
-        for name, attempt, _ in _expected:
-            if name[0] == letter and attempt not in attempts:
-                attempts.append(attempt)
+        attempts = list(dict.fromkeys(attempt for _, attempt, _ in expected(letter)))
         # Each attempt is a process; none of them needs more than 20 s.
         result = run(*attempts, "env") if language == "bash" else run_below_python(*attempts, "env")
         kit.equal((result.json["status"], result.json["stderr"]), ("ok", ""), "the box of the section")
@@ -103,15 +107,53 @@ def holds(name):
 
 def holds_in(letter, language):
     """The same of a whole section, tried from a box of another language."""
-    result = section(letter, language)
-    wanted = [(attempt, answer) for identity, attempt, answer in _expected if identity[0] == letter]
-    kit.true(wanted, f"expect.def has no section {letter}")
-    _compare(result, wanted)
+    _compare(section(letter, language), [(attempt, answer) for _, attempt, answer in expected(letter)])
 
 
 def _compare(result, wanted):
     wrong = [f"{a}: {result[a]}, want {want}" for a, want in wanted if result[a] != want]
     kit.true(not wrong, "; ".join(wrong))
+
+
+# Attempts of an interpreter itself (tests/escape/ember_attempts.py), in a box and in a cold one as a control.
+
+# What the gate of a zygote's filter answers, where the filter of a cold box does: nothing can be behind it.
+GATE = {"setns-gate": "{'EBADF'}", "setns-high-bits": "{'EBADF'}", "landlock-gate": "{'EBADF'}"}
+
+
+def attempts_code():
+    with open(os.path.join(kit.REPO, "tests", "escape", "ember_attempts.py"), encoding="utf-8") as file:
+        return file.read()
+
+
+def attempts(result):
+    """{attempt: answer} of what that printed; the answer is the last word, or a list, set or tuple."""
+    kit.equal((result["status"], result["stderr"]), ("ok", ""))
+    return dict(re.fullmatch(r"(\S+(?: /\S*)?) (.+)", line).groups() for line in result["stdout"].splitlines())
+
+
+def same_attempts(found, cold, warm, **differ):
+    """The answers are those of the cold box, but for those given, and what a driver in the box makes of it."""
+    # The driver is a file of the box, which a run of code has not: as read-only as the rest.
+    found = dict(found)
+    own = {name: found.pop(name) for name in sorted(set(found) - set(cold))}
+    kit.true(own and all(" /opt/" in name for name in own), own)
+    kit.true(set(own.values()) <= {"EACCES", "EROFS", "EXDEV"}, own)
+    kit.equal(sorted(found), sorted(cold))
+    wanted = {**cold, **(GATE if warm else {}), **differ}
+    # The files of the root are nobody's in the box, so that their mode is looked at first.
+    for name in [name for name in found if name.startswith("write ")]:
+        kit.true(found[name] in ("EACCES", "EROFS"), f"{name}: {found[name]}")
+        wanted[name] = found[name]
+    if warm and kit.mode != "root":
+        # Who is root where init comes from is this very uid: the numbers can be listed. No link of them can be read.
+        wanted["init-fd"] = "OK"
+    wrong = [f"{name}: {found[name]}, cold {wanted[name]}" for name in found if found[name] != wanted[name]]
+    kit.true(not wrong, "; ".join(wrong))
+    # The controls: these are what they are because they are looked at.
+    kit.equal((found["dup2-above"], found["nofile"], found["shared-writable"]), ("{'EBADF'}", "True", "[]"))
+    kit.equal((found["status-CapEff"], found["status-Seccomp"]), ("'0000000000000000'", "'2'"))
+    kit.equal((found["kill-all"], found["alive"]), ("-9", "[1, 2]"))
 
 
 def isolation(result):
