@@ -7,12 +7,12 @@ __emberbox_status=0 __emberbox_running= __emberbox_files=0 __emberbox_early=
 
 __emberbox_send() {
 	local LC_ALL=C
-	printf '%s %s %d\n%s' "$1" "$2" "${#3}" "$3" >&250
+	builtin printf '%s %s %d\n%s' "$1" "$2" "${#3}" "$3" >&250
 }
 
 # The cell's lines: each stands alone, so that whatever ends one leaves the next.
 __emberbox_turn() {
-	printf '%s\n' __emberbox_next \
+	builtin printf '%s\n' __emberbox_next \
 		'__emberbox_again; . "$__emberbox_cell" <&253 250<&- 251<&- 252<&- 253<&- 254<&-' \
 		'__emberbox_done "$?"' >&251
 }
@@ -27,10 +27,10 @@ __emberbox_again() {
 __emberbox_copy() {
 	local left=$1 part LC_ALL=C
 	while ((left > 0)); do
-		IFS= read -r -d '' -n "$left" part <&250 || exit 0
-		printf '%s' "$part"
+		IFS= builtin read -r -d '' -n "$left" part <&250 || exit 0
+		builtin printf '%s' "$part"
 		left=$((left - ${#part}))
-		((left == 0)) || printf '\0'
+		((left == 0)) || builtin printf '\0'
 		left=$((left - (left > 0)))
 	done
 }
@@ -39,7 +39,7 @@ __emberbox_copy() {
 __emberbox_read() {
 	local left=$1 part LC_ALL=C
 	while ((left > 0)); do
-		IFS= read -r -d '' -n "$left" part <&250 || exit 0
+		IFS= builtin read -r -d '' -n "$left" part <&250 || exit 0
 		payload+=$part
 		left=$((left - ${#part}))
 		left=$((left - (left > 0)))
@@ -49,7 +49,7 @@ __emberbox_read() {
 __emberbox_next() {
 	local word secret size count stdin payload LC_ALL=C
 	while :; do
-		IFS=' ' read -r word secret size count stdin <&250 || exit 0
+		IFS=' ' builtin read -r word secret size count stdin <&250 || exit 0
 		payload=
 		[ "$word" = execute ] || __emberbox_read "$size"
 		[ "$word" != execute ] || break
@@ -62,7 +62,7 @@ __emberbox_next() {
 	case $stdin in none | pipe) ;; *) size=$((size - stdin)) ;; esac
 	{
 		__emberbox_copy "$size"
-		printf '\n'
+		builtin printf '\n'
 	} >"$__emberbox_cell"
 	case $stdin in
 	none) exec 253</dev/null ;;
@@ -70,10 +70,10 @@ __emberbox_next() {
 	*)
 		__emberbox_copy "$stdin" >/tmp/.cells/input
 		exec 253</tmp/.cells/input
-		rm -f /tmp/.cells/input
+		builtin command -p rm -f /tmp/.cells/input
 		;;
 	esac
-	printf '%s\n' "$secret" >&254
+	builtin printf '%s\n' "$secret" >&254
 	__emberbox_running=yes
 	[ ! "$__emberbox_early" ] || __emberbox_early
 }
@@ -82,19 +82,19 @@ __emberbox_next() {
 __emberbox_early() {
 	local word of size
 	__emberbox_early=
-	while read -r -t 0 <&250 && IFS=' ' read -r word of size <&250; do
+	while builtin read -r -t 0 <&250 && IFS=' ' builtin read -r word of size <&250; do
 		[ "$of" != "$secret" ] || __emberbox_interrupt
 	done
 }
 
 __emberbox_done() {
 	local secret code=$1
-	((++__emberbox_files % 100)) || rm -f /tmp/.cells/cell-*
-	read -r secret <&254 || exit 1
+	((++__emberbox_files % 100)) || builtin command -p rm -f /tmp/.cells/cell-*
+	builtin read -r secret <&254 || __emberbox_unheard
 	if [ "$__emberbox_running" = interrupted ]; then
-		trap - DEBUG
-		shopt -u extdebug
-		set +T
+		builtin trap - DEBUG
+		builtin shopt -u extdebug
+		builtin set +T
 		code=130
 		__emberbox_send error "$secret" '{"type":"KeyboardInterrupt","message":"the cell was interrupted","file":null,"line":null,"column":null,"frames":[]}'
 	fi
@@ -107,6 +107,13 @@ __emberbox_done() {
 	fi
 }
 
+# A cell closed what this needs. The keeper sees the end of the channel, and tells so, unless there is an exit code.
+__emberbox_unheard() {
+	exec 250<&-
+	builtin kill -STOP "$$"
+	exit 1
+}
+
 # What comes next in the cell is not run: where a DEBUG trap says 2, functions and files return.
 __emberbox_interrupt() {
 	if [ ! "$__emberbox_running" ]; then
@@ -114,15 +121,19 @@ __emberbox_interrupt() {
 		return
 	fi
 	__emberbox_running=interrupted
-	shopt -s extdebug
-	set -T
-	trap '__emberbox_skip' DEBUG
+	builtin shopt -s extdebug
+	builtin set -T
+	builtin trap '__emberbox_skip' DEBUG
 }
 
 __emberbox_skip() {
-	[[ $BASH_COMMAND == __emberbox_* || " ${FUNCNAME[*]:1} " == *" __emberbox_"* ]] || return 2
+	[[ $BASH_COMMAND == __emberbox_* || ${FUNCNAME[1]-} == __emberbox_* ]] || return 2
 }
 
 __emberbox_folder=${BASH_SOURCE[0]%/*}
+# Cells may have functions of any name, and may forget all that they find; these stay.
+readonly -f __emberbox_send __emberbox_turn __emberbox_again __emberbox_next __emberbox_early __emberbox_done \
+	__emberbox_unheard __emberbox_interrupt __emberbox_skip
+readonly __emberbox_folder
 __emberbox_turn
 __emberbox_send ready - "{\"driver\":\"bash ${BASH_VERSION%%[^0-9.]*}\",\"complete\":true,\"inspect\":true,\"interrupt\":true}"

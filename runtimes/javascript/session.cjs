@@ -16,9 +16,9 @@ const { Worker } = require('node:worker_threads');
 const source = require('./session_source.cjs');
 const errors = require('./session_error.cjs');
 const { stringify } = JSON;
-const { Buffer, process, setImmediate, setTimeout } = globalThis;
+const { Buffer, clearTimeout, process, setImmediate, setTimeout } = globalThis;
 const { allocUnsafe, byteLength, concat, from } = Buffer; // cells may take things apart that this needs
-const { exit, hrtime } = process;
+const { exit, hrtime, reallyExit } = process;
 const { readSync, writeSync } = fs;
 
 const TEXT_MAX = 1 << 20; // characters of a value
@@ -29,10 +29,10 @@ const KEPT_MAX = 1000; // cells whose text and maps are kept
 const esbuild = process.argv[2] === '--esbuild' ? process.argv[3] : null;
 const debug = new inspector.Session();
 const door = Symbol('cell'); // where the guard's script finds what to run; there only while it starts
-const guard = new vm.Script(`globalThis[Symbol.for('emberbox')]()`, { filename: 'node:cell' });
-const outside = Symbol.for('emberbox');
+const outside = `emberbox ${process.pid} ${process.hrtime.bigint()}`;
+const guard = new vm.Script(`globalThis['${outside}']()`, { filename: 'node:cell' });
 const channel = new net.Socket({ fd: 3, readable: true, writable: false });
-let current = null; // the cell that runs: { secret, name, spent, began }
+let current = null; // the cell that runs: { secret, name, spent, began, told: its error was sent }
 let handle = null; // the inspector's name of `take`
 let taken; // what `take` was called with
 let last; // _ of the cells
@@ -48,13 +48,14 @@ function send(word, secret, value) {
 	const body = from(typeof value === 'string' ? value : stringify(value));
 
 	unsent = concat([unsent, from(`${word} ${secret} ${body.length}\n`), body]);
+	if (word === 'error') // between these two nothing is called: no interrupt can come
+		current.told = true;
 	while (unsent.length > 0)
 		try {
 			unsent = unsent.subarray(writeSync(3, unsent));
 		} catch (error) {
-			if (error.code !== 'EAGAIN')
-				exit.call(process, 1); // a cell closed it
-			Atomics.wait(moment, 0, 0, 1);
+			// A cell closed it: the keeper sees that, and tells so, unless there is an exit code to tell of.
+			Atomics.wait(moment, 0, 0, error.code === 'EAGAIN' ? 1 : Infinity);
 		}
 }
 
@@ -205,7 +206,11 @@ const input = {
 
 // Cells
 
-// Runs a function that SIGINT ends, and all that is to be done right after it.
+// What Node.js keeps of the callbacks it is in is not what it was after an interrupt in one of them, and it ends the process
+// for that. An error that nobody catches makes it begin anew: this one.
+const BROKEN = Symbol('broken');
+
+// Runs a function that SIGINT ends, and all that is to be done right after it; whether it was ended, and BROKEN is due.
 function guarded(action) {
 	globalThis[outside] = () => {
 		delete globalThis[outside];
@@ -222,7 +227,11 @@ function guarded(action) {
 			throw error;
 		came();
 		interrupted();
+		if (waiting.length > 0)
+			setImmediate(take);
+		return true;
 	}
+	return false;
 }
 
 function fail(error, place) {
@@ -241,6 +250,7 @@ const seen = new Int32Array(new SharedArrayBuffer(12)); // session_watch.cjs has
 let due = 0; // signals that are on their way
 let doomed = null; // the secret of the cell that was interrupted last
 let held = null; // what waits for them
+let ending = false; // the cell that ran last was interrupted
 
 // Reads what came by the channel since, and takes the lines about interrupts out of it.
 function pull() {
@@ -284,9 +294,13 @@ function settled(go) {
 function interrupted() {
 	if (!current)
 		return;
-	process.stderr.write('Uncaught KeyboardInterrupt\n');
-	const message = 'the cell was interrupted';
-	send('error', current.secret, { type: 'KeyboardInterrupt', message, file: current.name, line: null, column: null, frames: [] });
+	ending = true;
+	// The signal may come while this is being told, or another error.
+	if (!current.told) {
+		const message = 'the cell was interrupted';
+		process.stderr.write('Uncaught KeyboardInterrupt\n');
+		send('error', current.secret, { type: 'KeyboardInterrupt', message, file: current.name, line: null, column: null, frames: [] });
+	}
 	done(false, 130);
 }
 
@@ -318,6 +332,7 @@ function finish(cell, code, left, error, answer) {
 			output(bundleOf(value));
 		}
 		// A promise that was rejected, and that nobody waits for, is told of before that.
+		ending = false;
 		setImmediate(() => current === cell && done(true, 0));
 		return undefined;
 	}
@@ -361,7 +376,7 @@ function execute(secret, count, stdin, payload) {
 		pull();
 	if (doomed === secret)
 		return interrupted();
-	guarded(() => {
+	const ended = guarded(() => {
 		// From here on a signal ends this. One that came before it was for the other thread.
 		if (seen[0] !== Atomics.load(seen, 1))
 			pull();
@@ -370,9 +385,14 @@ function execute(secret, count, stdin, payload) {
 	});
 	if (doomed === secret)
 		interrupted();
+	if (ended)
+		throw BROKEN;
 }
 
 function uncaught(error) {
+	// What an interrupt ended may be told of twice, as what the cell failed by and as what nobody caught.
+	if (error === BROKEN || (error?.signal === 'SIGINT' && ending))
+		return;
 	try {
 		if (current)
 			fail(error);
@@ -394,10 +414,12 @@ function request(line, payload) {
 		return execute(secret, first, stdin, payload);
 	const assist = require('./session_assist.cjs');
 	let answer = assist.nothing(word, Number(first));
-	guarded(() => {
+	const ended = guarded(() => {
 		answer = assist[word](debug, valueOf, payload.toString(), Number(first)) ?? answer;
 	});
 	send('reply', secret, answer);
+	if (ended)
+		throw BROKEN;
 }
 
 function take() {
@@ -421,11 +443,25 @@ function take() {
 }
 
 channel.on('data', (data) => {
-	waiting = waiting.length ? concat([waiting, data]) : data;
-	take();
+	try {
+		waiting = waiting.length ? concat([waiting, data]) : data;
+		take();
+	} catch (error) {
+		if (error === BROKEN)
+			throw error;
+		if (!current)
+			exit.call(process, 1); // a cell took apart what this needs
+		uncaught(error);
+	}
 });
-channel.on('end', () => process.exit(0));
-channel.on('error', () => process.exit(1));
+channel.on('end', () => {
+	try {
+		exit.call(process, 0);
+	} catch {
+		reallyExit.call(process, 0); // a cell took apart what that needs
+	}
+});
+channel.on('error', () => Atomics.wait(moment, 0, 0)); // closed, as above
 
 // What cells see
 

@@ -132,7 +132,7 @@ class Driver:
             try:
                 data = data[posix.write(CHANNEL, data) :]
             except OSError:
-                posix._exit(1)  # a cell closed it: nobody hears any more
+                self.unheard()
 
     def requests(self):
         """(words, payload) of each request."""
@@ -178,8 +178,14 @@ class Driver:
                     self.assist(words[0].decode(), payload.decode("utf-8", "replace"), payload[: int(words[3])])
                 self.secret = None
         except OSError:
-            posix._exit(1)  # a cell closed the channel
+            self.unheard()
         posix._exit(0)
+
+    def unheard(self):
+        """A cell closed the channel. The keeper sees that, and tells so, unless there is an exit code to tell of."""
+        while not self.forked:
+            _signal.pause()
+        posix._exit(1)
 
     # A cell
 

@@ -209,17 +209,15 @@ def interrupts(session):
     kit.equal(session.value("kept"), "42")
     for _ in range(20):
         session.interrupt()
-        cell = session.execute("1")  # it is heard by a thread, and may be just in time for this one
-        kit.true(cell.ok or cell.exit == 130, repr(cell))
+        kit.true(session.execute("1").ok, "it was for the cell before")
     for _ in range(100):
         session.begin("for (let i = 0; i < 1000; i++);")
         session.interrupt()
         cell = session.finish()
         kit.true(cell.ok or cell.exit == 130, repr(cell))
-    # The last of those may be on its way still.
-    kit.eventually(lambda: session.execute("await new Promise((r) => setTimeout(r, 100)); 7").ok, "it is interrupted again and again")
+    kit.equal(session.value("await new Promise((r) => setTimeout(r, 100)); 7"), "7")
     session.execute("process.on('SIGINT', () => console.log('mine'))")
-    session.begin("const heard = new Promise((r) => process.once('SIGINT', r)); console.log('ready'); await heard; 'heard'")
+    session.begin("const heard = new Promise((r) => process.once('SIGINT', r)); setTimeout(() => console.log('ready'), 5); await heard; 'heard'")
     session.until("ready")
     session.interrupt()
     kit.equal(session.finish().text, "'heard'")
@@ -270,8 +268,7 @@ def hostile_cells(session):
         kit.equal(other.message(time.monotonic() + 10)[:2], ("output", other.secret))
         kit.equal(other.message(time.monotonic() + 10)[:2], ("done", other.secret))
     with start() as other:
-        code = other.dies("for (let fd = 3; fd < 64; fd++) try { fs.closeSync(fd) } catch {}")[0]
-        kit.true(code != 0, code)
+        other.loses_channel("fs.closeSync(3)")
     kit.equal(session.says("child_process.spawnSync('sh', ['-c', 'ls /proc/$$/fd'], { stdio: 'inherit' }); undefined"), "0\n1\n2\n")
 
 

@@ -234,6 +234,17 @@ class Driver:
             return ended.args[0], cell
         kit.fail(f"the session lives on after {code!r}: {cell!r}")
 
+    def loses_channel(self, code):
+        """A cell closes the channel: the driver lives, for the keeper to tell why, and is ended here."""
+        self.begin(code)
+        deadline = time.monotonic() + self.timeout
+        while True:
+            kit.true(select.select([self.channel], [], [], deadline - time.monotonic())[0], "the channel is open")
+            if not self.channel.recv(1 << 16):
+                break
+        kit.equal(self.process.poll(), None, "exit code of the driver")
+        kit.kill(self.process)
+
     def feed(self, data):
         self.process.stdin.write(data)
         self.process.stdin.flush()
