@@ -100,6 +100,7 @@ void result_free(struct result *result)
 	files_free(&result->files);
 	free(result->rich);
 	free(result->told);
+	free(result->session.unread);
 	free(result->explanation);
 	arena_free(&result->arena);
 	free(result->json);

@@ -25,6 +25,8 @@ struct result_session {
 	bool kept;          /* its state is there for the next */
 	char reason[256];   /* why it is not */
 	uint64_t cells;     /* the cell's number */
+	char *unread;       /* of the input that was sent while it ran, what it did not read; owned, NULL: nothing */
+	size_t unread_size; /* of it */
 };
 
 struct result {

@@ -174,9 +174,14 @@ static json_t *error_json(const struct result *result)
 
 static json_t *session_json(const struct result_session *session)
 {
-	return json_pack("{s:s, s:s, s:o, s:I}", "id", session->id, "state", session->kept ? "kept" : "lost", "reason",
-			 session->kept ? json_null() : utf8(session->reason, strlen(session->reason)), "cells",
-			 (json_int_t)session->cells);
+	json_t *object =
+		json_pack("{s:s, s:s, s:o, s:I}", "id", session->id, "state", session->kept ? "kept" : "lost", "reason",
+			  session->kept ? json_null() : utf8(session->reason, strlen(session->reason)), "cells",
+			  (json_int_t)session->cells);
+
+	if (object && session->unread)
+		json_object_set_new(object, "unread", utf8(session->unread, session->unread_size));
+	return object;
 }
 
 static json_t *build_json(const struct result *result)

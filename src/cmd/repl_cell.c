@@ -83,8 +83,12 @@ static int on_typed(int fd, void *data)
 	if (n > 0 && text[n - 1] == '\n')
 		show_echo(&running->repl->show, false);
 	body = n > 0 ? json_pack("{s:o}", "data", json_stringn_nocheck(text, (size_t)n)) : json_pack("{s:b}", "eof", 1);
-	/* It may be over already; then nobody wants it. */
-	return body && session_link_ask(&running->repl->link, "POST", "input", body, NULL, &err) == 0 && n > 0 ? 0 : 1;
+	if (body && session_link_ask(&running->repl->link, "POST", "input", body, NULL, &err) == 0)
+		return n > 0 ? 0 : 1;
+	/* It is over already: what was typed is the prompt's, also an end. */
+	if (running->repl->editor)
+		line_editor_push(running->repl->editor, n > 0 ? text : "", n > 0 ? (size_t)n : 1);
+	return 1;
 }
 
 /* Something is typed already: the next lines of what was pasted, which are not for this cell. */
@@ -151,6 +155,7 @@ static enum repl_end tell(struct repl *repl, const json_t *result, char status[2
 	const char *state = json_string_value(json_object_get(session, "state"));
 	const char *reason = json_string_value(json_object_get(session, "reason"));
 	const char *message = json_string_value(json_object_get(result, "error_message"));
+	const char *unread = json_string_value(json_object_get(session, "unread"));
 	bool ok = strcmp(how, "ok") == 0, failed = strcmp(how, "failed") == 0;
 	json_t *cells = json_object_get(session, "cells");
 
@@ -159,6 +164,9 @@ static enum repl_end tell(struct repl *repl, const json_t *result, char status[2
 	repl->code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if (json_is_integer(cells))
 		repl->next = (unsigned)json_integer_value(cells) + 1;
+	/* What it did not want to know was typed for the prompt. */
+	if (unread && repl->editor)
+		line_editor_push(repl->editor, unread, strlen(unread));
 	show_error(&repl->show, result);
 	/* A failure tells of itself; what we did to it, we tell. */
 	if (!ok && !failed && message)

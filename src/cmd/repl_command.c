@@ -49,7 +49,8 @@ static void verb_help(struct repl *repl, char *const words[])
 		buf_printf(&out, "  %-22s %s\n", form, verb->help);
 	}
 	buf_text(&out, "Tab completes, Ctrl-C interrupts a cell or drops a line, Ctrl-R searches,\n"
-		       "an empty line ends a block. What you type while a cell runs is its input.\n");
+		       "an empty line ends a block. What you type while a cell runs is its input,\n"
+		       "and what it does not read is typed at the next prompt.\n");
 	show_text(&repl->show, &out);
 }
 

@@ -20,6 +20,7 @@ enum {
 	SILENCE_MSEC = 1000, /* for a box to end whose driver has closed its channel */
 	ASK_TURN_MSEC = 500, /* a question waits so long for its turn */
 	ASK_USEC = 5000000,  /* and so long for its answer */
+	UNREAD_MAX = 65536,  /* bytes of input that are told back: what a pipe holds */
 };
 
 int session_has_ended(struct session *session, struct error *err)
@@ -100,6 +101,38 @@ static int open_input(struct session *session, struct error *err)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", session->input_fd);
 	session->home.input = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	return session->home.input >= 0 ? 0 : error_errno(err, "cannot open the cell's input");
+}
+
+/* As much as is in the pipe now, of at most `most` in all. */
+static void add_rest(struct buf *rest, int fd, size_t most)
+{
+	char block[4096];
+	int left = 0;
+	ssize_t n;
+
+	if (fd < 0 || ioctl(fd, FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && rest->size < most &&
+	       (n = read(fd, block, (size_t)left < sizeof(block) ? (size_t)left : sizeof(block))) > 0) {
+		buf_add(rest, block, (size_t)n);
+		left -= (int)n;
+	}
+}
+
+/* What was sent while it ran, and that it has not read: who typed it wants it back. */
+static void take_unread(const struct talk *t, struct result_session *session)
+{
+	_cleanup_buf_ struct buf rest = { 0 };
+
+	add_rest(&rest, t->session->input_fd, UNREAD_MAX);
+	if (t->pending_at < t->pending_size)
+		buf_add(&rest, t->pending + t->pending_at, t->pending_size - t->pending_at);
+	if (t->source_open)
+		add_rest(&rest, t->io->stdin_fd, UNREAD_MAX);
+	if (rest.size == 0 || rest.failed)
+		return;
+	session->unread_size = rest.size;
+	session->unread = buf_take(&rest);
 }
 
 /* It begins: its number. */
@@ -321,6 +354,8 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 	result->session.cells = count;
 	if (end != TALK_DONE)
 		resident_why(&session->home, result->session.reason);
+	else if (streams)
+		take_unread(&t, &result->session);
 	talk_free(&t);
 	remember(session, count, spec, result);
 	end_cell(session);

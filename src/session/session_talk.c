@@ -52,8 +52,8 @@ void talk_free(struct talk *talk)
 	free(talk->pending);
 }
 
-/* Signals have no names: one that comes before the driver has begun the cell, or after it is over, could be any cell's. So
- * the driver is told first, on the channel, and finds out there whether it is the one that it runs. */
+/* Signals have no names: one that comes before the driver has begun the cell, or after it is over, could be any cell's.
+ * So the driver is told first, on the channel, and finds out there whether it is the one that it runs. */
 static void signal_driver(struct talk *t)
 {
 	if (t->session->hears)
