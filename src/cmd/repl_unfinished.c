@@ -243,6 +243,26 @@ static void shell_word(struct scan *scan, const char *word, size_t size)
 	scan->command = in_list(word, size, then);
 }
 
+/* Behind `def`: a method that is one expression (def f(x) = x + 1), which has no `end`. def f=(x) is a setter. */
+static bool ruby_is_endless(const struct scan *scan)
+{
+	const char *at = scan->text + scan->at, *end = scan->text + scan->size;
+	bool apart = false;
+	int depth = 0;
+
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	while (at < end && (is_word(*at) || strchr(".?!", *at)))
+		at++;
+	for (; at < end && *at == '(' && !apart; apart = true)
+		do
+			depth += (*at == '(') - (*at == ')');
+		while (++at < end && depth > 0);
+	for (; at < end && (*at == ' ' || *at == '\t'); at++)
+		apart = true;
+	return apart && depth == 0 && at < end && *at == '=' && !(at + 1 < end && strchr("=~", at[1]));
+}
+
 static void ruby_word(struct scan *scan, const char *word, size_t size)
 {
 	static const char *const always[] = { "def", "class", "module", "begin", "case", "for", NULL };
@@ -255,8 +275,10 @@ static void ruby_word(struct scan *scan, const char *word, size_t size)
 	     !(scan->at + 1 < scan->size && scan->text[scan->at + 1] == ':')))
 		return;
 	/* A modifier (x if y) opens nothing; after = it is no modifier. */
-	if (in_list(word, size, always) ||
-	    (in_list(word, size, first) && (scan->statement || (scan->last && strchr("=(,|&", scan->last)))))
+	if (size == 3 && memcmp(word, "def", 3) == 0 && ruby_is_endless(scan))
+		;
+	else if (in_list(word, size, always) ||
+		 (in_list(word, size, first) && (scan->statement || (scan->last && strchr("=(,|&", scan->last)))))
 		scan->blocks++;
 	else if (size == 2 && memcmp(word, "do", 2) == 0)
 		scan->blocks += !scan->loop;

@@ -117,8 +117,12 @@ static void ruby(void)
 					     "begin; 1; rescue; 2; end",
 					     "x = if y then 1 else 2 end",
 					     "# def",
+					     "def x = 5",
+					     "class A\n def self.x? = 5\n def y(a, b = (1)) = a\nend",
+					     "def f(a)=a",
 					     NULL };
-	static const char *const open[] = { "def f",    "class A", "if x", "[1].each do |i|", "while x do", "x = if y",
+	static const char *const open[] = { "def x=(v)", "def ==(o)", "def f(a", "def f(a) =", "class A\n def x = 5",
+					    "def f",    "class A", "if x", "[1].each do |i|", "while x do", "x = if y",
 					    "x = <<~A", "puts(",   "a.b.", "begin",           "x = case y", "a ||",
 					    NULL };
 
