@@ -220,12 +220,15 @@ module EmberboxSession
       when /\A@\w+\z/ then [@top.receiver.instance_variable_get(word)]
       when /\A\$\w+\z/ then global_variables.include?(word.to_sym) ? [@top.eval(word)] : nil
       when /\A["'].*["']\z/ then [""]
+      when /\A\[.*\]\z/m then [[]]
+      when /\A\{.*\}\z/m then [{}]
       when /\A\d+\z/ then [0]
       end
     end
 
     def complete(before, cursor)
-      if before =~ /([\w@$:]+|"[^"]*"|'[^']*')(\.|::|&\.)(\w*[?!]?)\z/
+      # A bracket behind a name is an index, a brace a block: of literals alone it is known what they are.
+      if before =~ /([\w@$:]+|"[^"]*"|'[^']*'|(?<![\w)\]?!])\[[^\[\]]*\]|(?<=[=(,\[]|[=(,\[] |\A)\{[^{}]*\})(\.|::|&\.)(\w*[?!]?)\z/
         word, mark, typed = $1, $2, $3
         found = value_of(word)
         names = !found ? [] : mark == "::" && found[0].is_a?(Module) ? found[0].constants + found[0].methods(false) : found[0].methods

@@ -198,6 +198,11 @@ def assists(session):
     kit.true("value" in session.complete("val|")["matches"], "a variable")
     kit.equal(session.complete("Math::P|")["matches"], ["PI"])
     kit.equal(session.complete("nothing.|")["matches"], [])
+    # Literals; what an index or a block gives is not known.
+    kit.equal(session.complete("[1, 2].flat_m|")["matches"], ["flat_map"])
+    kit.equal(session.complete("x = {a: 1}.each_p|")["matches"], ["each_pair"])
+    kit.equal(session.complete("value[0].flat_m|")["matches"], [])
+    kit.equal(session.complete("value.each_char { 1 }.each_p|")["matches"], [])
     kit.contains(session.inspect("area|")["text/plain"], "area(w, h = …)")
     kit.contains(session.inspect("val|ue")["text/plain"], "String")
     kit.equal(session.inspect("nowhere|")["found"], False)

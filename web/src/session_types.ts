@@ -16,4 +16,4 @@ export interface Cell {
 }
 
 /** What a session's result has besides. */
-export type SessionResult = Result & { session?: { id: string; state: "kept" | "lost"; reason: string | null; cells: number } };
+export type SessionResult = Result & { session?: { id: string; state: "kept" | "lost"; reason: string | null; cells: number; unread?: string } };
