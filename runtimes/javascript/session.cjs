@@ -313,17 +313,20 @@ function evaluate(cell, code, left) {
 		try {
 			finish(cell, code, left, error, answer);
 		} catch (thrown) {
-			if (current === cell)
-				fail(thrown);
+			setImmediate(() => current === cell && fail(thrown));
 		} finally {
 			debug.post('Runtime.releaseObjectGroup', { objectGroup: 'cell' });
 		}
 	});
 }
 
+// What the cell came to. The last word is said later, where no signal can end that in its middle: it would be said twice.
 function finish(cell, code, left, error, answer) {
-	if (error)
-		return /terminated/.test(error.message) ? interrupted() : fail(new Error(error.message));
+	if (error) {
+		const stopped = /terminated/.test(error.message);
+		setImmediate(() => current === cell && (stopped ? interrupted() : fail(new Error(error.message))));
+		return undefined;
+	}
 	const { result, exceptionDetails: details } = answer;
 	const value = valueOf(details ? details.exception : result);
 	if (!details) {
@@ -342,8 +345,10 @@ function finish(cell, code, left, error, answer) {
 	if (mended !== null)
 		return evaluate(cell, mended, left - 1);
 	// It may be that an interrupt is on its way that ended what the cell waited for.
-	if (value?.signal === 'SIGINT')
-		return interrupted();
+	if (value?.signal === 'SIGINT') {
+		setImmediate(() => current === cell && interrupted());
+		return undefined;
+	}
 	const told = () => current === cell && fail(value, place);
 	if (value === null)
 		setTimeout(told, 50); // as what an interrupt ended looks
