@@ -132,8 +132,8 @@ __emberbox_skip() {
 
 __emberbox_folder=${BASH_SOURCE[0]%/*}
 # Cells may have functions of any name, and may forget all that they find; these stay.
-readonly -f __emberbox_send __emberbox_turn __emberbox_again __emberbox_next __emberbox_early __emberbox_done \
-	__emberbox_unheard __emberbox_interrupt __emberbox_skip
+readonly -f __emberbox_send __emberbox_turn __emberbox_again __emberbox_copy __emberbox_read __emberbox_next \
+	__emberbox_early __emberbox_done __emberbox_unheard __emberbox_interrupt __emberbox_skip
 readonly __emberbox_folder
 __emberbox_turn
 __emberbox_send ready - "{\"driver\":\"bash ${BASH_VERSION%%[^0-9.]*}\",\"complete\":true,\"inspect\":true,\"interrupt\":true}"
