@@ -317,11 +317,11 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	default:
 		break;
 	}
-	/* A cell's input can come by requests of their own. */
-	if (!peer->manner.input || peer->manner.session[0])
+	/* By requests of their own: front_input.c. */
+	if (!peer->manner.input || peer->about.kind == RUN_ALONE || peer->about.kind == RUN_CELL)
 		return 0;
 	peer_refuse(front, peer, "bad_request", "input", 0,
-		    "input: it is for the framed protocol; give stdin whole in the field stdin");
+		    "input: it is for programs in a box of their own and for cells; give stdin whole in the field stdin");
 	return -1;
 }
 

@@ -114,6 +114,7 @@ void execute_handle(struct front *front, struct peer *peer, const char *body, si
 void execute_start(struct front *front, struct peer *peer, const char *body, size_t size);
 void execute_exec(struct front *front, struct peer *peer, const char *body, size_t size);
 void execute_cancel(struct front *front, struct peer *peer, const char *body, size_t size);
+void execute_input(struct front *front, struct peer *peer, const char *body, size_t size);
 /* front_judge.c */
 void judge_check(struct front *front, struct peer *peer, const char *body, size_t size);
 void judge_detect(struct front *front, struct peer *peer, const char *body, size_t size);

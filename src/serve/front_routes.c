@@ -12,7 +12,7 @@
 
 enum {
 	SMALL = 64 << 10,  /* bytes of a body that names something */
-	MEDIUM = 1 << 20,  /* and of one that has a cell's code, or input for it */
+	MEDIUM = 1 << 20,  /* and of one that has a cell's code, or input */
 	JUDGED = 25 << 20, /* bytes of one with a program or a message that is looked at, escaped as JSON has it */
 	SEE = SCOPE_READ | SCOPE_ADMIN /* who sees what others run */
 };
@@ -389,6 +389,7 @@ const struct route http_routes[] = {
 	{ HTTP_GET, "/v1/executions", ANY, 0, executions },
 	{ HTTP_GET, "/v1/executions/*", ANY, 0, execution },
 	{ HTTP_DELETE, "/v1/executions/*", RUN, 0, execute_cancel },
+	{ HTTP_POST, "/v1/executions/*/input", RUN, MEDIUM, execute_input },
 	{ HTTP_GET, "/v1/executions/*/report", ANY, 0, report },
 	{ HTTP_GET, "/v1/executions/*/stdout", ANY, 0, spool_stdout },
 	{ HTTP_GET, "/v1/executions/*/stderr", ANY, 0, spool_stderr },

@@ -3,18 +3,13 @@
  *
  * A session that starts and a cell are runs: they wait in the queue, and are
  * answered by front_execute.c. The rest are questions to the keeper, which has
- * the sessions; but for input, which goes where the cell's own connection would
- * send it.
+ * the sessions; but for input, which is front_input.c's.
  */
 #include "serve/front_http.h"
 
 #include "base/own.h"
 
 #include <string.h>
-
-enum {
-	INPUT_MAX = 1 << 20 /* bytes of input that wait for a cell */
-};
 
 /* A number of seconds into *out; false: it is none, and that was answered. */
 static bool take_seconds(struct front *front, struct peer *peer, json_t *root, const char *name, double *out)
@@ -105,52 +100,6 @@ void session_route_execute(struct front *front, struct peer *peer, const char *b
 		json_object_set_new(root, "session", json_string(peer->exchange->part) ?: json_string("?"));
 		if (execute_apply_object(front, peer, root) == 0)
 			execute_submit(front, peer);
-	}
-	json_decref(root);
-}
-
-/* The client of the cell that runs in the session and takes input; NULL: there is none. */
-static struct peer *find_cell(struct front *front, const struct peer *asks)
-{
-	for (size_t i = 0; i < front->options.max_running; i++) {
-		const struct run *run = &front->runs[i];
-
-		if (run->number && run->peer && run->about.kind == RUN_CELL && run->peer->manner.input &&
-		    strcmp(run->about.container, asks->exchange->part) == 0 &&
-		    strcmp(run->about.caller, asks->caller.name) == 0)
-			return run->peer;
-	}
-	return NULL;
-}
-
-void session_route_input(struct front *front, struct peer *peer, const char *body, size_t size)
-{
-	static const char *const known[] = { "data", "eof", NULL };
-	json_t *root = http_load_object(front, peer, body, size);
-	const json_t *data = json_object_get(root, "data"), *end = json_object_get(root, "eof");
-	const bool eof = json_is_true(end);
-	struct peer *cell;
-
-	if (!root)
-		return;
-	cell = find_cell(front, peer);
-	if (!http_has_only(front, peer, root, known)) {
-		/* It was answered. */
-	} else if (end && !json_is_boolean(end)) {
-		http_refuse_field(front, peer, "eof", "expected true or false");
-	} else if (data ? !json_is_string(data) : !eof) {
-		http_refuse_field(front, peer, "data", "expected a text, or eof: true");
-	} else if (!cell || cell->input_ended) {
-		http_answer_error(front, peer, 404, "not_found", "id", 0,
-				  "no cell runs in that session whose input is \"stream\" and open");
-	} else if (cell->input.size + json_string_length(data) > INPUT_MAX) {
-		http_answer_error(front, peer, 429, "busy", "data", 1, "the cell has not read what was sent before");
-	} else {
-		buf_add(&cell->input, json_string_value(data), json_string_length(data));
-		cell->link.broken |= cell->input.failed;
-		cell->input_ended = eof;
-		run_feed(front, cell->run);
-		http_answer_json(front, peer, 200, "{}", 2);
 	}
 	json_decref(root);
 }

@@ -40,6 +40,7 @@ PATHS = (
     ("GET", "/v1/sessions/{id}/terminal"), ("GET", "/v1/sessions/{id}/files"),
     *((method, "/v1/sessions/{id}/files/{path}") for method in ("GET", "PUT", "DELETE", "POST")),
     ("GET", "/v1/executions/{id}/report"), ("POST", "/v1/check"), ("POST", "/v1/detect"),
+    ("POST", "/v1/executions/{id}/input"),
 )
 
 

@@ -209,6 +209,53 @@ def an_idle_stream_shows_signs_of_life():
         kit.equal((name, text[:1]), (None, ":"))
 
 
+@kit.test
+def a_program_that_asks_is_answered():
+    running = Service(listen=True)
+    client = Web(running)
+    ask = {"language": "python", "code": "import sys\nprint('Hello,', input('Who? '))\nprint(repr(sys.stdin.read()))\n", "input": "stream"}
+    for _ in range(2):
+        with client.connect() as wire:
+            wire.stream("/v1/execute", ask)
+            path = f"/v1/executions/{wire.until('start')['id']}/input"
+            kit.equal(wire.until("stdout"), {"text": "Who? "})
+            # Nobody else may answer for it, not even one who may end it; and what is wrong is said.
+            kit.equal(Web(running, unix=True).post(path, {"data": "another\n"}).error, (404, "not_found", "id"))
+            kit.equal(client.post(path, {}).error, (400, "bad_request", "data"))
+            kit.equal(client.post(path, {"data": "x", "end": True}).error, (400, "bad_request", "end"))
+            kit.equal(client.post(path, {"data": "émile\n"}).json, {})
+            kit.equal(wire.until("stdout")["text"].strip(), "Hello, émile")
+            kit.equal(client.post(path, {"data": "rest", "eof": True}).json, {})
+            kit.equal(client.post(path, {"data": "late"}).error[:2], (404, "not_found"))
+            result = wire.until("result")
+            kit.equal((result["status"], result["stdout"]), ("ok", "Who? Hello, émile\n'rest'\n"))
+        kit.equal(client.post(path, {"data": "late"}).error, (404, "not_found", "id"))
+    # A session's cell is not reached by this path, nor a program whose input came with it.
+    with client.connect() as wire:
+        request, _ = endless()
+        wire.stream("/v1/execute", request)
+        ident = wire.until("start")["id"]
+        kit.equal(client.post(f"/v1/executions/{ident}/input", {"data": "x"}).error, (404, "not_found", "id"))
+        kit.equal(client.request("DELETE", f"/v1/executions/{ident}").status, 202)
+        kit.equal(wire.until("result")["status"], "killed")
+
+
+@kit.test
+def input_that_is_not_read_is_bounded():
+    client = Web(Service(listen=True))
+    with client.connect() as wire:
+        wire.stream("/v1/execute", {"language": "bash", "code": "read -r go; wc -c", "input": "stream"})
+        path = f"/v1/executions/{wire.until('start')['id']}/input"
+        piece, sent = "x" * (400 << 10), 0
+        while (answer := client.post(path, {"data": piece})).status == 200:
+            sent += len(piece)
+            kit.true(sent < 4 << 20, "it takes all that comes")
+        kit.equal(answer.error, (429, "busy", "data"))
+        # What was taken is not lost.
+        kit.equal(client.post(path, {"data": "\n", "eof": True}).status, 200)
+        kit.equal(wire.until("result")["stdout"], "0\n")
+
+
 # The end of runs
 
 

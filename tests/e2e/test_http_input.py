@@ -61,7 +61,7 @@ EXECUTE = {
     "check": NO_BOOL,
     "allow_weaker": NO_WORDS + (["nonesuch"],),
     "stream": NO_BOOL,
-    "input": ("stream", "x", 5, None),
+    "input": ("x", 5, None),
     "command": ("ls", 5, ""),
     "packages": ([], ["x"], "x", None),
     "session": NO_TEXT + ("x",),
