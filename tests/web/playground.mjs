@@ -326,6 +326,7 @@ test("a_session_keeps_its_state", async (open) => {
   await visit.run();
   await visit.shown("False");
   await page.click(".session.current [aria-label='End the session']");
+  await page.click("dialog >> text=End it");
   await page.waitForFunction(() => document.querySelector(".place").value === "");
 });
 
@@ -415,7 +416,7 @@ test("a_terminal_in_the_session", async (open) => {
   const screen = page.locator(".session-terminal");
   const seen = (pattern) => page.waitForFunction((source) => new RegExp(source).test([...document.querySelectorAll(".session-terminal .xterm-rows > div")].map((line) => line.textContent.replaceAll("\u00a0", " ")).join("\n")), pattern);
   await page.click("[aria-label='Terminal of the session']");
-  contains(await screen.textContent(), "Begin a session first");
+  contains(await screen.textContent(), "Begin a session");
   await begin(visit);
   await visit.code("python", "open('/sandbox/code/seen', 'w').write('by both')\n");
   await visit.run();
@@ -488,7 +489,7 @@ test("containers_start_run_and_stop", async (open) => {
 test("a_link_carries_the_code", async (open) => {
   const first = await open({ permissions: ["clipboard-read", "clipboard-write"] });
   await first.code("javascript", "console.log('shared', 6 * 7)\n");
-  await first.page.click("[aria-label='Copy a link to this code']");
+  await first.page.click("[aria-label='Share a link to this code']");
   await first.page.waitForSelector(".toast >> text=clipboard");
   const link = await first.page.evaluate(() => navigator.clipboard.readText());
   contains(link, `${url}/#code=`);

@@ -1,30 +1,7 @@
 // The service, as api/openapi.yaml describes it: one place that knows of tokens, errors and event streams.
-import type { Execution, ExecutionList, Health, Language, Doctor, Result, Profile, Container, Started, CodeError, Error as ErrorBody } from "./generated/api";
-import type { Session, SessionFile, Cell } from "./session_types";
+import type { Cell, CodeError, Container, Doctor, Error as ErrorBody, Execution, ExecutionList, FileEntry, Fix, Health, InputRequest, Language, PolicyReport, Profile, Result, Session, Started } from "./generated/api";
 
-export type { Execution, ExecutionList, Health, Language, Doctor, Result, Profile, Container, Started, CodeError };
-
-/** A suggestion that can be applied: these columns of this line become this text. */
-export interface Fix {
-  file: string | null;
-  line: number;
-  column: number;
-  end_column: number;
-  text: string;
-}
-
-interface Place {
-  line?: number | null;
-  column?: number | null;
-  end_column?: number | null;
-}
-
-/** What a look at a program says before it runs. */
-export interface Report {
-  syntax_errors?: (Place & { message: string })[];
-  imports?: (Place & { module: string; blocked: boolean; severity: string; reason: string | null })[];
-  findings?: (Place & { call: string; severity: string; reason: string })[];
-}
+export type { Cell, CodeError, Container, Doctor, Execution, ExecutionList, FileEntry, Fix, Health, Language, PolicyReport, Profile, Result, Session, Started };
 
 /** What a run can be refused with. `status` 0: nobody answered. */
 export class ApiError extends Error {
@@ -121,8 +98,9 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
 
 export interface RunEvents {
   start?(id: string): void;
-  stdout?(text: string): void;
-  stderr?(text: string): void;
+  /** What it returns is waited for: what comes too fast waits on its way here. */
+  stdout?(text: string): Promise<void> | void;
+  stderr?(text: string): Promise<void> | void;
   output?(data: Record<string, unknown>): void;
 }
 
@@ -153,8 +131,8 @@ export async function stream(path: string, request: unknown, on: RunEvents, sign
     for await (const [name, data] of events(response.body)) {
       const value = JSON.parse(data) as never;
       if (name === "start") on.start?.((value as { id: string }).id);
-      else if (name === "stdout") on.stdout?.((value as { text: string }).text);
-      else if (name === "stderr") on.stderr?.((value as { text: string }).text);
+      else if (name === "stdout") await on.stdout?.((value as { text: string }).text);
+      else if (name === "stderr") await on.stderr?.((value as { text: string }).text);
       else if (name === "output") on.output?.(value as Record<string, unknown>);
       else if (name === "result") return value as Result;
       else if (name === "error") {
@@ -172,6 +150,13 @@ export async function stream(path: string, request: unknown, on: RunEvents, sign
 const part = encodeURIComponent;
 const pathOf = (path: string): string => path.split("/").map(part).join("/");
 
+/** Calls it for whatever happens to a session's files, until the signal or the session ends it. */
+export async function watchFiles(id: string, happened: () => void, signal: AbortSignal): Promise<void> {
+  const response = await send("GET", `/v1/sessions/${part(id)}/files?watch=1&recursive=1`, undefined, { signal });
+  if (!response.body) return;
+  for await (const [name] of events(response.body)) if (name !== "watching") happened();
+}
+
 export const api = {
   health: () => ask<Health>("GET", "/v1/health"),
   languages: () => ask<Language[]>("GET", "/v1/languages"),
@@ -181,7 +166,8 @@ export const api = {
   executions: (query: Record<string, string>) => ask<ExecutionList>("GET", `/v1/executions?${new URLSearchParams(query)}`),
   execution: (id: string) => ask<Execution>("GET", `/v1/executions/${part(id)}`),
   left: async (id: string, path: string) => (await send("GET", `/v1/executions/${part(id)}/files/${pathOf(path)}`)).blob(),
-  check: (language: string, code: string) => ask<Report>("POST", "/v1/check", { language, code }),
+  give: (id: string, request: InputRequest) => ask<unknown>("POST", `/v1/executions/${part(id)}/input`, request),
+  check: (language: string, code: string) => ask<PolicyReport>("POST", "/v1/check", { language, code }),
 
   profiles: () => ask<{ containers: Profile[] }>("GET", "/containers"),
   containers: () => ask<{ containers: Container[] }>("GET", "/containers/status"),
@@ -194,13 +180,13 @@ export const api = {
   endSession: (id: string) => ask<unknown>("DELETE", `/v1/sessions/${part(id)}`),
   interrupt: (id: string) => ask<{ interrupted: boolean }>("POST", `/v1/sessions/${part(id)}/interrupt`, {}),
   restart: (id: string) => ask<Session>("POST", `/v1/sessions/${part(id)}/restart`, {}),
-  input: (id: string, request: { data: string } | { eof: true }) => ask<unknown>("POST", `/v1/sessions/${part(id)}/input`, request),
+  input: (id: string, request: InputRequest) => ask<unknown>("POST", `/v1/sessions/${part(id)}/input`, request),
   complete: (id: string, code: string, cursor: number) =>
     ask<{ matches: string[]; cursor_start: number; cursor_end: number }>("POST", `/v1/sessions/${part(id)}/complete`, { code, cursor }),
   inspect: (id: string, code: string, cursor: number) =>
     ask<{ found: boolean; data: Record<string, string> }>("POST", `/v1/sessions/${part(id)}/inspect`, { code, cursor }),
   cells: (id: string) => ask<{ cells: Cell[] }>("GET", `/v1/sessions/${part(id)}/cells`),
-  list: (id: string, path: string) => ask<{ entries: SessionFile[]; truncated: boolean }>("GET", `/v1/sessions/${part(id)}/files${path ? `?path=${part(path)}` : ""}`),
+  list: (id: string, path: string) => ask<{ entries: FileEntry[]; truncated: boolean }>("GET", `/v1/sessions/${part(id)}/files${path ? `?path=${part(path)}` : ""}`),
   read: async (id: string, path: string) => (await send("GET", `/v1/sessions/${part(id)}/files/${pathOf(path)}`)).blob(),
   write: async (id: string, path: string, content: Blob) => void (await send("PUT", `/v1/sessions/${part(id)}/files/${pathOf(path)}`, content)),
   remove: async (id: string, path: string) => void (await send("DELETE", `/v1/sessions/${part(id)}/files/${pathOf(path)}`)),

@@ -4,20 +4,26 @@ import { h, iconButton } from "./dom";
 const live = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
 const toasts = h("div", { class: "toasts" });
 
-export function mountMessages(place: HTMLElement): void {
-  place.append(live, toasts);
+export function mountMessages(page: HTMLElement, place: HTMLElement): void {
+  page.append(live);
+  place.append(toasts);
 }
 
 export function say(text: string): void {
   live.textContent = text;
 }
 
-/** A sentence for a few seconds. */
-export function toast(text: string, kind: "info" | "bad" = "info"): void {
-  const item = h("div", { class: `toast ${kind}` }, text);
+/** A sentence for a few seconds, with something that can be done about it. The same sentence is not there twice. */
+export function toast(text: string, kind: "info" | "bad" = "info", action?: { label: string; act(): void }): void {
+  [...toasts.children].find((other) => other.firstChild?.textContent === text)?.remove();
+  const item = h("div", { class: `toast ${kind}` }, h("span", {}, text),
+    action ? h("button", { type: "button", class: "link", onclick: () => { item.remove(); action.act(); } }, action.label) : null,
+    iconButton("close", "Dismiss", () => item.remove(), { class: "icon-button tiny" }));
   toasts.append(item);
   say(text);
-  window.setTimeout(() => item.remove(), kind === "bad" ? 8000 : 4000);
+  // As long as it is looked at, it stays.
+  const go = (): void => (item.matches(":hover, :focus-within") ? void window.setTimeout(go, 1000) : item.remove());
+  window.setTimeout(go, action || kind === "bad" ? 8000 : 4000);
 }
 
 /** A dialog until it is closed; Escape closes it. */
@@ -49,17 +55,25 @@ export function confirmed(title: string, text: string, action: string): Promise<
   });
 }
 
-/** A question for a name; null: never mind. */
-export function asked(title: string, label: string, value: string): Promise<string | null> {
+/** A question for a name; null: never mind. `wrong` tells what is the matter with an answer. */
+export function asked(title: string, label: string, value: string, wrong: (answer: string) => string | null = () => null): Promise<string | null> {
   return new Promise((done) => {
     let answer: string | null = null;
-    const field = h("input", { type: "text", value, spellcheck: "false", autocomplete: "off" });
+    const field = h("input", { type: "text", value, spellcheck: "false", autocomplete: "off", "aria-describedby": "asked-why" });
+    const why = h("p", { class: "hint bad", id: "asked-why", role: "alert" });
     const form = h("form", { class: "form", onsubmit: (event) => {
       event.preventDefault();
-      answer = field.value.trim() || null;
+      const text = field.value.trim();
+      const fault = text === "" ? "It needs a name." : wrong(text);
+      why.textContent = fault ?? "";
+      field.setAttribute("aria-invalid", String(fault !== null));
+      if (fault !== null) return field.focus();
+      answer = text;
       open.close();
-    } }, h("label", {}, label, field), h("div", { class: "row end" }, h("button", { type: "submit", class: "button primary" }, "OK")));
+    } }, h("label", {}, label, field), why, h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: () => open.close() }, "Cancel"), h("button", { type: "submit", class: "button primary" }, title)));
     const open = dialog(title, form, { closed: () => done(answer) });
-    field.select();
+    const dot = value.lastIndexOf(".");
+    field.focus();
+    field.setSelectionRange(value.lastIndexOf("/") + 1, dot > 0 ? dot : value.length);
   });
 }

@@ -55,19 +55,23 @@ const ICONS = {
   theme: "M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12",
   plus: "M8 3v10M3 8h10",
   close: "M4 4l8 8M12 4l-8 8",
-  more: "M3.500 8h.01M8 8h.01M12.500 8h.01",
   up: "M8 13V4M4 7.500 8 3.500l4 4",
   down: "M8 3v9M4 8.500l4 4 4-4",
   edit: "M3 13l.6-2.800L10.800 3l2.200 2.200-7.200 7.200z",
   trash: "M3 4.500h10M6.500 4.500V3h3v1.500M4.500 4.500l.6 8.500h5.800l.6-8.500",
   interrupt: "M5.500 3.500v9M10.500 3.500v9",
   restart: "M13.500 8a5.500 5.500 0 1 1-1.800-4.100M13.700 2.500v2.600h-2.600",
-  compare: "M2.500 3h4.500v10H2.500zM9 3h4.500v10H9z",
   terminal: "M3 4.500l3.500 3.500L3 11.500M8 12h5",
   folder: "M2 4h4l1.500 1.500H14V13H2z",
-  book: "M3 2.500h7.500A2.500 2.500 0 0 1 13 5v8.500H5.500A2.500 2.500 0 0 1 3 11zM3 11a2 2 0 0 1 2-1.500h8",
+  folderOpen: "M2 12V4h4l1.500 1.500H13v2M2 12.500l2-5h11l-2 5z",
+  copy: "M5.500 5.500h8v8h-8zM10.500 5.500v-3h-8v8h3",
+  help: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM6.200 6.300a1.900 1.900 0 1 1 2.700 1.900c-.6.3-.9.6-.9 1.300M8 11.600h.01",
+  sun: "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8 1.500v1M8 13.500v1M1.500 8h1M13.500 8h1M3.400 3.400l.7.7M11.900 11.900l.7.7M3.400 12.600l.7-.7M11.900 4.100l.7-.7",
+  moon: "M13 9.500A5.500 5.500 0 0 1 6.500 3 5.500 5.500 0 1 0 13 9.500z",
+  bulb: "M5.800 11.500c0-1.300-1.800-2.200-1.800-4.500a4 4 0 0 1 8 0c0 2.300-1.800 3.200-1.800 4.500zM6.300 14h3.400",
+  cells: "M2.500 2.500h11v4.500h-11zM2.500 9.500h11V14h-11z",
   shield: "M8 1.800l5 1.900v3.800c0 3.200-2.100 5.400-5 6.700-2.900-1.300-5-3.500-5-6.700V3.700zM5.700 7.900l1.700 1.700 3-3.300",
-  clear: "M3 13h10M5 10.500 11 4M5.500 5.500h0M4 11l3-8",
+  clear: "M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM3.800 3.800l8.400 8.400",
   output: "M2 3h12v10H2zM2 6h12",
   format: "M2.500 4h11M2.500 7h7M2.500 10h9M2.500 13h5",
   bolt: "M9 1.500 3.500 9H8l-1 5.500L12.500 7H8z",
@@ -118,6 +122,16 @@ export function ago(time: string): string {
   if (passed < 86400) return `${Math.floor(passed / 3600)} h ago`;
   return new Date(time).toLocaleDateString(undefined, { month: "short", day: "numeric", year: "numeric" });
 }
+
+/** The time of day, with the date where that is another. */
+export function clock(time: string): string {
+  const when = new Date(time);
+  if (Number.isNaN(when.getTime())) return time;
+  const day = when.toDateString() === new Date().toDateString() ? "" : `${when.toLocaleDateString()} `;
+  return day + when.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+}
+
+export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 /** Calls it when there was no call for so long. */
 export function later(wait: number, call: () => void): () => void {

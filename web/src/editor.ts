@@ -129,6 +129,16 @@ monaco.editor.defineTheme("ember-light", {
 export interface OpenFile {
   name: string;
   model: monaco.editor.ITextModel;
+  /** Of a file of a session: which it is, and the version of the text that is there. */
+  origin: { session: string; path: string; saved: number } | null;
+}
+
+/** What was changed since it was read from the session or written to it. */
+export const isChanged = (file: OpenFile): boolean => file.origin !== null && file.model.getAlternativeVersionId() !== file.origin.saved;
+
+/** The editor's column (of UTF-16) for the service's (of characters). */
+function columnOf(model: monaco.editor.ITextModel, line: number, column: number): number {
+  return [...model.getLineContent(line)].slice(0, column - 1).join("").length + 1;
 }
 
 export interface Mark {
@@ -136,7 +146,7 @@ export interface Mark {
   column?: number | null;
   endColumn?: number | null;
   message: string;
-  severity: "error" | "warning" | "info";
+  severity: "error" | "warning" | "info" | "hint";
 }
 
 /** What a session knows about a place in some code. */
@@ -169,6 +179,10 @@ export class Editor {
       smoothScrolling: true,
       renderLineHighlightOnlyWhenFocus: true,
       overviewRulerBorder: false,
+      hideCursorInOverviewRuler: true,
+      // As wide as with the folding that comes later, so that nothing moves.
+      lineDecorationsWidth: 26,
+      lineNumbersMinChars: 4,
       stickyScroll: { enabled: false },
       bracketPairColorization: { enabled: false },
       scrollbar: { verticalScrollbarSize: 10, horizontalScrollbarSize: 10, useShadows: false },
@@ -180,7 +194,7 @@ export class Editor {
       unicodeHighlight: { ambiguousCharacters: false, invisibleCharacters: false },
       folding: false,
     });
-    window.setTimeout(() => this.widget.updateOptions({ folding: true, unicodeHighlight: { ambiguousCharacters: true, invisibleCharacters: true } }), 4000);
+    window.setTimeout(() => this.widget.updateOptions({ folding: true, lineDecorationsWidth: 10, unicodeHighlight: { ambiguousCharacters: true, invisibleCharacters: true } }), 4000);
     this.#flash = this.widget.createDecorationsCollection();
   }
 
@@ -196,25 +210,39 @@ export class Editor {
   }
 
   /** All files anew; the first is the program. */
-  load(files: { name: string; text: string; syntax: string }[]): void {
+  load(files: { name: string; text: string; syntax: string; origin?: { session: string; path: string } }[]): void {
     this.widget.setModel(null);
     this.#states.clear();
     for (const file of this.files.splice(0)) file.model.dispose();
-    files.forEach((file) => this.#add(file.name, file.text, file.syntax));
+    for (const file of files) {
+      // Whether the session has the same text is not known.
+      const added = this.#add(file.name, file.text, file.syntax);
+      if (file.origin) added.origin = { ...file.origin, saved: -1 };
+    }
     this.show(0);
   }
 
-  #add(name: string, text: string, syntax: string): void {
+  #add(name: string, text: string, syntax: string): OpenFile {
     const model = monaco.editor.createModel(text, syntax);
     model.updateOptions(/^(go|c|cpp|shell)$/.test(syntax) ? { insertSpaces: false, tabSize: 4 } : { insertSpaces: true, tabSize: /^(javascript|typescript|ruby|lua|r|sql|pgsql)$/.test(syntax) ? 2 : 4 });
-    model.onDidChangeContent(() => this.onChange());
-    this.files.push({ name, model });
+    const file: OpenFile = { name, model, origin: null };
+    let changed = false;
+    model.onDidChangeContent(() => {
+      this.onChange();
+      if (isChanged(file) === changed) return;
+      changed = !changed;
+      this.onTabs();
+    });
+    this.files.push(file);
+    return file;
   }
 
-  open(name: string, text: string, syntax: string): void {
-    this.#add(name, text, syntax);
-    this.show(this.files.length - 1);
+  open(name: string, text: string, syntax: string, at = this.files.length): OpenFile {
+    const file = this.#add(name, text, syntax);
+    this.files.splice(at, 0, ...this.files.splice(-1));
+    this.show(at);
     this.onChange();
+    return file;
   }
 
   close(index: number): void {
@@ -248,22 +276,35 @@ export class Editor {
     this.onTabs();
   }
 
-  selection(): string {
+  /** What is selected, and where it begins; null: nothing is. */
+  selection(): { text: string; line: number; column: number; all: boolean; last: number } | null {
     const range = this.widget.getSelection();
-    return range && !range.isEmpty() ? (this.widget.getModel()?.getValueInRange(range) ?? "") : "";
+    const model = this.widget.getModel();
+    if (!range || !model || range.isEmpty()) return null;
+    // Lines that are selected from within their indentation are whole ones, and lose what all of them have.
+    const whole = range.startColumn <= model.getLineFirstNonWhitespaceColumn(range.startLineNumber);
+    const text = model.getValueInRange(whole ? range.setStartPosition(range.startLineNumber, 1) : range);
+    const indent = whole ? Math.min(...text.split("\n").filter((line) => line.trim() !== "").map((line) => /^[ \t]*/.exec(line)![0].length)) : 0;
+    return {
+      text: text.split("\n").map((line) => line.slice(Math.min(indent, /^[ \t]*/.exec(line)![0].length))).join("\n"),
+      line: range.startLineNumber,
+      column: whole ? 1 + (Number.isFinite(indent) ? indent : 0) : range.startColumn,
+      all: whole,
+      last: range.endLineNumber,
+    };
   }
 
   /** Squiggles of one kind of source, in place of those it made before. */
   mark(file: OpenFile, owner: string, marks: Mark[]): void {
-    const severity = { error: monaco.MarkerSeverity.Error, warning: monaco.MarkerSeverity.Warning, info: monaco.MarkerSeverity.Info };
+    const severity = { error: monaco.MarkerSeverity.Error, warning: monaco.MarkerSeverity.Warning, info: monaco.MarkerSeverity.Info, hint: monaco.MarkerSeverity.Hint };
     monaco.editor.setModelMarkers(
       file.model,
       owner,
       marks.filter((mark) => mark.line >= 1 && mark.line <= file.model.getLineCount()).map((mark) => {
         const last = file.model.getLineMaxColumn(mark.line);
-        const column = Math.min(mark.column ?? file.model.getLineFirstNonWhitespaceColumn(mark.line) ?? 1, last) || 1;
+        const column = Math.min(mark.column ? columnOf(file.model, mark.line, mark.column) : file.model.getLineFirstNonWhitespaceColumn(mark.line), last) || 1;
         const word = file.model.getWordAtPosition({ lineNumber: mark.line, column });
-        const end = mark.endColumn ?? (mark.column ? Math.max(word?.endColumn ?? 0, column + 1) : last);
+        const end = mark.endColumn ? columnOf(file.model, mark.line, mark.endColumn) : mark.column ? Math.max(word?.endColumn ?? 0, column + 1) : last;
         return {
           severity: severity[mark.severity],
           message: mark.message,
@@ -283,8 +324,10 @@ export class Editor {
   /** Shows a place and puts the cursor there. */
   go(index: number, line: number, column = 1): void {
     this.show(index);
+    const model = this.widget.getModel();
+    line = Math.min(line, model?.getLineCount() ?? line);
     this.widget.revealLineInCenter(line);
-    this.widget.setPosition({ lineNumber: line, column });
+    this.widget.setPosition({ lineNumber: line, column: model ? columnOf(model, line, column) : column });
     this.#flash.set([{ range: new monaco.Range(line, 1, line, 1), options: { isWholeLine: true, className: "line-flash" } }]);
     this.widget.focus();
   }
@@ -292,13 +335,7 @@ export class Editor {
   /** Can be undone. Columns are counted in characters, from 1. */
   replace(file: OpenFile, line: number, from: number, to: number, text: string): void {
     if (line > file.model.getLineCount()) return;
-    const letters = [...file.model.getLineContent(line)];
-    [from, to] = [from, to].map((column) => letters.slice(0, column - 1).join("").length + 1) as [number, number];
-    file.model.pushEditOperations([], [{ range: new monaco.Range(line, from, line, to), text }], () => null);
-  }
-
-  replaceAll(file: OpenFile, text: string): void {
-    if (file.model.getValue() !== text) file.model.pushEditOperations([], [{ range: file.model.getFullModelRange(), text }], () => null);
+    file.model.pushEditOperations([], [{ range: new monaco.Range(line, columnOf(file.model, line, from), line, columnOf(file.model, line, to)), text }], () => null);
   }
 
   command(label: string, id: string, keys: number[], run: () => void): void {
@@ -349,6 +386,7 @@ export class Editor {
 }
 
 export const Keys = {
+  save: monaco.KeyMod.CtrlCmd | monaco.KeyCode.KeyS,
   run: monaco.KeyMod.CtrlCmd | monaco.KeyCode.Enter,
   runSelection: monaco.KeyMod.Shift | monaco.KeyCode.Enter,
 };

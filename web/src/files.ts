@@ -1,10 +1,10 @@
 // Files: those in the editor, those that go along with the next run, those of the session, those a run left.
-import { api, ApiError } from "./api";
+import { api, ApiError, watchFiles, type FileEntry } from "./api";
 import { asked, confirmed, toast } from "./dialog";
-import { bytes, fill, h, icon, iconButton } from "./dom";
-import { attached, lastResult, session } from "./state";
-import type { Editor } from "./editor";
-import type { SessionFile } from "./session_types";
+import { bytes, fill, h, icon, iconButton, later } from "./dom";
+import { isChanged, type Editor } from "./editor";
+import { syntaxOf } from "./languages";
+import { attached, language, lastResult, session } from "./state";
 
 const ATTACH_MOST = 24 << 20; // bytes; a request has 64 MiB at most, and base64 makes more of them
 
@@ -47,8 +47,9 @@ function picker(taken: (files: File[]) => void): () => void {
 
 interface Item {
   name: string;
+  path?: string;
   note?: string;
-  folder?: boolean;
+  folder?: "open" | "closed" | undefined;
   open?: () => void;
   actions?: HTMLElement[];
   depth?: number;
@@ -56,7 +57,7 @@ interface Item {
 
 const row = (item: Item): HTMLElement =>
   h("li", { class: "file", style: `--depth: ${item.depth ?? 0}` },
-    h("button", { type: "button", class: "name", disabled: !item.open, onclick: () => item.open?.() }, icon(item.folder ? "folder" : "files"), h("span", {}, item.name)),
+    h("button", { type: "button", class: "name", disabled: !item.open, onclick: () => item.open?.(), "data-path": item.path, "aria-expanded": item.folder && String(item.folder === "open") }, icon(item.folder ? (item.folder === "open" ? "folderOpen" : "folder") : "files"), h("span", {}, item.name)),
     item.note ? h("span", { class: "hint" }, item.note) : null,
     h("span", { class: "actions" }, ...(item.actions ?? [])),
   );
@@ -69,35 +70,71 @@ export class Files {
   readonly #sent = h("section", {});
   readonly #box = h("section", {});
   readonly #left = h("section", {});
+  readonly #redraw = later(120, () => void this.drawBox());
   #open = new Set<string>(["code"]);
+  #watch: AbortController | null = null;
 
   constructor(
     readonly editor: Editor,
-    readonly act: { add(): void; rename(index: number): void; open(name: string, text: string): void },
+    readonly act: { add(): void; rename(index: number): void; close(index: number): void; shown(): void },
   ) {
     this.element.append(this.#mine, this.#sent, this.#box, this.#left);
-    this.element.addEventListener("dragover", (event) => event.preventDefault());
-    this.element.addEventListener("drop", (event) => {
-      event.preventDefault();
-      void this.#take([...(event.dataTransfer?.files ?? [])]);
-    });
     attached.watch(() => this.#drawSent());
     lastResult.watch(() => this.#drawLeft());
     session.watch((now, before) => {
+      if (now?.id === before?.id && now?.status === before?.status) return;
       if (now?.id !== before?.id) this.#open = new Set(["code"]);
-      void this.drawBox();
+      this.#drawSent();
+      if (this.element.isConnected) this.shown();
+      else this.hidden();
     });
   }
 
-  async #take(files: File[]): Promise<void> {
+  /** While it is seen, what happens in the session's box is seen at once. */
+  shown(): void {
+    this.draw();
+    void this.drawBox();
+    this.hidden();
+    const place = session.get();
+    if (!place || place.status === "ended") return;
+    const watch = new AbortController();
+    this.#watch = watch;
+    // A service that has no such path, or that has ended: then there is the button.
+    watchFiles(place.id, () => this.#redraw(), watch.signal).catch(() => {});
+  }
+
+  hidden(): void {
+    this.#watch?.abort();
+    this.#watch = null;
+  }
+
+  /** Files that were dropped or chosen: into the session if there is one, along with the next run if not. */
+  async take(files: File[]): Promise<void> {
     const place = session.get();
     if (!place || place.status === "ended") return attach(files);
     try {
       for (const file of files) await api.write(place.id, `code/${file.name}`, file);
+      toast(`${files.length === 1 ? files[0]!.name : `${files.length} files`} put into /sandbox/code of the session.`);
       await this.drawBox();
     } catch (error) {
       toast((error as Error).message, "bad");
     }
+  }
+
+  /** Writes the file that is seen back to where it came from; false: it is none of a session. */
+  async saveBack(): Promise<boolean> {
+    const file = this.editor.active;
+    if (!file?.origin) return false;
+    const [version, text] = [file.model.getAlternativeVersionId(), file.model.getValue()];
+    try {
+      await api.write(file.origin.session, file.origin.path, new Blob([text]));
+      file.origin.saved = version;
+      this.editor.onTabs();
+      toast(`Written to /sandbox/${file.origin.path}.`);
+    } catch (error) {
+      toast(`${file.origin.path} was not written: ${(error as Error).message}`, "bad");
+    }
+    return true;
   }
 
   draw(): void {
@@ -107,12 +144,15 @@ export class Files {
       h("ul", { class: "files" }, ...editor.files.map((file, at) =>
         row({
           name: file.name,
-          note: at === 0 ? "runs" : "",
-          open: () => editor.show(at),
+          note: isChanged(file) ? "changed" : session.get() ? (at === editor.activeIndex ? "runs" : "") : at === 0 ? "runs" : "",
+          open: () => {
+            editor.show(at);
+            this.act.shown();
+          },
           actions: [
             iconButton("edit", `Rename ${file.name}`, () => this.act.rename(at)),
             iconButton("down", `Download ${file.name}`, () => save(file.name, new Blob([file.model.getValue()]))),
-            ...(editor.files.length > 1 ? [iconButton("trash", `Delete ${file.name}`, () => editor.close(at))] : []),
+            ...(editor.files.length > 1 ? [iconButton("trash", `Delete ${file.name}`, () => this.act.close(at))] : []),
           ],
         }))),
     );
@@ -120,13 +160,24 @@ export class Files {
 
   #drawSent(): void {
     const items = attached.get();
+    const live = session.get() !== null && session.get()?.status !== "ended";
+    // A session has files of its own, and a place to put them.
+    this.#sent.hidden = live && items.length === 0;
     fill(this.#sent,
-      h("h3", {}, "Sent along", iconButton("up", "Upload files", picker((files) => void attach(files)))),
+      h("h3", {}, "Sent along", live ? null : iconButton("up", "Upload files", picker((files) => void attach(files)))),
       items.length === 0
-        ? h("p", { class: "hint" }, "Files you upload are put beside the program, in /sandbox/code. Drop them here.")
+        ? h("p", { class: "hint" }, "Upload files, or drop them on the page: they are put beside the program, in /sandbox/code.")
         : h("ul", { class: "files" }, ...items.map((item) =>
-            row({ name: item.name, note: bytes(item.size), actions: [iconButton("trash", `Remove ${item.name}`, () => attached.set(attached.get().filter((other) => other !== item)))] }))),
+            row({ name: item.name, note: bytes(item.size), actions: [
+              iconButton("edit", `Rename ${item.name}`, () => void this.#renameSent(item.name)),
+              iconButton("trash", `Remove ${item.name}`, () => attached.set(attached.get().filter((other) => other !== item))),
+            ] }))),
     );
+  }
+
+  async #renameSent(name: string): Promise<void> {
+    const to = await asked("Rename", "Name beside the program", name, (text) => (text !== name && attached.get().some((item) => item.name === text) ? `There is a file ${text} already.` : null));
+    if (to) attached.set(attached.get().map((item) => (item.name === name ? { ...item, name: to } : item)));
   }
 
   #drawLeft(): void {
@@ -151,9 +202,14 @@ export class Files {
       this.#box.replaceChildren();
       return;
     }
-    const head = h("h3", {}, "In the session", iconButton("restart", "Look again", () => void this.drawBox()), iconButton("up", "Upload into the session", picker((files) => void this.#take(files))));
+    const head = h("h3", {}, "In the session", h("code", { class: "hint" }, "/sandbox"), iconButton("restart", "Look again", () => void this.drawBox()), iconButton("up", "Upload into the session", picker((files) => void this.take(files))));
     try {
-      fill(this.#box, head, h("ul", { class: "files" }, ...(await this.#rows(place.id, "", 0))));
+      const rows = await this.#rows(place.id, "", 0);
+      // What has the keyboard keeps it.
+      const focused = this.#box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-path") : null;
+      if (session.get()?.id !== place.id) return;
+      fill(this.#box, head, h("ul", { class: "files" }, ...rows));
+      if (focused) [...this.#box.querySelectorAll<HTMLElement>("[data-path]")].find((item) => item.dataset["path"] === focused)?.focus();
     } catch (error) {
       const missing = error instanceof ApiError && (error.status === 404 || error.status === 405 || error.status === 501);
       fill(this.#box, head, h("p", { class: "hint" }, missing ? "This service cannot look into a session's files yet." : (error as Error).message));
@@ -168,7 +224,8 @@ export class Files {
       const folder = file.type === "directory";
       rows.push(row({
         name: file.name,
-        folder,
+        path,
+        folder: folder ? (this.#open.has(path) ? "open" : "closed") : undefined,
         depth,
         note: folder ? "" : bytes(file.size),
         open: () => void this.#enter(id, path, file, folder),
@@ -178,19 +235,32 @@ export class Files {
           iconButton("trash", `Delete ${path}`, () => void this.#remove(id, path)),
         ],
       }));
-      if (folder && this.#open.has(path)) rows.push(...(await this.#rows(id, path, depth + 1)));
+      if (!folder || !this.#open.has(path)) continue;
+      const inside = await this.#rows(id, path, depth + 1);
+      rows.push(...inside, ...(inside.length === 0 ? [h("li", { class: "file nothing hint", style: `--depth: ${depth + 1}` }, "empty")] : []));
     }
+    if (found.length > 500) rows.push(h("li", { class: "hint", style: `--depth: ${depth}` }, `${found.length - 500} more`));
     return rows;
   }
 
-  async #enter(id: string, path: string, file: SessionFile, folder: boolean): Promise<void> {
+  async #enter(id: string, path: string, file: FileEntry, folder: boolean): Promise<void> {
     if (folder) {
       if (!this.#open.delete(path)) this.#open.add(path);
       return this.drawBox();
     }
-    if (file.size > 1 << 20) return toast(`${path} is too large to be opened here; download it`, "bad");
+    const there = this.editor.files.findIndex((item) => item.origin?.session === id && item.origin.path === path);
+    if (there >= 0) {
+      this.editor.show(there);
+      return this.act.shown();
+    }
+    if (file.size > 1 << 20) return toast(`${path} is too large to be opened here; download it.`, "bad");
     try {
-      this.act.open(file.name, await (await api.read(id, path)).text());
+      const data = new Uint8Array(await (await api.read(id, path)).arrayBuffer());
+      if (data.includes(0)) return toast(`${path} is no text; download it.`, "bad");
+      const opened = this.editor.open(file.name, new TextDecoder().decode(data), syntaxOf(file.name, language.get()));
+      opened.origin = { session: id, path, saved: opened.model.getAlternativeVersionId() };
+      this.editor.onTabs();
+      this.act.shown();
     } catch (error) {
       toast((error as Error).message, "bad");
     }
@@ -202,7 +272,7 @@ export class Files {
   }
 
   async #rename(id: string, path: string): Promise<void> {
-    const to = await asked("Rename", "New path", path);
+    const to = await asked("Rename", "New path below /sandbox", path);
     if (to && to !== path) await this.#change(api.move(id, path, to));
   }
 

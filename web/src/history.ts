@@ -1,9 +1,10 @@
 // Past runs: looked for, opened, run again, compared.
 import { api, type Execution, type ExecutionList } from "./api";
 import { sideBySide } from "./compare";
+import { knownOf } from "./languages";
 import { dialog, toast } from "./dialog";
-import { ago, bytes, fill, h, iconButton, seconds } from "./dom";
-import { displayOf, kept } from "./state";
+import { ago, bytes, clock, counted, fill, h, iconButton, later, seconds } from "./dom";
+import { displayOf, kept, type Draft } from "./state";
 import { summary } from "./runner";
 import type { Result } from "./api";
 
@@ -13,17 +14,26 @@ const STATUSES = ["ok", "failed", "timeout", "out_of_memory", "output_limit", "k
 const KEPT = 60; // programs of this page, for services that do not keep code
 
 /** Code that ran from this browser: the service keeps that of failures only, unless it is told otherwise. */
-const programs = kept<{ id: string; code: string }[]>("programs", []);
+const programs = kept<{ id: string; code: string; draft?: Draft }[]>("programs", []);
 
-export function remember(id: string, code: string): void {
-  if (code.length > 64 << 10) return;
-  programs.set([{ id, code }, ...programs.get().filter((item) => item.id !== id)].slice(0, KEPT));
+/** `draft`: all that the run was made of, to make it again. */
+export function remember(id: string, code: string, draft: Draft): void {
+  if (JSON.stringify(draft).length > 64 << 10) return;
+  programs.set([{ id, code, draft }, ...programs.get().filter((item) => item.id !== id)].slice(0, KEPT));
 }
 
 const codeOf = (item: Execution): string | null => {
   if (typeof item.code === "string") return item.code;
   return programs.get().find((program) => program.id === item.id)?.code ?? null;
 };
+
+/** What can be opened of it; null: its code is not known. */
+function draftOf(item: Execution): Draft | null {
+  const code = codeOf(item);
+  if (code === null) return null;
+  const name = item.language ?? "";
+  return programs.get().find((program) => program.id === item.id)?.draft ?? { language: name, files: [{ name: knownOf(name).file, text: code }], args: item.request?.args ?? [] };
+}
 
 export class History {
   readonly element = h("div", { class: "panel-body history" });
@@ -33,18 +43,20 @@ export class History {
   readonly #status = h("select", { "aria-label": "Status" }, h("option", { value: "" }, "any status"), ...STATUSES.map((name) => h("option", { value: name }, name.replaceAll("_", " "))));
   readonly #more = h("button", { type: "button", class: "button", onclick: () => void this.#load(this.#next ?? undefined) }, "Older runs");
   readonly #compare = h("button", { type: "button", class: "button small", disabled: true, onclick: () => void this.#showComparison() }, "Compare two");
+  readonly #hint = h("span", { class: "hint" });
   #rows: Row[] = [];
   #next: string | null = null;
   #chosen: string[] = [];
 
-  constructor(readonly act: { open(language: string, code: string): void; rerun(language: string, code: string): void }) {
+  constructor(readonly act: { open(draft: Draft): void; rerun(draft: Draft): void }) {
     this.#search.addEventListener("input", () => this.#draw());
+    this.#search.addEventListener("input", later(400, () => void this.#lookFurther()));
     this.#language.addEventListener("change", () => void this.#load());
     this.#status.addEventListener("change", () => void this.#load());
     this.element.append(
       h("div", { class: "row" }, this.#search, iconButton("restart", "Look again", () => void this.#load())),
       h("div", { class: "row" }, this.#language, this.#status),
-      h("div", { class: "row" }, this.#compare, h("span", { class: "hint" }, "Tick two runs to see them side by side.")),
+      h("div", { class: "row" }, this.#compare, this.#hint),
       this.#list, this.#more);
   }
 
@@ -72,13 +84,28 @@ export class History {
     this.#draw();
   }
 
-  #draw(): void {
+  #matching(): { rows: Row[]; local: Map<string, string> } {
     const wanted = this.#search.value.trim().toLowerCase();
     const local = new Map(programs.get().map((item) => [item.id, item.code]));
-    const rows = this.#rows.filter((row) => !wanted || [row.id, row.language, row.status, row.error_message, local.get(row.id)].some((text) => text?.toLowerCase().includes(wanted)));
+    const has = (row: Row): boolean => [row.id, row.language, displayOf(row.language), row.status, row.error_message, local.get(row.id)].some((text) => text?.toLowerCase().includes(wanted));
+    return { rows: wanted ? this.#rows.filter(has) : this.#rows, local };
+  }
+
+  /** Nothing of what is loaded matches: older runs may. */
+  async #lookFurther(): Promise<void> {
+    const wanted = this.#search.value;
+    for (let pages = 0; pages < 20 && wanted && this.#search.value === wanted && this.#next && this.#matching().rows.length === 0; pages++) await this.#load(this.#next);
+  }
+
+  #draw(): void {
+    const { rows, local } = this.#matching();
+    const focused = this.#list.contains(document.activeElement) ? [document.activeElement?.closest("[data-id]")?.getAttribute("data-id"), document.activeElement?.tagName] : null;
     fill(this.#list, ...rows.map((row) => this.#row(row, local.get(row.id))));
-    if (rows.length === 0) fill(this.#list, h("li", { class: "hint" }, this.#rows.length === 0 ? "Nothing was run yet." : "Nothing of what is loaded matches."));
+    if (rows.length === 0) fill(this.#list, h("li", { class: "hint" }, this.#rows.length > 0 ? "Nothing of what was looked at matches." : this.#language.value || this.#status.value ? "No run is like that." : "Nothing was run yet."));
+    if (focused) [...this.#list.querySelectorAll<HTMLElement>(String(focused[1]))].find((item) => item.closest("[data-id]")?.getAttribute("data-id") === focused[0])?.focus();
     this.#more.hidden = this.#next === null;
+    this.#compare.disabled = this.#chosen.length !== 2;
+    this.#hint.textContent = this.#chosen.length === 0 ? "Tick two runs to see them side by side." : this.#chosen.length === 1 ? "One more." : `${counted(this.#chosen.length, "run")} chosen.`;
   }
 
   #row(row: Row, code: string | undefined): HTMLElement {
@@ -86,16 +113,15 @@ export class History {
     box.checked = this.#chosen.includes(row.id);
     box.addEventListener("change", () => {
       this.#chosen = box.checked ? [...this.#chosen, row.id].slice(-2) : this.#chosen.filter((id) => id !== row.id);
-      this.#compare.disabled = this.#chosen.length !== 2;
       this.#draw();
     });
     const first = code?.split("\n").find((line) => line.trim() !== "");
-    return h("li", { class: "run" }, box,
+    return h("li", { class: "run", "data-id": row.id }, box,
       h("button", { type: "button", class: "name", onclick: () => void this.#open(row.id) },
         h("span", { class: "row" }, h("span", { class: `dot ${row.status}` }), h("strong", {}, displayOf(row.language)), h("span", { class: "hint" }, row.status.replaceAll("_", " ")), h("span", { class: "hint when" }, ago(row.timestamp))),
         first ? h("code", { class: "first" }, first) : null,
         row.error_message ? h("span", { class: "hint bad" }, row.error_message) : null,
-        h("span", { class: "hint" }, [row.execution_time !== null && seconds(row.execution_time), row.memory_used !== null && bytes(row.memory_used), row.start].filter(Boolean).join(" · "))));
+        h("span", { class: "hint", title: row.timestamp }, [row.execution_time !== null && seconds(row.execution_time), row.memory_used !== null && bytes(row.memory_used), row.start].filter(Boolean).join(" · "))));
   }
 
   async #open(id: string): Promise<void> {
@@ -105,6 +131,7 @@ export class History {
     } catch (error) {
       return toast((error as Error).message, "bad");
     }
+    const draft = draftOf(item);
     const code = codeOf(item);
     const name = item.language ?? "";
     const block = (title: string, text: string): HTMLElement | null => (text ? h("section", {}, h("h3", {}, title), h("pre", { class: "plain", tabindex: "0" }, text)) : null);
@@ -114,19 +141,26 @@ export class History {
       code === null ? h("p", { class: "hint" }, "Its code was not kept: the service keeps that of runs that fail, unless SANDBOX_STORE_CODE says otherwise.") : block("Code", code),
       block("Output", item.stdout), block("Errors", item.stderr),
       h("div", { class: "row end" },
-        h("button", { type: "button", class: "button", disabled: code === null, onclick: () => { box.close(); this.act.open(name, code!); } }, "Open in the editor"),
-        h("button", { type: "button", class: "button primary", disabled: code === null, onclick: () => { box.close(); this.act.rerun(name, code!); } }, "Run again"))), { wide: true });
+        h("button", { type: "button", class: "button", disabled: draft === null, onclick: () => { box.close(); this.act.open(draft!); } }, "Open in the editor"),
+        h("button", { type: "button", class: "button primary", disabled: draft === null, onclick: () => { box.close(); this.act.rerun(draft!); } }, "Run again"))), { wide: true });
   }
 
   async #showComparison(): Promise<void> {
     try {
-      const [a, b] = (await Promise.all(this.#chosen.map((id) => api.execution(id)))) as [Execution, Execution];
-      const heads: [string, string] = [`${displayOf(a.language)}, ${ago(a.timestamp)}`, `${displayOf(b.language)}, ${ago(b.timestamp)}`];
-      const fact = (name: string, of: (item: Execution) => string): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, of(a)), h("td", {}, of(b)));
-      dialog("Two runs", h("div", { class: "form" },
+      const found = await Promise.all(this.#chosen.map((id) => api.execution(id)));
+      const [a, b] = found.sort((one, other) => one.timestamp.localeCompare(other.timestamp)) as [Execution, Execution];
+      const heads: [string, string] = [`${displayOf(a.language)}, ${clock(a.timestamp)}`, `${displayOf(b.language)}, ${clock(b.timestamp)}`];
+      const fact = (name: string, of: (item: Execution) => string, number?: (item: Execution) => number | null): HTMLElement => {
+        const [one, other] = number ? [number(a), number(b)] : [null, null];
+        const ratio = one && other ? other / one : null;
+        const told = ratio === null || (ratio > 0.95 && ratio < 1.05) ? "" : ratio > 1 ? `${ratio.toFixed(ratio < 10 ? 1 : 0)} × as much` : `${Math.round(ratio * 100)} %`;
+        return h("tr", { class: of(a) === of(b) ? "same" : "" }, h("th", { scope: "row" }, name), h("td", {}, of(a)), h("td", {}, of(b), told ? h("span", { class: "hint" }, ` ${told}`) : null));
+      };
+      dialog("Two runs, the older at the left", h("div", { class: "form" },
         h("table", { class: "facts" }, h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, heads[0]), h("th", { scope: "col" }, heads[1]))), h("tbody", {},
-          fact("Status", (item) => item.status), fact("Exit code", (item) => String(item.exit_code ?? "")), fact("Time", (item) => seconds(item.execution_time)),
-          fact("CPU", (item) => seconds(item.cpu_time)), fact("Memory", (item) => bytes(item.memory_used)), fact("Start", (item) => item.meta.start ?? ""))),
+          fact("Status", (item) => item.status.replaceAll("_", " ")), fact("Exit code", (item) => String(item.exit_code ?? "")), fact("Time", (item) => seconds(item.execution_time), (item) => item.execution_time),
+          fact("CPU", (item) => seconds(item.cpu_time), (item) => item.cpu_time), fact("Memory", (item) => bytes(item.memory_used), (item) => item.memory_used), fact("Start", (item) => item.meta.start ?? ""))),
+        codeOf(a) === null || codeOf(b) === null ? h("p", { class: "hint" }, "The code of one of them was not kept.") : null,
         sideBySide("Code", codeOf(a) ?? "", codeOf(b) ?? "", heads), sideBySide("Output", a.stdout, b.stdout, heads), sideBySide("Errors", a.stderr, b.stderr, heads)), { wide: true });
     } catch (error) {
       toast((error as Error).message, "bad");

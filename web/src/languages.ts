@@ -344,7 +344,7 @@ export const syntaxes = [...new Set(Object.values(known).map((item) => item.synt
 const bySuffix: Record<string, string> = {
   py: "python", js: "javascript", mjs: "javascript", cjs: "javascript", ts: "typescript", tsx: "typescript", sh: "shell", bash: "shell",
   zsh: "shell", go: "go", rs: "rust", c: "c", h: "cpp", hpp: "cpp", cpp: "cpp", cc: "cpp", java: "java", rb: "ruby", php: "php",
-  pl: "perl", pm: "perl", lua: "lua", r: "r", sql: "sql",
+  pl: "perl", pm: "perl", lua: "lua", r: "r", sql: "sql", json: "javascript", csv: "plaintext",
 };
 
 /** The syntax of a file by its name; that of the language where the name says nothing. */
@@ -353,12 +353,3 @@ export function syntaxOf(file: string, language: string): string {
   if (file === own.file) return own.syntax;
   return bySuffix[file.split(".").pop()?.toLowerCase() ?? ""] ?? "plaintext";
 }
-
-/** The tool that formats it, where the machine has one; it runs in a box like everything else. */
-export const formatters: Record<string, string> = {
-  go: "gofmt",
-  rust: "rustfmt --emit stdout",
-  c: "clang-format --assume-filename=main.c",
-  cpp: "clang-format --assume-filename=main.cpp",
-  python: "black -q -",
-};

@@ -1,26 +1,37 @@
 // The page: puts its parts together, and holds what they share.
 import "./style.css";
-import { api, ApiError, forgetToken, hasToken, onUnauthorized, setToken, stream, takeToken, type Fix, type Result } from "./api";
-import { asked, dialog, mountMessages, toast } from "./dialog";
+import { api, forgetToken, hasToken, onUnauthorized, setToken, takeToken, type Result } from "./api";
+import { checks } from "./checks";
+import { dialog, mountMessages, toast } from "./dialog";
 import { fill, h, icon, iconButton, later, type IconName } from "./dom";
-import type { Mark } from "./editor";
-import { attach, Files } from "./files";
+import { Files } from "./files";
+import { formatted } from "./format";
+import { showHelp } from "./help";
 import { History, remember } from "./history";
-import { formatters, knownOf, syntaxOf } from "./languages";
+import { InputRow, type Give } from "./input";
+import { knownOf, syntaxOf } from "./languages";
 import { Containers, languageLabel, newSession, optionsPanel, optionsSet, sessionsPanel } from "./panels";
-import { errorCard, imageType, leftPicture, richResult } from "./results";
+import { errorCard, imageType, leftPicture, moved, richResult, type Origin } from "./results";
 import { refreshSessions, run, stopRun } from "./runner";
 import { linkOf, sharedIn, type Shared } from "./share";
-import { kept, language, languageOf, languages, lastResult, options, reached, running, session, sessionKept, sessions } from "./state";
+import { kept, language, languageOf, languages, lastResult, options, running, session, sessionKept, sessions, type Draft } from "./state";
 import { Status } from "./status";
+import { Tabs } from "./tabs";
 import { dark, startTheme, theme, type Theme } from "./theme";
+import { quoted, words } from "./words";
 
 takeToken();
 startTheme();
 
-interface Draft {
-  language: string;
-  files: { name: string; text: string }[];
+const whole: Origin = { line: 1, column: 1, all: false };
+
+/** Words of a command line; none where it cannot be read. */
+function splitQuietly(text: string): string[] {
+  try {
+    return words(text);
+  } catch {
+    return [];
+  }
 }
 
 /** What was being written, for each language. */
@@ -39,11 +50,15 @@ async function start(): Promise<void> {
   const place = h("select", { class: "place", "aria-label": "Where code runs" });
   const templates = h("select", { class: "templates", "aria-label": "Examples" });
   const runButton = h("button", { type: "button", class: "button primary run", title: "Run (Ctrl+Enter)", onclick: () => void runAll() }, icon("play"), h("span", {}, "Run"));
-  const stopButton = h("button", { type: "button", class: "button stop", disabled: true, title: "Stop the run", onclick: () => stopRun() }, icon("stop"), h("span", {}, "Stop"));
+  const stopButton = h("button", { type: "button", class: "button stop", disabled: true, title: "Stop (Ctrl+.)", onclick: () => stop() }, icon("stop"), h("span", {}, "Stop"));
   const themeButton = iconButton("theme", "Theme", () => {
     const order: Theme[] = ["system", "light", "dark"];
     theme.set(order[(order.indexOf(theme.get()) + 1) % order.length]!);
-    toast(`Theme: ${theme.get() === "system" ? "as the system" : theme.get()}`);
+    toast(`Theme: ${theme.get() === "system" ? "as the system" : theme.get()}.`);
+  });
+  theme.watch((now) => {
+    fill(themeButton, icon(now === "system" ? "theme" : now === "light" ? "sun" : "moon"));
+    themeButton.title = `Theme: ${now === "system" ? "as the system" : now}`;
   });
   const bar = h("header", { class: "bar" },
     h("h1", { class: "brand" }, h("img", { src: "/favicon.svg", alt: "", width: "22", height: "22" }), h("span", {}, "ember", h("b", {}, "box"))),
@@ -51,19 +66,16 @@ async function start(): Promise<void> {
     h("span", { class: "grow" }),
     templates,
     iconButton("format", "Format the code", () => void editor.widget.getAction("editor.action.formatDocument")?.run(), { class: "icon-button wide-only" }),
-    iconButton("share", "Copy a link to this code", () => void share()),
+    h("button", { type: "button", class: "button quiet", title: "Share a link to this code", "aria-label": "Share a link to this code", onclick: () => void share() }, icon("share"), h("span", {}, "Share")),
+    iconButton("help", "Keyboard", showHelp, { class: "icon-button wide-only" }),
     themeButton,
   );
 
   // The middle
 
-  const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Files" });
-  const addTab = iconButton("plus", "New file", () => void addFile());
-  const editArea = h("section", { class: "edit", "aria-label": "Editor" }, h("div", { class: "tab-row" }, tabs, addTab), editorPlace);
+  const tabRow = h("div", { class: "tab-row" });
+  const editArea = h("section", { class: "edit", "aria-label": "Editor" }, tabRow, editorPlace);
   const results = h("div", { class: "results", role: "region", "aria-label": "Results" });
-  const inputField = h("input", { type: "text", "aria-label": "Input for the program", placeholder: "Answer the program; Enter sends", spellcheck: "false", autocomplete: "off" });
-  const inputRow = h("form", { class: "input-row" }, icon("terminal"), inputField, h("button", { type: "submit", class: "button small" }, "Send"), h("button", { type: "button", class: "button small", title: "The end of the input (Ctrl+D)" }, "End"));
-  inputRow.hidden = true;
   const filters = (["all", "stdout", "stderr"] as const).map((name) => h("button", { type: "button", class: "chip", "aria-pressed": String(name === "all"), onclick: (event) => {
     shell.filter = name;
     filters.forEach((button) => button.setAttribute("aria-pressed", String(button === event.currentTarget)));
@@ -71,10 +83,10 @@ async function start(): Promise<void> {
   const terminalButton = iconButton("terminal", "Terminal of the session", () => toggleTerminal(), { "aria-pressed": "false" });
   const outArea = h("section", { class: "out", "aria-label": "Output" },
     h("div", { class: "out-head" }, h("h2", {}, "Output"), h("span", { class: "chips", role: "group", "aria-label": "Streams shown" }, ...filters), h("span", { class: "grow" }),
-      terminalButton, iconButton("clear", "Clear the output", () => { shell.clear(); results.replaceChildren(); sized(); })),
-    consolePlace, inputRow, results);
+      iconButton("copy", "Copy the output", () => void copyOutput()), iconButton("clear", "Clear the output", () => { shell.clear(); results.replaceChildren(); sized(); }), terminalButton),
+    consolePlace, results);
   const splitter = h("div", { class: "splitter", role: "separator", tabindex: "0", "aria-label": "Width of the editor", "aria-orientation": "vertical", "aria-valuemin": "20", "aria-valuemax": "80" });
-  const work = h("main", { class: "work" }, editArea, splitter, outArea);
+  const work = h("main", { class: "work" }, editArea, splitter, outArea, h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("up"), h("span", {}, "Drop files to put them beside the program")));
 
   // The side
 
@@ -82,10 +94,17 @@ async function start(): Promise<void> {
   const rail = h("nav", { class: "rail", "aria-label": "Panels" });
   const root = h("div", { class: "app" }, bar, rail, side, work);
   app.append(root);
-  mountMessages(app);
+  mountMessages(app, work);
 
   const editor = new Editor(editorPlace, dark.get());
-  const shell = new Console(consolePlace, dark.get());
+  const shell = new Console(consolePlace, dark.get(), [
+    h("p", {}, "Press ", h("b", {}, "Run"), " or ", h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), "."),
+    h("p", { class: "hint" }, "Each run has a box of its own, without network and without anything of yours. What it asks is answered here."),
+  ]);
+  const input = new InputRow(shell, () => shell.fit());
+  consolePlace.after(input.element);
+  const tabs = new Tabs(editor);
+  tabRow.append(tabs.element, iconButton("plus", "New file", () => void tabs.add()));
   dark.changed((now) => {
     editor.setTheme(now);
     shell.setTheme(now);
@@ -106,20 +125,20 @@ async function start(): Promise<void> {
   banner.hidden = true;
   root.append(banner, status.element);
 
-  const files = new Files(editor, { add: () => void addFile(), rename: (index) => void renameFile(index), open: (name, text) => { editor.open(name, text, syntaxOf(name, language.get())); view("code"); } });
+  const files = new Files(editor, { add: () => void tabs.add(), rename: (index) => void tabs.rename(index), close: (index) => tabs.close(index), shown: () => view("code") });
   const containers = new Containers(shell, () => editor.active?.model.getValue() ?? "");
   const history = new History({
-    open: (name, code) => { show({ language: name, files: [{ name: knownOf(name).file, text: code }] }); view("code"); },
-    rerun: (name, code) => { show({ language: name, files: [{ name: knownOf(name).file, text: code }] }); void runAll(); },
+    open: (draft) => { replace(draft, "Opened from the history."); view("code"); },
+    rerun: (draft) => { replace(draft, "Opened from the history."); void runAll(); },
   });
   const panels: { name: string; label: string; icon: IconName; element: HTMLElement; shown?: () => void }[] = [
-    { name: "files", label: "Files", icon: "files", element: files.element, shown: () => { files.draw(); void files.drawBox(); } },
+    { name: "files", label: "Files", icon: "files", element: files.element, shown: () => files.shown() },
     { name: "options", label: "Run options", icon: "options", element: optionsPanel() },
-    { name: "sessions", label: "Sessions", icon: "sessions", element: sessionsPanel(shell, (item) => { language.set(item.language); session.set(item); }), shown: () => void refreshSessions() },
+    { name: "sessions", label: "Sessions", icon: "sessions", element: sessionsPanel(shell, (item) => { language.set(item.language); session.set(item); }, (item, code) => { language.set(item.language); session.set(item); replace({ language: item.language, files: [{ name: knownOf(item.language).file, text: code }] }, "A cell of the session."); view("code"); }), shown: () => void refreshSessions() },
     { name: "history", label: "History", icon: "history", element: history.element, shown: () => history.show() },
     { name: "containers", label: "Containers", icon: "containers", element: containers.element, shown: () => void containers.draw() },
   ];
-  const panelChosen = kept<string | null>("panel", innerWidth > 1100 ? "files" : null);
+  const panelChosen = kept<string | null>("panel", innerWidth > 1500 ? "files" : null);
 
   /** On a narrow page one thing is seen at a time. */
   function view(name: "code" | "output" | "side"): void {
@@ -136,6 +155,7 @@ async function start(): Promise<void> {
       fill(side, h("header", { class: "side-head" }, h("h2", {}, panel.label), iconButton("close", "Close the panel", () => { openPanel(null); view("code"); })), panel.element);
       panel.shown?.();
     }
+    if (name !== "files") files.hidden();
     view(panel && innerWidth <= 760 ? "side" : "code");
   }
 
@@ -180,47 +200,45 @@ async function start(): Promise<void> {
   // Files in tabs
 
   editor.onTabs = () => {
-    fill(tabs, ...editor.files.map((file, at) => {
-      const chosen = at === editor.activeIndex;
-      return h("div", { class: `tab${chosen ? " chosen" : ""}`, role: "presentation" },
-        h("button", { type: "button", role: "tab", "aria-selected": String(chosen), tabindex: chosen ? "0" : "-1", onclick: () => { editor.show(at); editor.widget.focus(); }, ondblclick: () => void renameFile(at),
-          onkeydown: (event) => {
-            const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-            if (!step) return;
-            editor.show((at + step + editor.files.length) % editor.files.length);
-            tabs.querySelector<HTMLElement>('[aria-selected="true"]')?.focus();
-          } }, file.name),
-        editor.files.length > 1 ? iconButton("close", `Close ${file.name}`, () => editor.close(at), { tabindex: "-1", class: "icon-button tiny" }) : null);
-    }));
+    tabs.draw();
     files.draw();
+    checking.soon();
   };
+  const checking = checks(editor);
 
-  async function addFile(): Promise<void> {
-    const suffix = knownOf(language.get()).file.split(".").pop();
-    const name = await asked("New file", "Name; it is put beside the program", `helper.${suffix}`);
-    if (!name) return;
-    if (editor.files.some((file) => file.name === name)) return toast(`There is a file ${name} already`, "bad");
-    editor.open(name, "", syntaxOf(name, language.get()));
-  }
-
-  async function renameFile(index: number): Promise<void> {
-    const file = editor.files[index];
-    const name = file && (await asked("Rename", "Name", file.name));
-    if (file && name) editor.rename(index, name, syntaxOf(name, language.get()));
-  }
-
-  const draftOf = (): Draft => ({ language: language.get(), files: editor.files.map((file) => ({ name: file.name, text: file.model.getValue() })) });
-  const saveDraft = later(400, () => drafts.set({ ...drafts.get(), [language.get()]: draftOf() }));
+  const draftOf = (): Draft => ({ language: language.get(), files: editor.files.map(({ name, model, origin }) => ({ name, text: model.getValue(), ...(origin ? { origin: { session: origin.session, path: origin.path } } : {}) })) });
+  const keepDraft = (name: string): void => {
+    if (editor.files.length > 0) drafts.set({ ...drafts.get(), [name]: { ...draftOf(), language: name } });
+  };
+  const saveDraft = later(400, () => keepDraft(language.get()));
+  window.addEventListener("pagehide", () => keepDraft(language.get()));
 
   function show(draft: Draft): void {
+    // What was typed a moment ago is not lost.
+    if (!switching) keepDraft(language.get());
     showing = true;
     language.set(languageOf(draft.language)?.name ?? draft.language);
     editor.load(draft.files.map((file) => ({ ...file, syntax: syntaxOf(file.name, draft.language) })));
     showing = false;
+    if (draft.args) options.set({ ...options.get(), args: draft.args.map(quoted).join(" ") });
+    if (draft.stdin) options.set({ ...options.get(), stdin: draft.stdin });
     saveDraft();
-    check();
+    checking.soon();
   }
   let showing = false;
+  let switching = false;
+
+  /** In place of what is there, which can be had back. */
+  function replace(draft: Draft, told: string): void {
+    const { args, stdin } = options.get();
+    const before: Draft = draftOf();
+    show(draft);
+    const same = before.language === draft.language && JSON.stringify(before.files) === JSON.stringify(draft.files);
+    toast(told, "info", same ? undefined : { label: "Undo", act: () => {
+      show(before);
+      options.set({ ...options.get(), args, stdin });
+    } });
+  }
 
   const template = (name: string): Draft => {
     const own = knownOf(name);
@@ -245,15 +263,17 @@ async function start(): Promise<void> {
     const live = (sessions.get() ?? []).filter((item) => item.language === name && item.status !== "ended");
     const mine = session.get();
     if (mine && !live.some((item) => item.id === mine.id)) live.unshift(mine);
-    fill(place, h("option", { value: "" }, "Fresh box"), ...live.map((item) => h("option", { value: item.id }, `Session ${item.name || item.id.slice(-6)}${item.status === "ended" ? " (ended)" : ""}`)),
+    fill(place, h("option", { value: "" }, "Fresh box"), ...live.map((item) => h("option", { value: item.id }, `${item.name || `Session ${item.id.slice(-6)}`}${item.status === "ended" ? " (ended)" : ""}`)),
       h("option", { value: "new", disabled: sessions.get() === null }, sessions.get() === null ? "New session (not yet available)" : "New session…"));
     place.value = mine?.id ?? "";
   }
   chooser.addEventListener("change", () => language.set(chooser.value));
   templates.addEventListener("change", () => {
     const text = knownOf(language.get()).templates[templates.value];
+    const name = templates.options[templates.selectedIndex]?.text;
     templates.value = "";
-    if (text !== undefined) show({ language: language.get(), files: [{ name: knownOf(language.get()).file, text }] });
+    if (text !== undefined) replace({ language: language.get(), files: [{ name: knownOf(language.get()).file, text }] }, `Example: ${name}.`);
+    view("code");
   });
   place.addEventListener("change", () => {
     if (place.value === "new") void newSession(shell).finally(drawPlace);
@@ -266,7 +286,12 @@ async function start(): Promise<void> {
   language.watch((now, before) => {
     if (now !== before) {
       if (session.get() && session.get()!.language !== now) session.set(null);
-      if (!showing) show(drafts.get()[now] ?? template(now));
+      if (!showing) {
+        switching = true;
+        keepDraft(before);
+        show(drafts.get()[now] ?? template(now));
+        switching = false;
+      }
     }
     chooser.value = now;
     drawTemplates();
@@ -277,24 +302,10 @@ async function start(): Promise<void> {
 
   // Running
 
-  let giveInput: ((text: string | null) => void) | null = null;
-  inputRow.addEventListener("submit", (event) => {
-    event.preventDefault();
-    shell.write("input", `${inputField.value}\n`);
-    giveInput?.(`${inputField.value}\n`);
-    inputField.value = "";
-  });
-  const endInput = (): void => giveInput?.(null);
-  inputRow.lastElementChild!.addEventListener("click", endInput);
-  inputField.addEventListener("keydown", (event) => {
-    if (event.ctrlKey && event.key === "d") {
-      event.preventDefault();
-      endInput();
-    }
-  });
-
   let made = 0;
   let ranFile = 0;
+  /** Where in its file what ran begins: lines and columns of errors are counted from there. */
+  let ranFrom: Origin = whole;
   const watcher = {
     begin(): void {
       made = 0;
@@ -310,13 +321,10 @@ async function start(): Promise<void> {
       if (result.error) showError(result);
       void showPictures(result);
       void status.warmth();
-      if (panelChosen.get() === "history") history.show();
-      if (panelChosen.get() === "files") void files.drawBox();
     },
-    input(send: ((text: string | null) => void) | null): void {
-      giveInput = send;
-      inputRow.hidden = send === null;
-      shell.fit();
+    input(give: Give | null): void {
+      if (give) input.begin(give);
+      else input.end();
     },
   };
 
@@ -328,7 +336,7 @@ async function start(): Promise<void> {
   }
 
   function showError(result: Result): void {
-    const error = result.error as (Result["error"] & { fix?: Fix | null }) | null;
+    const error = result.error && moved(result.error, ranFrom, (path) => tabOf(path) === ranFile);
     if (!error) return;
     const at = tabOf(error.file);
     const file = editor.files[at];
@@ -339,8 +347,12 @@ async function start(): Promise<void> {
         const target = editor.files[tabOf(fix.file)];
         if (!target) return;
         editor.replace(target, fix.line, fix.column, fix.end_column, fix.text);
+        view("code");
         editor.go(tabOf(fix.file), fix.line, fix.column);
-        toast("Applied. Ctrl+Z takes it back.");
+        editor.clearMarks("run");
+        card.remove();
+        sized();
+        toast("Applied.", "info", { label: "Run again", act: () => void runAll() });
       },
       close: () => { card.remove(); sized(); },
     });
@@ -360,59 +372,65 @@ async function start(): Promise<void> {
     }
   }
 
-  async function runCode(code: string): Promise<void> {
+  async function runCode(part: (Origin & { text: string; last: number }) | null): Promise<void> {
+    if (running.get()) return;
     const known = languageOf(language.get());
     if (known && !known.available) return void shell.note(`${known.display} is not installed on this machine; install it with: ${known.install}`, "31");
+    if (session.get()?.status === "ended") {
+      shell.note("The session has ended; this runs in a fresh box.", "33");
+      session.set(null);
+    }
     const inSession = session.get() !== null;
-    // In a session the tab that is seen is the cell; otherwise the first is the program.
-    ranFile = inSession ? editor.activeIndex : 0;
+    // In a session the tab that is seen is the cell, and so it is with a part of one; otherwise the first is the program.
+    ranFile = inSession || part ? editor.activeIndex : 0;
+    ranFrom = part ?? whole;
     const main = editor.files[ranFile]!;
-    const others = Object.fromEntries(editor.files.filter((_, at) => at !== ranFile).map((file) => [file.name, file.model.getValue()]));
+    const code = part?.text ?? main.model.getValue();
+    // A file of the session's is there, and is written when that is said.
+    const others = Object.fromEntries(editor.files.filter((file, at) => at !== ranFile && !(inSession && file.origin)).map((file) => [file.name, file.model.getValue()]));
     if (innerWidth <= 760) view("output");
-    const result = await run({ code, name: main.name, usual: languageOf(language.get())?.file ?? knownOf(language.get()).file, files: others }, shell, watcher);
-    if (result) remember(result.id, code);
+    const draft = draftOf();
+    const { args, stdin } = options.get();
+    const lines = part && (part.line === part.last ? `line ${part.line}` : `lines ${part.line} to ${part.last}`);
+    const result = await run({ code, part: lines ?? "", name: main.name, usual: languageOf(language.get())?.file ?? knownOf(language.get()).file, files: others }, shell, watcher);
+    if (result) remember(result.id, code, part || inSession ? { language: draft.language, files: [{ name: main.name, text: code }] } : { ...draft, ...(args ? { args: splitQuietly(args) } : {}), ...(stdin ? { stdin } : {}) });
+    if (result && panelChosen.get() === "history") history.show();
   }
-  const runAll = (): Promise<void> => runCode((session.get() ? editor.active : editor.files[0])?.model.getValue() ?? "");
-  const runSelection = (): Promise<void> => runCode(editor.selection() || (editor.active?.model.getValue() ?? ""));
+  const runAll = (): Promise<void> => runCode(null);
+  const runSelection = (): Promise<void> => runCode(editor.selection());
 
-  running.watch((now) => {
-    runButton.disabled = now;
-    stopButton.disabled = !now;
-    root.classList.toggle("running", now);
-  });
+  /** What runs is ours, or a cell of the session that somebody else has begun. */
+  const drawRunning = (): void => {
+    runButton.disabled = running.get();
+    stopButton.disabled = !running.get() && session.get()?.status !== "busy";
+    root.classList.toggle("running", running.get());
+  };
+  running.watch(drawRunning);
+  session.changed(drawRunning);
+  function stop(): void {
+    const place = session.get();
+    if (running.get()) stopRun();
+    else if (place?.status === "busy") api.interrupt(place.id).then(() => refreshSessions(), (error: Error) => toast(error.message, "bad"));
+  }
   editor.command("Run", "emberbox.run", [Keys.run], () => void runAll());
   editor.command("Run the selection", "emberbox.run-selection", [Keys.runSelection], () => void runSelection());
+  editor.command("Write to the session", "emberbox.save", [Keys.save], () => void saveFile());
+  const saveFile = async (): Promise<void> => {
+    if (!(await files.saveBack())) toast("What you write is kept in this browser as you type.");
+  };
+  const keys: Record<string, () => void> = { Enter: () => void runAll(), ".": () => stop(), s: () => void saveFile() };
   document.addEventListener("keydown", (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && !event.defaultPrevented && !(event.target as Element | null)?.closest?.("dialog")) {
-      event.preventDefault();
-      void runAll();
-    }
+    const act = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && keys[event.key];
+    if (!act || event.defaultPrevented || (event.target as Element | null)?.closest?.("dialog, .session-terminal")) return;
+    event.preventDefault();
+    act();
   });
 
   // What the service knows of the code
 
-  let canCheck = true;
-  const check = later(700, () => {
-    const file = editor.files[0];
-    if (!canCheck || !file || !hasToken() || reached.get() !== "yes") return;
-    const code = file.model.getValue();
-    api.check(language.get(), code).then((answer) => {
-      if (file.model.isDisposed() || file.model.getValue() !== code) return;
-      // What is on the list of blocked imports runs all the same, unless the service's policy is to block: no error.
-      const level = (severity: string): Mark["severity"] => (severity === "high" || severity === "critical" ? "warning" : "info");
-      const found: (Omit<Mark, "line" | "column" | "endColumn"> & { at: { line?: number | null; column?: number | null; end_column?: number | null } })[] = [
-        ...(answer.syntax_errors ?? []).map((item) => ({ at: item, message: item.message, severity: "error" as const })),
-        ...(answer.imports ?? []).filter((item) => item.reason).map((item) => ({ at: item, message: `${item.module}: ${item.reason}`, severity: level(item.severity) })),
-        ...(answer.findings ?? []).map((item) => ({ at: item, message: `${item.call}: ${item.reason}`, severity: level(item.severity) })),
-      ];
-      editor.mark(file, "check", found.flatMap(({ at, message, severity }) => (at.line ? [{ line: at.line, column: at.column ?? null, endColumn: at.end_column ?? null, message, severity }] : [])));
-    }, (error: unknown) => {
-      if (error instanceof ApiError && (error.status === 404 || error.status === 405)) canCheck = false;
-    });
-  });
   editor.onChange = () => {
     saveDraft();
-    check();
+    checking.soon();
   };
   editor.assist({
     async complete(code, cursor) {
@@ -427,25 +445,13 @@ async function start(): Promise<void> {
       const found = await api.inspect(here.id, code, cursor).catch(() => null);
       return found?.found ? (found.data["text/plain"] ?? null) : null;
     },
-    async format(code) {
-      const tidy = `${code.replace(/[ \t]+$/gm, "").replace(/\n+$/, "")}\n`;
-      const tool = formatters[language.get()];
-      if (!tool || session.get()) return tidy;
-      // In a box, like everything else. Where there is no such tool, blanks at the ends are all that is changed.
-      const result = await fetchFormat(tool, code);
-      return result ?? tidy;
-    },
+    format: (code) => formatted(language.get(), code),
   });
-  async function fetchFormat(tool: string, code: string): Promise<string | null> {
-    const result = await stream("/v1/execute", { language: "bash", code: tool, stdin: code, timeout: 10 }, {}, new AbortController().signal).catch(() => null);
-    if (result && result.status !== "ok" && result.exit_code !== 127) toast(result.stderr.split("\n")[0] || "It cannot be formatted.", "bad");
-    return result?.status === "ok" && !result.truncated ? result.stdout : null;
-  }
   editor.widget.onDidChangeCursorPosition(({ position }) => fill(status.position, `Ln ${position.lineNumber}, Col ${position.column}`));
 
   // The terminal
 
-  const terminal = new SessionTerminal();
+  const terminal = new SessionTerminal(() => void newSession(shell));
   function toggleTerminal(): void {
     const open = !terminal.element.isConnected;
     terminalButton.setAttribute("aria-pressed", String(open));
@@ -460,23 +466,31 @@ async function start(): Promise<void> {
     sized();
   }
 
+  async function copyOutput(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(shell.text());
+      toast("The output is on the clipboard.");
+    } catch {
+      toast("This browser does not let the page use the clipboard.", "bad");
+    }
+  }
+
   // Sharing
 
   async function share(): Promise<void> {
     const { stdin, args } = options.get();
-    const link = await linkOf({ ...draftOf(), ...(stdin ? { stdin } : {}), ...(args ? { args } : {}) });
+    const { language: name, files: own } = draftOf();
+    const link = await linkOf({ language: name, files: own.map((file) => ({ name: file.name, text: file.text })), ...(stdin ? { stdin } : {}), ...(args ? { args } : {}) });
     try {
       await navigator.clipboard.writeText(link);
-      toast("The link is on the clipboard. It carries the code itself.");
+      toast(link.length > 30_000 ? "The link is on the clipboard. It is long: some programs cut such links." : "The link is on the clipboard. It carries the code itself.");
     } catch {
       dialog("A link to this code", h("div", { class: "form" }, h("textarea", { readonly: true, rows: "6", "aria-label": "Link" }, link)));
     }
   }
   function take(shared: Shared): void {
-    show({ language: shared.language, files: shared.files });
-    if (shared.stdin || shared.args) options.set({ ...options.get(), stdin: shared.stdin ?? "", args: shared.args ?? "" });
+    replace({ language: shared.language, files: shared.files, ...(shared.args ? { args: splitQuietly(shared.args) } : {}), ...(shared.stdin ? { stdin: shared.stdin } : {}) }, "Code of a link. Read it before you run it.");
     window.history.replaceState(null, "", location.pathname);
-    toast("Code of a link. Read it before you run it.");
   }
   window.addEventListener("hashchange", () => {
     const before = hasToken();
@@ -523,8 +537,7 @@ async function start(): Promise<void> {
     } catch {
       return;
     }
-    canCheck = true;
-    check();
+    checking.again();
     await refreshSessions();
     const id = sessionKept.get() ?? null;
     const found = id && (sessions.get() ?? []).find((item) => item.id === id && item.status !== "ended");
@@ -537,14 +550,28 @@ async function start(): Promise<void> {
     panels.find((panel) => panel.name === panelChosen.get())?.shown?.();
   }
 
-  // Files that are dropped on the page go along.
-  work.addEventListener("dragover", (event) => event.preventDefault());
-  work.addEventListener("drop", (event) => {
-    if (!event.dataTransfer?.files.length) return;
+  // Files that are dropped on the page go along, or into the session.
+  let over = 0;
+  const dropping = (change: number): void => {
+    over = Math.max(0, over + change);
+    root.classList.toggle("dropping", over > 0);
+  };
+  const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes("Files") ?? false;
+  root.addEventListener("dragenter", (event) => hasFiles(event) && dropping(1));
+  root.addEventListener("dragleave", (event) => hasFiles(event) && dropping(-1));
+  // Before the editor, which would take it for text.
+  root.addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault(), true);
+  root.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
     event.preventDefault();
-    void attach([...event.dataTransfer.files]).then(() => openPanel("files"));
-  });
+    event.stopPropagation();
+    dropping(-over);
+    void files.take([...(event.dataTransfer?.files ?? [])]).then(() => openPanel("files"));
+  }, true);
 
+  status.tick = () => {
+    if (session.get() || panelChosen.get() === "sessions") void refreshSessions();
+  };
   show(drafts.get()[language.get()] ?? template(language.get()));
   openPanel(innerWidth > 760 ? panelChosen.get() : null);
   drawPlace();

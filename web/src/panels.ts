@@ -1,11 +1,11 @@
 // The panels at the side: options of a run, sessions, containers.
-import { api, ApiError, type Container, type Profile } from "./api";
+import { api, ApiError, type Container, type Profile, type Session } from "./api";
 import type { Console } from "./console";
-import { confirmed, toast } from "./dialog";
-import { ago, bytes, fill, h, icon, iconButton } from "./dom";
+import { confirmed, dialog, toast } from "./dialog";
+import { ago, bytes, counted, fill, h, icon, iconButton, seconds } from "./dom";
 import { limitsChosen, refreshSessions, runAt } from "./runner";
 import { displayOf, language, languageOf, noOptions, options, session, sessions, type RunOptions } from "./state";
-import type { Session } from "./session_types";
+import { variables } from "./words";
 
 const missing = (error: unknown): boolean => error instanceof ApiError && (error.status === 404 || error.status === 405);
 
@@ -20,19 +20,29 @@ export function optionsPanel(): HTMLElement {
     h("label", {}, label, wire(key, h("textarea", { rows: "3", placeholder, spellcheck: "false" })));
   const text = (key: keyof RunOptions, label: string, placeholder: string): HTMLElement =>
     h("label", {}, label, wire(key, h("input", { type: "text", placeholder, spellcheck: "false", autocomplete: "off" })));
+  const reset = h("button", { type: "button", class: "button", onclick: () => options.set(noOptions) }, "Back to the defaults");
+  const scope = h("p", { class: "hint" }, "A session has arguments, variables and limits since it began. Input and seconds are those of a cell.");
   const element = h("div", { class: "panel-body form" },
-    area("stdin", "Standard input", "what the program reads"),
+    area("stdin", "Standard input", "empty: the program can ask, and is answered below the output"),
     text("args", "Arguments", "one 'two words'"),
     area("env", "Environment", "NAME=VALUE, one a line"),
+    scope,
     h("fieldset", {}, h("legend", {}, "Limits"),
-      h("div", { class: "grid" }, text("timeout", "Seconds", "30"), text("memory", "Memory", "512m"), text("cpus", "Cores", "1"), text("pids", "Processes", "64"))),
+      h("div", { class: "grid" }, text("timeout", "Seconds", "30"), text("memory", "Memory", "512m"), text("cpus", "Cores", "1"), text("pids", "Processes", "64"),
+        text("cpu_time", "CPU time", "no limit"), text("disk", "Disk", "1g"))),
     h("fieldset", {}, h("legend", {}, "Network"),
       h("select", { "aria-label": "Network" }, h("option", {}, "none"), h("option", { disabled: true }, "chosen hosts (not yet available)"))),
     h("fieldset", {}, h("legend", {}, "Packages"),
       h("input", { type: "text", disabled: true, "aria-label": "Packages", placeholder: "not yet available" }),
       h("p", { class: "hint" }, "Programs use what is installed on this machine.")),
-    h("button", { type: "button", class: "button", onclick: () => options.set(noOptions) }, "Back to the defaults"),
+    reset,
   );
+  // A session has been given its own when it began.
+  session.watch((place) => {
+    scope.hidden = place === null;
+    for (const { key, element: field } of fields) field.disabled = place !== null && key !== "stdin" && key !== "timeout";
+  });
+  options.watch(() => void (reset.disabled = optionsSet() === 0));
   options.watch((now) => fields.forEach(({ key, element: field }) => field.value !== now[key] && (field.value = now[key] ?? "")));
   return element;
 }
@@ -53,17 +63,37 @@ export const memoryMeter = meter;
 export async function newSession(shell: Console): Promise<void> {
   const limits = limitsChosen();
   try {
-    const made = await api.newSession({ language: language.get(), ...(Object.keys(limits).length ? { limits } : {}) });
+    const env = variables(options.get().env);
+    const taken = new Set((sessions.get() ?? []).map((item) => item.name));
+    let number = 1;
+    while (taken.has(`Session ${number}`)) number++;
+    const made = await api.newSession({ language: language.get(), name: `Session ${number}`, ...(Object.keys(limits).length ? { limits } : {}), ...(Object.keys(env).length ? { env } : {}) });
     session.set(made);
-    shell.note(`Session of ${displayOf(made.language)} begun${made.start ? `, ${made.start}` : ""}: what a run defines is there for the next.`, "36");
+    shell.note(`Session of ${displayOf(made.language)} begun, ${made.start}: what a run defines is there for the next.`, "36");
   } catch (error) {
     toast(missing(error) ? "This service has no sessions yet." : (error as Error).message, "bad");
   }
   await refreshSessions();
 }
 
-export function sessionsPanel(shell: Console, choose: (item: Session) => void): HTMLElement {
+/** Its cells, the newest first: what led to what it holds. */
+async function showCells(item: Session, open: (item: Session, code: string) => void): Promise<void> {
+  try {
+    const { cells } = await api.cells(item.id);
+    const box = dialog(`Cells of ${item.name || displayOf(item.language)}`, h("div", { class: "form" },
+      cells.length === 0 ? h("p", { class: "hint" }, "No cell has run yet.") : null,
+      ...cells.slice().reverse().map((cell) => h("section", { class: "cell" },
+        h("header", { class: "row" }, h("span", { class: `dot ${cell.status}` }), h("h3", {}, `Cell ${cell.count}`), h("span", { class: "hint" }, `${cell.status.replaceAll("_", " ")} · ${seconds(cell.execution_time)} · ${ago(cell.timestamp)}`), h("span", { class: "grow" }),
+          h("button", { type: "button", class: "button small", onclick: () => { box.close(); open(item, cell.code); } }, "Open in the editor")),
+        h("pre", { class: "plain", tabindex: "0" }, cell.code)))), { wide: true });
+  } catch (error) {
+    toast((error as Error).message, "bad");
+  }
+}
+
+export function sessionsPanel(shell: Console, choose: (item: Session) => void, open: (item: Session, code: string) => void): HTMLElement {
   const list = h("div", { class: "cards" });
+  const fresh = h("button", { type: "button", class: "button", onclick: () => session.set(null) }, "Run in fresh boxes");
   const act = (what: Promise<unknown>, told: string): void => {
     what.then(() => toast(told), (error: Error) => toast(error.message, "bad")).finally(() => void refreshSessions());
   };
@@ -71,16 +101,21 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void): 
     if (!(await confirmed("Restart the session", "All that it holds is lost: variables, files, processes.", "Restart"))) return;
     act(api.restart(item.id).then((now) => session.get()?.id === item.id && session.set(now)), "The session was restarted.");
   };
+  const end = async (item: Session, mine: boolean): Promise<void> => {
+    if (item.status !== "ended" && item.cells > 0 && !(await confirmed("End the session", "All that it holds is lost: variables, files, processes.", "End it"))) return;
+    act(api.endSession(item.id).then(() => mine && session.set(null)), "The session has ended.");
+  };
   const card = (item: Session): HTMLElement => {
     const mine = session.get()?.id === item.id;
     const ended = item.status === "ended";
-    return h("article", { class: `card session${mine ? " current" : ""}${ended ? " ended" : ""}`, "aria-label": `Session of ${displayOf(item.language)}` },
-      h("header", {}, h("span", { class: `dot ${item.status}`, title: item.status }), h("h3", {}, item.name || displayOf(item.language)), h("span", { class: "hint" }, item.id.slice(-6)),
+    return h("article", { "data-id": item.id, class: `card session${mine ? " current" : ""}${ended ? " ended" : ""}`, "aria-label": `Session of ${displayOf(item.language)}` },
+      h("header", {}, h("span", { class: `dot ${item.status}`, title: item.status }), h("h3", {}, item.name || `Session ${item.id.slice(-6)}`),
         h("span", { class: "actions" },
-          ended ? null : iconButton("interrupt", "Interrupt", () => act(api.interrupt(item.id), "Interrupted.")),
+          ended ? null : iconButton("interrupt", "Interrupt", () => act(api.interrupt(item.id), "Interrupted."), { disabled: item.status !== "busy" }),
+          ended ? null : iconButton("cells", "Its cells", () => void showCells(item, open)),
           ended ? null : iconButton("restart", "Restart", () => void restart(item)),
-          iconButton("trash", "End the session", () => act(api.endSession(item.id).then(() => mine && session.set(null)), "The session has ended.")))),
-      h("p", { class: "hint" }, `${item.status} · ${item.cells ?? 0} cells${item.last_used ? ` · ${ago(item.last_used)}` : ""}`),
+          ended ? null : iconButton("trash", "End the session", () => void end(item, mine)))),
+      h("p", { class: "hint" }, `${displayOf(item.language)} · ${item.status === "busy" ? "runs a cell" : item.status} · ${counted(item.cells, "cell")} · ${ago(item.last_used)}`),
       item.reason ? h("p", { class: "hint" }, item.reason) : null,
       ended ? null : meter(item.memory_used, item.memory_limit),
       ended ? null : h("button", { type: "button", class: "button small", disabled: mine, onclick: () => choose(item) }, mine ? "Code runs here" : "Run code here"));
@@ -89,7 +124,14 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void): 
     const all = sessions.get();
     if (all === null) fill(list, h("p", { class: "hint" }, "This service has no sessions yet: every run has a fresh box."));
     else if (all.length === 0) fill(list, h("p", { class: "hint" }, "A session keeps its interpreter: what one run defines, the next can use, and programs can ask questions."));
-    else fill(list, ...all.map(card));
+    else {
+      const focused = list.contains(document.activeElement) ? document.activeElement : null;
+      const where = focused && [focused.closest("[data-id]")?.getAttribute("data-id"), focused.getAttribute("aria-label")] as const;
+      fill(list, ...all.map(card));
+      // What has the keyboard keeps it.
+      if (where) [...list.querySelectorAll<HTMLElement>("button")].find((item) => item.closest("[data-id]")?.getAttribute("data-id") === where[0] && item.getAttribute("aria-label") === where[1])?.focus();
+    }
+    fresh.hidden = session.get() === null;
   };
   sessions.watch(draw);
   session.changed(draw);
@@ -98,7 +140,7 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void): 
   sessions.changed(() => fill(button, icon("plus"), `New ${displayOf(language.get())} session`));
   return h("div", { class: "panel-body" },
     button,
-    h("button", { type: "button", class: "button", onclick: () => session.set(null) }, "Run in fresh boxes"),
+    fresh,
     list);
 }
 
@@ -112,7 +154,7 @@ export class Containers {
       fill(this.element,
         h("h3", {}, "Profiles", iconButton("restart", "Look again", () => void this.draw())),
         profiles.length === 0
-          ? h("p", { class: "hint" }, "The registry has no profiles. They are written into registry.yaml in the service's directory.")
+          ? h("p", { class: "hint" }, "A profile is a kind of box that stays: a language with limits of its own, under a name. They are written into registry.yaml in the service's directory, and there are none yet.")
           : h("div", { class: "cards" }, ...profiles.map((item) => this.#profile(item))),
         h("h3", {}, "Running"),
         live.length === 0 ? h("p", { class: "hint" }, "No container runs.") : h("div", { class: "cards" }, ...live.map((item) => this.#container(item))),
@@ -141,7 +183,7 @@ export class Containers {
   }
 
   #container(item: Container): HTMLElement {
-    const command = h("input", { type: "text", placeholder: "a command, or empty for the editor's code", "aria-label": `Command for ${item.container}`, spellcheck: "false", autocomplete: "off" });
+    const command = h("input", { type: "text", placeholder: "command", "aria-label": `Command for ${item.container}`, spellcheck: "false", autocomplete: "off" });
     const exec = async (event: Event): Promise<void> => {
       event.preventDefault();
       const what = command.value.trim() ? { command: command.value } : { code: this.code() };
@@ -151,9 +193,10 @@ export class Containers {
     return h("article", { class: "card", "aria-label": `Container of ${item.container}` },
       h("header", {}, h("span", { class: `dot ${item.status === "running" ? "idle" : "ended"}` }), h("h3", {}, item.container), h("span", { class: "hint" }, item.id.slice(-6)),
         h("span", { class: "actions" }, iconButton("stop", "Stop the container", () => void api.stopContainer(item.id).catch((error: Error) => toast(error.message, "bad")).finally(() => void this.draw())))),
-      h("p", { class: "hint" }, `${item.execs} runs · started ${ago(item.started)}${item.reason ? ` · ${item.reason}` : ""}`),
+      h("p", { class: "hint" }, `${counted(item.execs, "run")} · started ${ago(item.started)}${item.reason ? ` · ${item.reason}` : ""}`),
       meter(item.memory_used, item.memory_limit),
-      item.status === "running" ? h("form", { class: "row", onsubmit: (event) => void exec(event) }, command, h("button", { type: "submit", class: "button small" }, "Run")) : null);
+      item.status === "running" ? h("form", { class: "row", onsubmit: (event) => void exec(event) }, command, h("button", { type: "submit", class: "button small" }, "Run")) : null,
+      item.status === "running" ? h("p", { class: "hint" }, "Without a command, the code of the editor is run.") : null);
   }
 }
 

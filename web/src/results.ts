@@ -1,5 +1,5 @@
 // What a run left besides text: pictures, tables, trees, pages; and what went wrong, with the way to its place.
-import { bytes, h, icon, iconButton } from "./dom";
+import { bytes, counted, h, icon, iconButton } from "./dom";
 import type { CodeError, Fix } from "./api";
 
 type Data = Record<string, unknown>;
@@ -14,7 +14,8 @@ export const imageType = (path: string): string | null => IMAGES[path.split(".")
 /** An image that a run left as a file. */
 export function leftPicture(path: string, content: Blob): HTMLElement {
   const address = URL.createObjectURL(content);
-  return h("section", { class: "card result", "aria-label": path }, h("header", {}, h("h3", {}, path), h("span", { class: "hint" }, bytes(content.size))),
+  return h("section", { class: "card result", "aria-label": path }, h("header", {}, h("h3", {}, path), h("span", { class: "hint" }, bytes(content.size)), h("span", { class: "grow" }),
+    h("a", { class: "icon-button", href: address, download: path.split("/").pop() ?? path, title: `Save ${path}`, "aria-label": `Save ${path}` }, icon("down"))),
     h("div", { class: "picture-frame" }, h("img", { class: "picture", src: address, alt: `The image ${path}, which the program left` })));
 }
 
@@ -84,11 +85,11 @@ function table({ columns, rows }: Rows): HTMLElement {
   let by = -1;
   let down = false;
   const body = h("tbody");
+  const numeric = columns.map((_, at) => rows.length > 0 && rows.every((row) => row[at] === null || row[at] === undefined || isNumber(row[at])));
   const heads = columns.map((column, at) => {
     const button = h("button", { type: "button", onclick: () => sort(at) }, column || "?");
-    return h("th", { scope: "col", "aria-sort": "none" }, button);
+    return h("th", { scope: "col", "aria-sort": "none", class: numeric[at] ? "number" : "" }, button);
   });
-  const numeric = columns.map((_, at) => rows.length > 0 && rows.every((row) => row[at] === null || isNumber(row[at])));
   const draw = (): void => {
     body.replaceChildren(
       ...sorted.slice(0, SHOWN).map((row) =>
@@ -111,7 +112,7 @@ function table({ columns, rows }: Rows): HTMLElement {
   const more = rows.length > SHOWN ? `, the first ${SHOWN} are shown` : "";
   return h("div", {},
     h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...heads)), body)),
-    h("p", { class: "hint" }, `${rows.length} row${rows.length === 1 ? "" : "s"}${more}`),
+    h("p", { class: "hint" }, `${counted(rows.length, "row")}${more}`),
   );
 }
 
@@ -175,41 +176,51 @@ export function richResult(data: Data, number: number): HTMLElement {
   return h("section", { class: "card result", "aria-label": `Result ${number}` }, h("header", {}, h("h3", {}, `Result ${number}`), h("span", { class: "chips" }, ...(tabs.length > 1 ? tabs : []))), place);
 }
 
-interface Frame {
-  file?: string | null;
-  line?: number | null;
-  function?: string | null;
-  text?: string | null;
-  user?: boolean;
+/** Where a part of a file begins: its first line, and that line's column, or all lines' if they lost their indentation. */
+export interface Origin {
+  line: number;
+  column: number;
+  all: boolean;
+}
+
+/** An error of a part of a file, as one of the file: its lines are counted from where the part begins. */
+export function moved(error: CodeError, from: Origin, isOwn: (path: string | null) => boolean): CodeError {
+  if (from.line === 1 && from.column === 1) return error;
+  const shifted = (row: number, at: number): number => (from.all || row === 1 ? at + from.column - 1 : at);
+  const line = <T extends number | null>(file: string | null, at: T): T => (at !== null && isOwn(file) ? ((at + from.line - 1) as T) : at);
+  return {
+    ...error,
+    line: line(error.file, error.line),
+    column: error.column === null || error.line === null || !isOwn(error.file) ? error.column : shifted(error.line, error.column),
+    frames: error.frames.map((frame) => ({ ...frame, line: line(frame.file, frame.line) })),
+    context: error.context.map((item) => ({ ...item, line: line(error.file, item.line) })),
+    fix: error.fix && isOwn(error.fix.file) ? { ...error.fix, line: line(error.fix.file, error.fix.line), column: shifted(error.fix.line, error.fix.column), end_column: shifted(error.fix.line, error.fix.end_column) } : error.fix,
+  };
 }
 
 /** What went wrong, where, and what would help. */
 export function errorCard(
-  error: CodeError & { fix?: Fix | null },
+  error: CodeError,
   sentence: string | null,
   act: { go(file: string | null, line: number, column: number | null): void; apply(fix: Fix): void; close(): void },
 ): HTMLElement {
   const name = error.file?.split("/").pop() ?? null;
   const place = (file: string | null, line: number, column: number | null): HTMLElement =>
     h("button", { type: "button", class: "link", onclick: () => act.go(file, line, column) }, `${file ?? "line"}${file ? `, line ${line}` : ` ${line}`}`);
-  const context = (error.context ?? []) as unknown[];
-  const frames = ((error.frames ?? []) as Frame[]).filter((frame) => frame && frame.line && frame.user !== false);
+  const frames = error.frames.filter((frame) => frame.line !== null && frame.user);
   const card = h("section", { class: "card error", role: "group", "aria-label": "Error" },
-    h("header", {}, h("h3", {}, error.type ?? "Error"), error.line ? place(name, error.line, error.column) : null, iconButton("close", "Close the error", act.close)),
-    h("p", { class: "message" }, error.message ?? sentence ?? ""),
+    h("header", {}, h("h3", {}, error.type), error.line ? place(name, error.line, error.column) : null, iconButton("close", "Close the error", act.close)),
+    h("p", { class: "message" }, error.message || sentence || ""),
   );
-  const lines = context.flatMap((item) => {
-    if (typeof item === "string") return [h("div", {}, item)];
-    const { line, text } = (item ?? {}) as { line?: number; text?: string };
-    return text === undefined ? [] : [h("div", { class: line === error.line ? "here" : "" }, h("span", { class: "number" }, line ?? ""), text)];
-  });
-  if (lines.length > 0) card.append(h("pre", { class: "context" }, ...lines));
+  // Empty lines around the place tell nothing.
+  const some = error.context.findLastIndex((item) => item.mark || item.text.trim() !== "");
+  const lines = error.context.slice(0, some + 1).map(({ line, text, mark }) => h("div", { class: mark ? "here" : "" }, h("span", { class: "number" }, line), text));
+  if (lines.length > 0) card.append(h("pre", { class: "context", tabindex: "0", "aria-label": "The lines around it" }, ...lines));
   if (frames.length > 1)
-    card.append(h("ol", { class: "frames" }, ...frames.map((frame) => h("li", {}, place(frame.file?.split("/").pop() ?? null, frame.line!, null), frame.function ? ` in ${frame.function}` : ""))));
-  if (error.suggestion || error.fix) {
-    const fix = error.fix;
-    card.append(h("div", { class: "suggestion" }, h("p", {}, error.suggestion ?? "There is a fix."), fix ? h("button", { type: "button", class: "button primary small", onclick: () => act.apply(fix) }, "Apply") : null));
-  }
+    card.append(h("ol", { class: "frames" }, ...frames.map((frame) => h("li", {}, place(frame.file?.split("/").pop() ?? null, frame.line!, null), frame.function ? h("span", { class: "hint" }, ` in ${frame.function}`) : null))));
+  const { fix } = error;
+  if (error.suggestion || fix)
+    card.append(h("div", { class: "suggestion" }, icon("bulb"), h("p", {}, error.suggestion ?? "There is a fix."), fix ? h("button", { type: "button", class: "button primary small", onclick: () => act.apply(fix) }, "Apply") : null));
   if (error.docs && /^https?:\/\//.test(error.docs))
     card.append(h("a", { class: "hint", href: error.docs, target: "_blank", rel: "noopener noreferrer" }, "Documentation"));
   return card;

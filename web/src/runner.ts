@@ -1,14 +1,16 @@
 // From what is on the page to a run, and back.
-import { api, ApiError, stream, type Fix, type Result } from "./api";
+import { api, ApiError, stream, type Result } from "./api";
 import type { Console } from "./console";
 import { confirmed, say } from "./dialog";
 import { bytes, seconds } from "./dom";
-import { attached, displayOf, language, lastResult, options, running, session, sessions } from "./state";
-import type { SessionResult } from "./session_types";
+import type { Give } from "./input";
+import { attached, displayOf, language, lastResult, options, running, session, sessions, type Attached } from "./state";
 import { variables, words } from "./words";
 
 export interface Program {
   code: string;
+  /** Which part of the file it is; "": all of it. */
+  part: string;
   name: string;
   /** The default name of this language's program, which need not be said. */
   usual: string;
@@ -20,12 +22,12 @@ export interface Watcher {
   output(data: Record<string, unknown>): void;
   ended(result: Result): void;
   /** The program may want input; null: no more. */
-  input(send: ((text: string | null) => void) | null): void;
+  input(give: Give | null): void;
 }
 
 function limits(): Record<string, unknown> {
-  const { timeout, memory, cpus, pids } = options.get();
-  const chosen = Object.entries({ timeout, memory, cpus, pids }).filter(([, value]) => value.trim() !== "");
+  const { timeout, memory, cpus, pids, cpu_time, disk } = options.get();
+  const chosen = Object.entries({ timeout, memory, cpus, pids, cpu_time, disk }).filter(([, value]) => value.trim() !== "");
   return Object.fromEntries(chosen.map(([key, value]) => [key, /^[\d.]+$/.test(value.trim()) ? Number(value) : value.trim()]));
 }
 
@@ -41,7 +43,7 @@ function request(program: Program): Record<string, unknown> {
     language: language.get(),
     code: program.code,
     ...(program.name !== program.usual ? { filename: program.name } : {}),
-    ...(stdin ? { stdin } : {}),
+    ...(stdin ? { stdin } : { input: "stream" }),
     ...(argv.length ? { args: argv } : {}),
     ...(some(environment) ? { env: environment } : {}),
     ...(some(files) ? { files } : {}),
@@ -53,7 +55,7 @@ function cellRequest(program: Program): Record<string, unknown> {
   const { stdin, timeout } = options.get();
   return {
     code: program.code,
-    ...(timeout.trim() ? { timeout: Number(timeout) } : {}),
+    ...(timeout.trim() ? { timeout: /^[\d.]+$/.test(timeout.trim()) ? Number(timeout) : timeout } : {}),
     ...(stdin ? { stdin } : { input: "stream" }),
   };
 }
@@ -72,8 +74,13 @@ export function summary(result: Result): string {
   return parts.join(" · ");
 }
 
+/** Its sentence is one that the program has written itself. */
+function isTold({ status, error_message: sentence, stderr }: Result): boolean {
+  return status === "ok" || (status === "failed" && sentence !== null && stderr.includes(sentence.replace(/^[^:]*: /, "")));
+}
+
 /** Runs something that answers with events, and writes to the console what it does. */
-export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown> } = {}): Promise<Result | null> {
+export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown>; give?: (id: string) => Give } = {}): Promise<Result | null> {
   if (running.get()) return null;
   running.set(true);
   const abort = new AbortController();
@@ -86,14 +93,23 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     else if (id) api.cancel(id).catch(() => abort.abort());
     else abort.abort();
   };
-  shell.rule(`#${++number} ${title}`, "1;38;5;209");
+  shell.heading(`#${++number} ${title}`);
   watcher?.begin();
   let outputs = 0;
   try {
     const result = await stream(path, body, {
-      start: (name) => void (id = name),
-      stdout: (text) => shell.write("stdout", text),
-      stderr: (text) => shell.write("stderr", text),
+      start: (name) => {
+        id = name;
+        if (how.give) watcher?.input(how.give(name));
+      },
+      stdout: (text) => {
+        shell.write("stdout", text);
+        return shell.drained();
+      },
+      stderr: (text) => {
+        shell.write("stderr", text);
+        return shell.drained();
+      },
       output: (data) => {
         outputs++;
         watcher?.output(data);
@@ -101,21 +117,21 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     }, abort.signal);
     // Of a service that sends them only with the result.
     result.outputs.slice(outputs).forEach((data) => watcher?.output(data));
-    if (result.error_message && result.status !== "ok") shell.note(result.error_message, "33");
-    shell.rule(summary(result), result.status === "ok" ? "32" : "31");
+    if (result.error_message && !isTold(result)) shell.note(result.error_message, "33");
+    shell.note(`${result.status === "ok" ? "✓" : "✗"} ${summary(result)}`, result.status === "ok" ? "32" : "31");
     say(`Run ${number} ended: ${summary(result)}`);
     lastResult.set(result);
     watcher?.ended(result);
     return result;
   } catch (error) {
-    if (abort.signal.aborted) shell.rule("cancelled", "33");
+    if (abort.signal.aborted) shell.note("✗ cancelled", "33");
     else if (error instanceof ApiError && error.confirm && (await confirmed("Confirm this run", error.message, "Run it"))) {
       running.set(false);
       return await runAt(path, { ...body, confirm: error.confirm }, `${title}, confirmed`, shell, watcher, how);
     } else {
       const retry = error instanceof ApiError && error.retryAfter ? ` Ask again in ${error.retryAfter} s.` : "";
       shell.note(`${(error as Error).message}${retry}`, "31");
-      shell.rule("not run", "31");
+      shell.note("✗ not run", "31");
       say((error as Error).message);
     }
     return null;
@@ -126,8 +142,32 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   }
 }
 
+/** What it was, by session: a file that was sent there once is there. */
+const brought = new Map<string, Set<Attached>>();
+
+/** Puts beside a cell what goes along with it; false: it cannot, and that was told. */
+async function bring(id: string, program: Program, shell: Console): Promise<boolean> {
+  const there = brought.get(id) ?? new Set();
+  brought.set(id, there);
+  const data = (base64: string): Blob => new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]);
+  try {
+    for (const file of attached.get().filter((item) => !there.has(item))) {
+      await api.write(id, `code/${file.name}`, data(file.base64));
+      there.add(file);
+    }
+    for (const [name, text] of Object.entries(program.files)) await api.write(id, `code/${name}`, new Blob([text]));
+    return true;
+  } catch (error) {
+    shell.note(`The files beside it cannot be brought to the session: ${(error as Error).message}`, "31");
+    return false;
+  }
+}
+
+const giveTo = (give: (request: { data: string } | { eof: true }) => Promise<unknown>): Give => (text) => give(text === null ? { eof: true } : { data: text });
+
 /** Runs a program in a box of its own, or in the session that was chosen. */
 export async function run(program: Program, shell: Console, watcher: Watcher): Promise<Result | null> {
+  if (running.get()) return null;
   const place = session.get();
   let body: Record<string, unknown>;
   try {
@@ -136,22 +176,19 @@ export async function run(program: Program, shell: Console, watcher: Watcher): P
     shell.note((error as Error).message, "31");
     return null;
   }
-  if (!place) return runAt("/v1/execute", body, `${displayOf(language.get())}`, shell, watcher);
-  for (const [name, text] of Object.entries(program.files)) await api.write(place.id, `code/${name}`, new Blob([text])).catch(() => {});
-  if (body["input"]) {
-    watcher.input((text) => {
-      api.input(place.id, text === null ? { eof: true } : { data: text }).catch((error: Error) => shell.note(error.message, "31"));
-    });
-  }
-  const title = `${displayOf(place.language)} session · cell ${(place.cells ?? 0) + 1}`;
-  const result = (await runAt(`/v1/sessions/${encodeURIComponent(place.id)}/execute`, body, title, shell, watcher, {
+  if (!place)
+    return runAt("/v1/execute", body, `${displayOf(language.get())}${program.part ? `, ${program.part}` : ""}`, shell, watcher, body["input"] ? { give: (id) => giveTo((data) => api.give(id, data)) } : {});
+  if (!(await bring(place.id, program, shell))) return null;
+  const title = `${place.name || displayOf(place.language)}, cell ${place.cells + 1}${program.part ? `, ${program.part}` : ""}`;
+  const result = await runAt(`/v1/sessions/${encodeURIComponent(place.id)}/execute`, body, title, shell, watcher, {
     interrupt: () => api.interrupt(place.id),
-  })) as SessionResult | null;
+    ...(body["input"] ? { give: () => giveTo((data) => api.input(place.id, data)) } : {}),
+  });
   if (result?.session?.state === "lost") {
-    shell.note(`The session has ended${result.session.reason ? `: ${result.session.reason}` : ""}. Its state is gone; restart it, or run in a fresh box.`, "33");
+    shell.note(`The session has ended${result.session.reason ? `: ${result.session.reason}` : ""}. Its state is gone; begin another, or run in a fresh box.`, "33");
     session.set({ ...place, status: "ended", reason: result.session.reason });
   } else if (result && session.get()?.id === place.id) {
-    session.set({ ...place, status: "idle", cells: result.session?.cells ?? (place.cells ?? 0) + 1 });
+    session.set({ ...place, status: "idle", cells: result.session?.cells ?? place.cells + 1 });
   }
   void refreshSessions();
   return result;
@@ -174,5 +211,3 @@ export async function refreshSessions(): Promise<void> {
     if (error instanceof ApiError && (error.status === 404 || error.status === 405)) sessions.set(null);
   }
 }
-
-export type { Fix };

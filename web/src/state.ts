@@ -1,6 +1,5 @@
 // What the page knows, and who wants to hear when it changes.
-import type { Language, Result } from "./generated/api";
-import type { Session } from "./session_types";
+import type { Language, Result, Session } from "./generated/api";
 
 export class Value<T> {
   #value: T;
@@ -57,9 +56,20 @@ export interface RunOptions {
   memory: string;
   cpus: string;
   pids: string;
+  cpu_time: string;
+  disk: string;
 }
 
-export const noOptions: RunOptions = { stdin: "", args: "", env: "", timeout: "", memory: "", cpus: "", pids: "" };
+export const noOptions: RunOptions = { stdin: "", args: "", env: "", timeout: "", memory: "", cpus: "", pids: "", cpu_time: "", disk: "" };
+
+/** What the editor has, for later. */
+export interface Draft {
+  language: string;
+  /** `origin`: it is one of a session. */
+  files: { name: string; text: string; origin?: { session: string; path: string } }[];
+  args?: string[];
+  stdin?: string;
+}
 
 /** A file that is sent along with the next run, as it is. */
 export interface Attached {
@@ -72,6 +82,8 @@ export const languages = new Value<Language[]>([]);
 /** The name of the chosen one. */
 export const language = kept("language", "python");
 export const options = kept<RunOptions>("options", noOptions);
+// What an older page has kept may lack some.
+options.set({ ...noOptions, ...options.get() });
 export const attached = new Value<Attached[]>([]);
 /** The session that code runs in; null: each run has a box of its own. */
 export const session = new Value<Session | null>(null);

@@ -1,7 +1,7 @@
 // The line at the bottom: whether the service is there, what isolates, what is warm, what the last run took.
 import { api, ApiError, hasToken, onReach, type Doctor } from "./api";
 import { dialog } from "./dialog";
-import { fill, h, icon } from "./dom";
+import { counted, fill, h, icon } from "./dom";
 import { lastResult, reached, session } from "./state";
 import { memoryMeter } from "./panels";
 import { summary } from "./runner";
@@ -20,6 +20,9 @@ export class Status {
   #uptime = 0;
   #asked = 0;
   #version = "";
+
+  /** Called with each look while the service answers. */
+  tick: () => void = () => {};
 
   /** `back`: it can be reached again; `restarted` is true when it is another than before. */
   constructor(readonly back: (restarted: boolean) => void, readonly gone: () => void) {
@@ -61,6 +64,9 @@ export class Status {
         this.#drawLink();
         this.back(restarted && before !== "unknown");
         void this.learn();
+      } else if (hasToken()) {
+        void this.warmth();
+        this.tick();
       }
     } catch (error) {
       // 503: it is there, and cannot run anything now.
@@ -75,7 +81,7 @@ export class Status {
       this.#doctor = await api.doctor();
       const { layers, healthy } = this.#doctor;
       const held = layers.filter((layer) => layer.state === "enforced").length;
-      fill(this.#layers, icon("shield"), `${held} of ${layers.length} layers`);
+      fill(this.#layers, icon("shield"), `${held} of ${layers.length} layers`, h("span", { class: "wide-only" }, "of isolation"));
       this.#layers.title = "What isolates a program here";
       this.#layers.classList.toggle("bad", !healthy);
     } catch {
@@ -89,7 +95,9 @@ export class Status {
       const text = await api.metrics();
       const number = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
       const waiting = number("emberbox_pool_embers");
-      fill(this.#pool, icon("bolt"), waiting > 0 ? `${waiting} warm box${waiting === 1 ? "" : "es"} waiting` : "no box is warm yet");
+      const starts = (kind: string): number => number(`emberbox_pool_runs_total\\{start="${kind}"\\}`);
+      this.#pool.title = `Boxes made ahead, with the interpreter running. So far ${counted(starts("warm"), "run")} began warm and ${starts("cold")} cold.`;
+      fill(this.#pool, icon("bolt"), waiting > 0 ? `${waiting} warm box${waiting === 1 ? "" : "es"}` : "no box is warm yet");
     } catch {
       // A token without that scope.
       this.#pool.replaceChildren();

@@ -1,8 +1,7 @@
 // A shell in the session's box, over a WebSocket.
-import { FitAddon } from "@xterm/addon-fit";
-import { Terminal } from "@xterm/xterm";
+import type { Terminal } from "@xterm/xterm";
 import { terminalSocket } from "./api";
-import { consoleTheme, openLink } from "./console";
+import { consoleTheme, terminalOf } from "./console";
 import { fill, h } from "./dom";
 import { session } from "./state";
 import { dark } from "./theme";
@@ -11,9 +10,11 @@ export class SessionTerminal {
   readonly element = h("div", { class: "session-terminal", "aria-label": "Terminal of the session", role: "group" });
   #socket: WebSocket | null = null;
   #terminal: Terminal | null = null;
+  readonly #begin: () => void;
 
-  constructor() {
-    dark.changed((now) => this.#terminal && (this.#terminal.options.theme = consoleTheme(now)));
+  constructor(begin: () => void) {
+    this.#begin = begin;
+    dark.changed((now) => this.#terminal && (this.#terminal.options.theme = { ...consoleTheme(now), cursor: "#ff8a4c" }));
     session.changed((now, before) => {
       if (now?.id !== before?.id && this.element.isConnected) this.open();
     });
@@ -30,14 +31,11 @@ export class SessionTerminal {
     this.close();
     const place = session.get();
     if (!place || place.status === "ended") {
-      fill(this.element, h("p", { class: "hint pad" }, "A terminal is opened in a session's box. Begin a session first."));
+      fill(this.element, h("p", { class: "hint pad" }, "A terminal is a shell in a session's box, and there is none now. ", h("button", { type: "button", class: "link", onclick: this.#begin }, "Begin a session")));
       return;
     }
     this.element.replaceChildren();
-    const terminal = new Terminal({ fontSize: 13, fontFamily: "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace", theme: { ...consoleTheme(dark.get()), cursor: "#ff8a4c" }, screenReaderMode: true, linkHandler: { activate: (_event, address) => openLink(address) } });
-    const fit = new FitAddon();
-    terminal.loadAddon(fit);
-    terminal.open(this.element);
+    const { terminal, fit } = terminalOf(this.element, dark.get(), { theme: { ...consoleTheme(dark.get()), cursor: "#ff8a4c" } });
     this.#terminal = terminal;
     const socket = terminalSocket(place.id);
     socket.binaryType = "arraybuffer";

@@ -32,6 +32,9 @@ export function words(text: string): string[] {
   return found;
 }
 
+/** A word as it has to be written to be one. */
+export const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+
 /** NAME=VALUE, one a line. */
 export function variables(text: string): Record<string, string> {
   const found: Record<string, string> = {};

@@ -1,0 +1,88 @@
+// A program that asks: the line below the output that answers it.
+import type { Console } from "./console";
+import { h, icon } from "./dom";
+
+const PROMPT = 150; // milliseconds of silence after a line that was not ended: it asks
+const SILENT = 700; // and after anything else: it may
+
+/** What is typed goes to the program; null is the end of its input. */
+export type Give = (text: string | null) => Promise<unknown>;
+
+export class InputRow {
+  readonly element: HTMLFormElement;
+  readonly #field = h("input", { type: "text", "aria-label": "Input for the program", spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
+  readonly #shell: Console;
+  readonly #resized: () => void;
+  #give: Give | null = null;
+  #timer = 0;
+  #typed = false; // somebody has used the keyboard since the run began, and is not to be interrupted
+
+  constructor(shell: Console, resized: () => void) {
+    this.#shell = shell;
+    this.#resized = resized;
+    this.element = h("form", { class: "input-row", onsubmit: (event) => {
+      event.preventDefault();
+      this.#send(`${this.#field.value}\n`);
+    } },
+      icon("terminal"), this.#field,
+      h("button", { type: "submit", class: "button small primary" }, "Send"),
+      h("button", { type: "button", class: "button small", title: "The end of the input (Ctrl+D)", onclick: () => this.#send(null) }, "End"));
+    this.element.hidden = true;
+    this.#field.addEventListener("keydown", (event) => {
+      if (event.ctrlKey && event.key === "d") {
+        event.preventDefault();
+        this.#send(null);
+      }
+    });
+    document.addEventListener("keydown", (event) => void (this.#typed ||= !event.ctrlKey && !event.metaKey), true);
+    shell.onOutput = () => this.#wait();
+    // What is typed at the console is meant for the program.
+    shell.onKey = (text) => {
+      if (!this.#give) return;
+      this.#show(true);
+      this.#field.value += text;
+    };
+  }
+
+  begin(give: Give): void {
+    this.#give = give;
+    this.#typed = false;
+    this.#wait();
+  }
+
+  end(): void {
+    this.#give = null;
+    window.clearTimeout(this.#timer);
+    if (this.element.hidden) return;
+    const focused = this.element.contains(document.activeElement);
+    this.element.hidden = true;
+    this.#field.value = "";
+    if (focused) this.#shell.terminal.focus();
+    this.#resized();
+  }
+
+  #wait(): void {
+    window.clearTimeout(this.#timer);
+    if (!this.#give) return;
+    const asks = this.#shell.asks;
+    this.#timer = window.setTimeout(() => this.#give && this.#show(asks && !this.#typed), asks ? PROMPT : SILENT);
+  }
+
+  #show(focus: boolean): void {
+    this.#field.placeholder = this.#shell.asks ? "Answer the program; Enter sends" : "It runs; what it reads can be typed here";
+    if (this.element.hidden) {
+      this.element.hidden = false;
+      this.#resized();
+    }
+    if (focus) this.#field.focus();
+  }
+
+  #send(text: string | null): void {
+    const give = this.#give;
+    if (!give) return;
+    if (text !== null) this.#shell.write("input", text);
+    this.#field.value = "";
+    give(text).catch((error: Error) => this.#shell.note(error.message, "31"));
+    if (text === null) this.end();
+  }
+}
