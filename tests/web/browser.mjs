@@ -64,7 +64,7 @@ export class Visit {
   }
   /** Puts code into the editor as a shared link does. */
   async code(language, text, more = []) {
-    const files = [{ name: { python: "main.py", bash: "main.sh", sqlite: "main.sql", javascript: "main.js" }[language], text }, ...more];
+    const files = [{ name: { python: "main.py", bash: "main.sh", sqlite: "main.sql", javascript: "main.js", go: "main.go", lua: "main.lua" }[language], text }, ...more];
     const data = deflateRawSync(JSON.stringify({ language, files })).toString("base64url");
     await this.page.evaluate((hash) => void (location.hash = hash), `#code=${data}`);
     await this.page.waitForFunction(() => location.hash === "");
@@ -88,6 +88,21 @@ export class Visit {
     const button = this.page.locator(`.rail-button[aria-label="${label}"]`);
     if ((await button.getAttribute("aria-pressed")) !== "true") await button.click();
   }
+}
+
+/** Nobody has scripted the page, and it asked nobody but the service. */
+export async function unharmed(visit) {
+  equal(await visit.page.title(), "emberbox playground");
+  const foreign = visit.requests.filter((address) => !address.startsWith(url) && !/^(data|blob|about):/.test(address));
+  equal(foreign.join(" "), "", "requests to others");
+}
+
+/** A session of Python, begun by the list of places. */
+export async function begin(visit) {
+  await visit.page.waitForFunction(() => !document.querySelector(".place option[value=new]").disabled);
+  await visit.page.selectOption(".place", "new");
+  await visit.shown("Session of Python begun");
+  await visit.page.waitForFunction(() => document.querySelector(".place").value.length > 10);
 }
 
 const tests = [];

@@ -130,9 +130,14 @@ export class Console {
     this.terminal.options.theme = consoleTheme(dark);
   }
 
-  /** There is room for more: a program that writes faster than can be drawn has to wait, as at any terminal. */
+  /** More was written than could be drawn yet. */
+  get full(): boolean {
+    return this.#waiting >= WAITING;
+  }
+
+  /** When there is room for more: a program that writes faster than can be drawn has to wait, as at any terminal. */
   drained(): Promise<void> {
-    return this.#waiting < WAITING ? Promise.resolve() : new Promise((done) => this.#drained.push(done));
+    return !this.full ? Promise.resolve() : new Promise((done) => this.#drained.push(done));
   }
 
   write(stream: Stream, text: string): void {

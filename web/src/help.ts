@@ -4,6 +4,8 @@ import { h } from "./dom";
 
 const command = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
 
+const below = /Linux|X11/.test(navigator.platform) ? "Shift+Alt+↓" : `${command}+Alt+↓`;
+
 const KEYS: [string, string][] = [
   [`${command}+Enter`, "Run"],
   ["Shift+Enter", "Run what is selected"],
@@ -12,7 +14,7 @@ const KEYS: [string, string][] = [
   ["Shift+Alt+F", "Format"],
   [`${command}+Space`, "Complete; in a session from what it holds"],
   [`${command}+D`, "Select the next of the same, too"],
-  [`Alt+Click, ${command}+Alt+↓`, "One more cursor"],
+  [`Alt+Click, ${below}`, "One more cursor"],
   [`${command}+F, ${command}+H`, "Find, replace"],
   [`${command}+/`, "Comment, uncomment"],
   ["Alt+↑, Alt+↓", "Move the line"],

@@ -44,9 +44,13 @@ export class InputRow {
     };
   }
 
+  /** A run is asked for. */
+  prepare(): void {
+    this.#typed = false;
+  }
+
   begin(give: Give): void {
     this.#give = give;
-    this.#typed = false;
     this.#wait();
   }
 

@@ -309,6 +309,7 @@ async function start(): Promise<void> {
   const watcher = {
     begin(): void {
       made = 0;
+      input.prepare();
       results.replaceChildren();
       editor.clearMarks("run");
       sized();
@@ -420,7 +421,7 @@ async function start(): Promise<void> {
   };
   const keys: Record<string, () => void> = { Enter: () => void runAll(), ".": () => stop(), s: () => void saveFile() };
   document.addEventListener("keydown", (event) => {
-    const act = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && keys[event.key];
+    const act = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && keys[event.key === "S" ? "s" : event.key];
     if (!act || event.defaultPrevented || (event.target as Element | null)?.closest?.("dialog, .session-terminal")) return;
     event.preventDefault();
     act();
@@ -544,7 +545,7 @@ async function start(): Promise<void> {
     if (found && !session.get()) {
       if (language.get() !== found.language) language.set(found.language);
       session.set(found);
-      shell.note("This page's session is still there: what it holds can be used.", "36");
+      shell.note("This page's session is still there.", "36");
     }
     void status.learn();
     panels.find((panel) => panel.name === panelChosen.get())?.shown?.();

@@ -69,7 +69,7 @@ export async function newSession(shell: Console): Promise<void> {
     while (taken.has(`Session ${number}`)) number++;
     const made = await api.newSession({ language: language.get(), name: `Session ${number}`, ...(Object.keys(limits).length ? { limits } : {}), ...(Object.keys(env).length ? { env } : {}) });
     session.set(made);
-    shell.note(`Session of ${displayOf(made.language)} begun, ${made.start}: what a run defines is there for the next.`, "36");
+    shell.note(`Session of ${displayOf(made.language)} begun, ${made.start}. It keeps its state.`, "36");
   } catch (error) {
     toast(missing(error) ? "This service has no sessions yet." : (error as Error).message, "bad");
   }
@@ -127,7 +127,10 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
     else {
       const focused = list.contains(document.activeElement) ? document.activeElement : null;
       const where = focused && [focused.closest("[data-id]")?.getAttribute("data-id"), focused.getAttribute("aria-label")] as const;
-      fill(list, ...all.map(card));
+      const [live, over] = [all.filter((item) => item.status !== "ended"), all.filter((item) => item.status === "ended")];
+      const gone = h("details", { class: "ended-list" }, h("summary", {}, `${over.length} ended`), h("div", { class: "cards" }, ...over.map(card)));
+      gone.open = list.querySelector<HTMLDetailsElement>(".ended-list")?.open ?? false;
+      fill(list, ...live.map(card), over.length > 0 ? gone : null);
       // What has the keyboard keeps it.
       if (where) [...list.querySelectorAll<HTMLElement>("button")].find((item) => item.closest("[data-id]")?.getAttribute("data-id") === where[0] && item.getAttribute("aria-label") === where[1])?.focus();
     }

@@ -2,7 +2,7 @@
 import { api, ApiError, stream, type Result } from "./api";
 import type { Console } from "./console";
 import { confirmed, say } from "./dialog";
-import { bytes, seconds } from "./dom";
+import { bytes, counted, seconds } from "./dom";
 import type { Give } from "./input";
 import { attached, displayOf, language, lastResult, options, running, session, sessions, type Attached } from "./state";
 import { variables, words } from "./words";
@@ -90,26 +90,28 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     if (stopping) abort.abort();
     stopping = true;
     if (how.interrupt) how.interrupt().catch(() => abort.abort());
-    else if (id) api.cancel(id).catch(() => abort.abort());
+    // 409: it is over already, and its result is on the way behind what it wrote.
+    else if (id) api.cancel(id).catch((error: unknown) => !(error instanceof ApiError && error.status === 409) && abort.abort());
     else abort.abort();
   };
   shell.heading(`#${++number} ${title}`);
   watcher?.begin();
   let outputs = 0;
+  let unseen = 0;
+  const written = (name: "stdout" | "stderr", text: string): Promise<void> | void => {
+    // Who has stopped a flood does not want to see the rest of it.
+    if (stopping && (shell.full || unseen > 0)) return void (unseen += text.length);
+    shell.write(name, text);
+    return shell.drained();
+  };
   try {
     const result = await stream(path, body, {
       start: (name) => {
         id = name;
         if (how.give) watcher?.input(how.give(name));
       },
-      stdout: (text) => {
-        shell.write("stdout", text);
-        return shell.drained();
-      },
-      stderr: (text) => {
-        shell.write("stderr", text);
-        return shell.drained();
-      },
+      stdout: (text) => written("stdout", text),
+      stderr: (text) => written("stderr", text),
       output: (data) => {
         outputs++;
         watcher?.output(data);
@@ -117,6 +119,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     }, abort.signal);
     // Of a service that sends them only with the result.
     result.outputs.slice(outputs).forEach((data) => watcher?.output(data));
+    if (unseen > 0) shell.note(`${counted(unseen, "character")} that came after Stop are not shown.`);
     if (result.error_message && !isTold(result)) shell.note(result.error_message, "33");
     shell.note(`${result.status === "ok" ? "✓" : "✗"} ${summary(result)}`, result.status === "ok" ? "32" : "31");
     say(`Run ${number} ended: ${summary(result)}`);

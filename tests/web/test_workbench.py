@@ -1,0 +1,20 @@
+#!/usr/bin/python3
+"""The playground's editor, files and answers, as somebody who works with them all day; what is tested is in workbench.mjs."""
+# tests/run: args=--as root
+# tests/run: timeout=240
+# tests/run: alone
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import kit
+import playground
+
+
+@kit.test(timeout=230)
+def workbench():
+    playground.drive("workbench.mjs")
+
+
+kit.main()
