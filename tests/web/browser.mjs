@@ -32,9 +32,9 @@ export async function order(what) {
 
 export class Visit {
   /** A page with a browser profile of its own, at the playground, with its token. */
-  static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null } = {}) {
+  static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null, still = false } = {}) {
     const visit = new Visit();
-    visit.context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions });
+    visit.context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, reducedMotion: still ? "reduce" : "no-preference" });
     visit.page = await visit.context.newPage();
     visit.page.setDefaultTimeout(10_000);
     visit.wrong = [];

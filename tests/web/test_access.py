@@ -9,12 +9,12 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
-import playground
+from playground import drive
 
 
 @kit.test(timeout=230)
 def access():
-    playground.drive("access.mjs")
+    drive("access.mjs")
 
 
 kit.main()

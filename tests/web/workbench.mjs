@@ -283,6 +283,34 @@ test("every_language_is_highlighted_and_has_examples", async (open) => {
   }
 });
 
+const COMPILED = ["c", "cpp", "go", "java", "rust", "typescript"];
+for (const [kind, wanted] of [["scripts", (name) => !COMPILED.includes(name)], ["compiled", (name) => COMPILED.includes(name)]]) {
+  test(`every_example_does_what_it_says_${kind}`, async (open) => {
+    const visit = await open();
+    const { page } = visit;
+    const values = (selector) => page.locator(`${selector} option`).evaluateAll((all) => all.map((item) => item.value).filter(Boolean));
+    for (const name of (await values(".language")).filter(wanted)) {
+      await page.selectOption(".language", name);
+      for (const example of await values(".templates")) {
+        await page.selectOption(".templates", example);
+        await page.click("[aria-label='Clear the output']");
+        await page.click(".run");
+        if (example === "Ask a question") {
+          await page.locator(".input-row").waitFor();
+          await page.fill(".input-row input", "ember");
+          await page.keyboard.press("Enter");
+        }
+        await page.waitForSelector(".status .last:not(:empty)");
+        await visit.ended();
+        const fails = ["A crash", "A type error"].includes(example);
+        await page.waitForFunction(() => /[✓✗]/.test(document.querySelector(".console-place .xterm-rows").textContent));
+        equal((await visit.output()).includes(fails ? "✗" : "✓"), true, `${name}, ${example}: ${await visit.output()}`);
+        equal(await page.locator(".card.error").count(), fails ? 1 : 0, `${name}, ${example}: explained`);
+      }
+    }
+  });
+}
+
 test("keys_of_vs_code", async (open) => {
   const visit = await open();
   const { page } = visit;

@@ -22,7 +22,7 @@ ls -la /
 };
 
 const sql = {
-  Hello: `create table planets (name text, moons integer, radius_km real);
+  Hello: `create table planets (name text, moons integer, radius_km numeric);
 insert into planets values
   ('Mercury', 0, 2439.7), ('Venus', 0, 6051.8), ('Earth', 1, 6371.0),
   ('Mars', 2, 3389.5), ('Jupiter', 95, 69911), ('Saturn', 146, 58232);
