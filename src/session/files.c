@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
@@ -29,12 +30,21 @@ enum {
 
 /* ---- As the box's user. The kernel keeps these ids, and the rights over files that go with root's, by thread. */
 
+/* With each change of these ids the kernel makes the whole process undumpable, and so what it forks: the keeper could
+ * then not open the namespaces of its own children, and no compiler's box could be made. The box's user gains nothing
+ * by it: who may look into a process is decided by its other ids, which stay root's. */
+static void stay_dumpable(void)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
 void live_leave(const struct live_place *place)
 {
 	if (!place->own)
 		return;
 	setfsuid(geteuid());
 	setfsgid(getegid());
+	stay_dumpable();
 	caps_use(CAP_DAC_OVERRIDE, true);
 }
 
@@ -45,6 +55,7 @@ int live_enter(const struct live_place *place, struct error *err)
 	/* The group first: the right to change it goes with the user. They tell nothing of failure but by asking. */
 	setfsgid(place->gid);
 	setfsuid(place->uid);
+	stay_dumpable();
 	/* The keeper's rights over files do not go with that by themselves. */
 	if (caps_use(CAP_DAC_OVERRIDE, false) == 0 && (gid_t)setfsgid((gid_t)-1) == place->gid &&
 	    (uid_t)setfsuid((uid_t)-1) == place->uid)

@@ -107,6 +107,23 @@ def both_sides_see_the_same():
 
 
 @kit.test(timeout=60)
+def other_runs_do_not_suffer():
+    """A compiler's box is made by a namespace of the keeper's child, which it has to be able to open afterwards."""
+    session = begin()
+    program = {"language": "c", "code": '#include <stdio.h>\nint main(void) { return puts("compiled") < 0; }\n'}
+    session.put("code/x", b"1")
+    session.web.get(f"/v1/sessions/{session.id}/files?path=code")
+    with session.web.connect() as wire:
+        wire.stream(f"/v1/sessions/{session.id}/files?watch=1&recursive=1", method="GET")
+        wire.until("watching")
+        for number in range(3):
+            kit.equal(session.get("code/x").body, b"1")
+            result = session.web.post("/v1/execute", dict(program, code=program["code"] + f"/* {number} */")).json
+            kit.equal((result["status"], result["stdout"], result["error_message"]), ("ok", "compiled\n", None))
+    end(session)
+
+
+@kit.test(timeout=60)
 def what_cannot_be_is_told():
     s = begin(limits={"disk": "1m"})
     s.cell("import os, socket\nos.chdir('/sandbox/output')\nos.mkfifo('fifo')\nos.symlink('/etc/passwd', 'link')\n"
