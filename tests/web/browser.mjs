@@ -106,13 +106,14 @@ export async function begin(visit) {
 }
 
 const tests = [];
-export function test(name, call) {
-  if (name.includes(only)) tests.push([name, call]);
+/** `most`: seconds that it may take. */
+export function test(name, call, most = 40) {
+  if (name.includes(only)) tests.push([name, call, most]);
 }
 
 export async function main() {
   let failed = 0;
-  for (const [name, call] of tests) {
+  for (const [name, call, most] of tests) {
     const began = Date.now();
     const visits = [];
     const open = async (options) => {

@@ -127,11 +127,24 @@ test("follows_an_error_to_its_line", async (open) => {
   const card = page.locator(".card.error");
   contains(await card.textContent(), "was never closed");
   await page.waitForSelector(".editor-place .squiggly-error");
+  contains((await page.textContent(".editor-place .line-why")).replaceAll("\u00a0", " "), "SyntaxError: '(' was never closed", "the line does not say why");
   await card.locator(".link").click();
   await page.waitForFunction(() => /^Ln 4/.test(document.querySelector(".status .position").textContent));
+  await page.keyboard.press("End");
+  await page.keyboard.type(" ");
+  await page.waitForFunction(() => !document.querySelector(".editor-place .line-why"));
   await visit.code("python", "print('fine')");
   await visit.run();
   equal(await page.locator(".card.error, .squiggly-error").count(), 0, "the error stays");
+});
+
+test("an_error_far_down_is_shown", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  await visit.code("python", `${"x = 1\n".repeat(200)}print(y)\n`);
+  await visit.run();
+  await page.waitForSelector(".editor-place .line-why");
+  truth(await page.locator(".editor-place .line-why").isVisible(), "the line that failed is not seen");
 });
 
 test("applies_a_fix", async (open) => {

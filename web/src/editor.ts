@@ -162,6 +162,7 @@ export class Editor {
   #active = 0;
   #states = new Map<string, monaco.editor.ICodeEditorViewState | null>();
   #flash: monaco.editor.IEditorDecorationsCollection;
+  #failure: { model: monaco.editor.ITextModel; ids: string[] } | null = null;
   onChange: () => void = () => {};
   onTabs: () => void = () => {};
 
@@ -193,6 +194,10 @@ export class Editor {
       // These need a worker and a font: when the page has settled.
       unicodeHighlight: { ambiguousCharacters: false, invisibleCharacters: false },
       folding: false,
+      wordWrap: innerWidth > 760 ? "off" : "on",
+    });
+    this.command("Toggle Word Wrap", "emberbox.wrap", [monaco.KeyMod.Alt | monaco.KeyCode.KeyZ], () => {
+      this.widget.updateOptions({ wordWrap: this.widget.getOption(monaco.editor.EditorOption.wordWrap) === "on" ? "off" : "on" });
     });
     window.setTimeout(() => this.widget.updateOptions({ folding: true, lineDecorationsWidth: 10, unicodeHighlight: { ambiguousCharacters: true, invisibleCharacters: true } }), 4000);
     this.#flash = this.widget.createDecorationsCollection();
@@ -228,6 +233,7 @@ export class Editor {
     const file: OpenFile = { name, model, origin: null };
     let changed = false;
     model.onDidChangeContent(() => {
+      if (this.#failure?.model === model) this.#clearFailure();
       this.onChange();
       if (isChanged(file) === changed) return;
       changed = !changed;
@@ -319,6 +325,27 @@ export class Editor {
 
   clearMarks(owner: string): void {
     monaco.editor.removeAllMarkers(owner);
+    if (owner === "run") this.#clearFailure();
+  }
+
+  /** The line that failed, and why, behind it; until it is changed, or the next run. */
+  fail(file: OpenFile, line: number, why: string): void {
+    this.#clearFailure();
+    if (line < 1 || line > file.model.getLineCount()) return;
+    const end = file.model.getLineMaxColumn(line);
+    const content = why.replace(/\s+/g, " ").slice(0, 160);
+    const ids = file.model.deltaDecorations([], [
+      { range: new monaco.Range(line, 1, line, 1), options: { isWholeLine: true, className: "line-failed" } },
+      { range: new monaco.Range(line, end, line, end), options: { showIfCollapsed: true, after: { content: `\u2003${content}`, inlineClassName: "line-why", cursorStops: monaco.editor.InjectedTextCursorStops.None } } },
+    ]);
+    this.#failure = { model: file.model, ids };
+    if (file === this.active) this.widget.revealLineInCenterIfOutsideViewport(line);
+  }
+
+  #clearFailure(): void {
+    const { model, ids } = this.#failure ?? {};
+    this.#failure = null;
+    if (model && !model.isDisposed()) model.deltaDecorations(ids ?? [], []);
   }
 
   /** Shows a place and puts the cursor there. */

@@ -14,7 +14,7 @@ import { Containers, languageLabel, newSession, optionsPanel, optionsSet, sessio
 import { errorCard, imageType, leftPicture, moved, richResult, type Origin } from "./results";
 import { refreshSessions, run, stopRun } from "./runner";
 import { linkOf, sharedIn, type Shared } from "./share";
-import { kept, language, languageOf, languages, lastResult, options, running, session, sessionKept, sessions, type Draft } from "./state";
+import { displayOf, kept, language, languageOf, languages, lastResult, options, running, session, sessionKept, sessions, type Draft } from "./state";
 import { Status } from "./status";
 import { Tabs } from "./tabs";
 import { dark, startTheme, theme, type Theme } from "./theme";
@@ -93,7 +93,7 @@ async function start(): Promise<void> {
   const side = h("aside", { class: "side", "aria-label": "Panel" });
   const rail = h("nav", { class: "rail", "aria-label": "Panels" });
   const root = h("div", { class: "app" }, bar, rail, side, work);
-  app.append(root);
+  app.replaceChildren(root);
   mountMessages(app, work);
 
   const editor = new Editor(editorPlace, dark.get());
@@ -260,11 +260,12 @@ async function start(): Promise<void> {
   }
   function drawPlace(): void {
     const name = language.get();
+    const can = sessions.get() !== null && languageOf(name)?.session !== false;
     const live = (sessions.get() ?? []).filter((item) => item.language === name && item.status !== "ended");
     const mine = session.get();
     if (mine && !live.some((item) => item.id === mine.id)) live.unshift(mine);
     fill(place, h("option", { value: "" }, "Fresh box"), ...live.map((item) => h("option", { value: item.id }, `${item.name || `Session ${item.id.slice(-6)}`}${item.status === "ended" ? " (ended)" : ""}`)),
-      h("option", { value: "new", disabled: sessions.get() === null }, sessions.get() === null ? "New session (not yet available)" : "New session…"));
+      h("option", { value: "new", disabled: !can }, can ? "New session…" : sessions.get() === null ? "New session (not yet available)" : `${displayOf(name)} has no sessions`));
     place.value = mine?.id ?? "";
   }
   chooser.addEventListener("change", () => language.set(chooser.value));
@@ -281,6 +282,7 @@ async function start(): Promise<void> {
   });
   languages.watch(() => {
     drawChooser();
+    drawPlace();
     history.languages(languages.get().map((item) => item.name));
   });
   language.watch((now, before) => {
@@ -341,7 +343,10 @@ async function start(): Promise<void> {
     if (!error) return;
     const at = tabOf(error.file);
     const file = editor.files[at];
-    if (error.line && file) editor.mark(file, "run", [{ line: error.line, column: error.column, message: error.message, severity: "error" }]);
+    if (error.line && file) {
+      editor.mark(file, "run", [{ line: error.line, column: error.column, message: error.message, severity: "error" }]);
+      editor.fail(file, error.line, error.message ? `${error.type}: ${error.message}` : error.type);
+    }
     const card = errorCard(error, result.error_message, {
       go: (path, line, column) => { view("code"); editor.go(tabOf(path), line, column ?? 1); },
       apply: (fix) => {

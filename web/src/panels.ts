@@ -4,7 +4,7 @@ import type { Console } from "./console";
 import { confirmed, dialog, toast } from "./dialog";
 import { ago, bytes, counted, fill, h, icon, iconButton, seconds } from "./dom";
 import { limitsChosen, refreshSessions, runAt } from "./runner";
-import { displayOf, language, languageOf, noOptions, options, session, sessions, type RunOptions } from "./state";
+import { displayOf, language, languageOf, languages, noOptions, options, session, sessions, type RunOptions } from "./state";
 import { variables } from "./words";
 
 const missing = (error: unknown): boolean => error instanceof ApiError && (error.status === 404 || error.status === 405);
@@ -70,6 +70,7 @@ export async function newSession(shell: Console): Promise<void> {
     const made = await api.newSession({ language: language.get(), name: `Session ${number}`, ...(Object.keys(limits).length ? { limits } : {}), ...(Object.keys(env).length ? { env } : {}) });
     session.set(made);
     shell.note(`Session of ${displayOf(made.language)} begun, ${made.start}. It keeps its state.`, "36");
+    toast(`${made.name} begun. It keeps its state.`);
   } catch (error) {
     toast(missing(error) ? "This service has no sessions yet." : (error as Error).message, "bad");
   }
@@ -118,7 +119,7 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
       h("p", { class: "hint" }, `${displayOf(item.language)} · ${item.status === "busy" ? "runs a cell" : item.status} · ${counted(item.cells, "cell")} · ${ago(item.last_used)}`),
       item.reason ? h("p", { class: "hint" }, item.reason) : null,
       ended ? null : meter(item.memory_used, item.memory_limit),
-      ended ? null : h("button", { type: "button", class: "button small", disabled: mine, onclick: () => choose(item) }, mine ? "Code runs here" : "Run code here"));
+      ended ? null : mine ? h("p", { class: "hint here" }, "Code runs here.") : h("button", { type: "button", class: "button small", onclick: () => choose(item) }, "Run code here"));
   };
   const draw = (): void => {
     const all = sessions.get();
@@ -139,10 +140,20 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
   sessions.watch(draw);
   session.changed(draw);
   const button = h("button", { type: "button", class: "button primary", onclick: () => void newSession(shell) });
-  language.watch((name) => fill(button, icon("plus"), `New ${displayOf(name)} session`));
-  sessions.changed(() => fill(button, icon("plus"), `New ${displayOf(language.get())} session`));
+  const none = h("p", { class: "hint" });
+  const drawButton = (): void => {
+    const name = language.get();
+    fill(button, icon("plus"), `New ${displayOf(name)} session`);
+    button.disabled = languageOf(name)?.session === false || sessions.get() === null;
+    none.hidden = languageOf(name)?.session !== false;
+    none.textContent = `${displayOf(name)} has no sessions. ${languages.get().filter((item) => item.session && item.available).map((item) => item.display).join(", ")} have.`;
+  };
+  language.watch(drawButton);
+  languages.changed(drawButton);
+  sessions.changed(drawButton);
   return h("div", { class: "panel-body" },
     button,
+    none,
     fresh,
     list);
 }

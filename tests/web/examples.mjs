@@ -1,0 +1,41 @@
+// Every example of every language, chosen and run as a person does: it does what it says.
+//
+//     node examples.mjs URL TOKEN [PATTERN]
+import { equal, main, test, truth } from "./browser.mjs";
+
+const LANGUAGES = ["bash", "c", "cpp", "go", "java", "javascript", "lua", "perl", "php", "postgres", "python", "r", "ruby", "rust", "sh", "sqlite", "typescript", "zsh"];
+const FAILING = ["A crash", "A type error"];
+const values = (page, selector) => page.locator(`${selector} option`).evaluateAll((all) => all.map((item) => item.value).filter(Boolean));
+
+test("languages_are_these", async (open) => {
+  const { page } = await open();
+  equal((await values(page, ".language")).sort().join(), LANGUAGES.join());
+});
+
+for (const name of LANGUAGES) {
+  test(`examples_of_${name}`, async (open) => {
+    const visit = await open();
+    const { page } = visit;
+    await page.selectOption(".language", name);
+    const examples = await values(page, ".templates");
+    truth(examples.length > 0, "there is none");
+    for (const example of examples) {
+      await page.selectOption(".templates", example);
+      await page.click("[aria-label='Clear the output']");
+      await page.click(".run");
+      if (example === "Ask a question") {
+        await page.locator(".input-row").waitFor();
+        await page.fill(".input-row input", "ember");
+        await page.keyboard.press("Enter");
+      }
+      await page.waitForFunction(() => /[✓✗]/.test(document.querySelector(".console-place .xterm-rows").textContent), undefined, { timeout: 50_000 });
+      await visit.ended();
+      const fails = FAILING.includes(example);
+      const output = await visit.output();
+      equal(output.includes(fails ? "✗" : "✓"), true, `${example}: ${output}`);
+      equal(await page.locator(".card.error").count(), fails ? 1 : 0, `${example}: explained`);
+    }
+  }, 60);
+}
+
+await main();
