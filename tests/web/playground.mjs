@@ -369,6 +369,22 @@ test("draws_in_a_session", async (open) => {
   await page.waitForFunction(() => document.querySelector(".results img")?.naturalWidth > 300);
 });
 
+test("markdown_is_a_page", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  await begin(visit);
+  await visit.code("python", "from IPython.display import Markdown\nMarkdown('# A title\\n\\n- **one**\\n- two <script>top.document.title = 1</script>\\n\\n[x](javascript:top.document.title=1)')\n");
+  await visit.run();
+  const frame = page.frameLocator(".results iframe");
+  equal(await frame.locator("h1").textContent(), "A title");
+  equal(await frame.locator("li strong").textContent(), "one");
+  equal(await page.locator(".results iframe").getAttribute("sandbox"), "");
+  await frame.locator("a").click();
+  await unharmed(visit);
+  truth(visit.wrong.every((text) => /Content Security Policy|sandbox/i.test(text)), visit.wrong.join("; "));
+  visit.wrong.length = 0;
+});
+
 test("files_of_a_session", async (open) => {
   const visit = await open();
   const { page } = visit;

@@ -32,18 +32,18 @@ function picture(type: string, data: string, base64: boolean): HTMLElement {
  * A page in a frame without rights: no script, no form, no origin, no way up; and the page's own policy, which it
  * inherits, lets it load nothing.
  */
-function page(text: string): HTMLElement {
+function page(given: string | Promise<string>): HTMLElement {
   const dark = document.documentElement.dataset["theme"] === "dark";
-  const style = `<meta charset="utf-8"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}</style>`;
-  const rows = (text.match(/<(?:tr|p|li|br|h\d|div)\b/gi) ?? []).length;
-  return h("iframe", {
-    class: "page",
-    title: "HTML that the program made",
-    sandbox: "",
-    referrerpolicy: "no-referrer",
-    srcdoc: style + text,
-    style: `height: ${Math.min(480, 60 + rows * 26)}px`,
-  });
+  const style = `<meta charset="utf-8"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}code,pre{font:12.5px/1.5 ui-monospace,monospace}pre{overflow:auto}h1,h2,h3{margin:.4em 0}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}</style>`;
+  const frame = h("iframe", { class: "page", title: "HTML that the program made", sandbox: "", referrerpolicy: "no-referrer" });
+  const fill = (text: string): void => {
+    const rows = (text.match(/<(?:tr|p|li|br|h\d|div|pre)\b/gi) ?? []).length;
+    frame.style.height = `${Math.min(480, 60 + rows * 26)}px`;
+    frame.srcdoc = style + text;
+  };
+  if (typeof given === "string") fill(given);
+  else given.then(fill, () => fill("<p>It cannot be shown.</p>"));
+  return frame;
 }
 
 interface Rows {
@@ -148,7 +148,8 @@ const views: [string, string, (data: unknown) => HTMLElement | null][] = [
   }],
   ["text/html", "HTML", (data) => page(asText(data))],
   ["application/json", "JSON", (data) => tree(data)],
-  ["text/markdown", "Markdown", (data) => h("pre", { class: "plain" }, asText(data))],
+  // What Markdown lets through of HTML stays as harmless as any.
+  ["text/markdown", "Markdown", (data) => page(import("marked").then(({ marked }) => marked.parse(asText(data))))],
   ["text/latex", "LaTeX", (data) => h("pre", { class: "plain" }, asText(data))],
   ["text/plain", "Text", (data) => h("pre", { class: "plain" }, asText(data))],
 ];
