@@ -126,6 +126,15 @@ export class Console {
     if (this.terminal.element?.offsetParent) this.#fit.fit();
   }
 
+  /** How many pixels high what was written is, when all of it is drawn. */
+  height(): Promise<number> {
+    return new Promise((done) => this.terminal.write("", () => {
+      const { active } = this.terminal.buffer;
+      const line = (this.terminal.element?.querySelector(".xterm-screen")?.clientHeight ?? 0) / this.terminal.rows;
+      done((active.baseY + active.cursorY + 2) * line);
+    }));
+  }
+
   setTheme(dark: boolean): void {
     this.terminal.options.theme = consoleTheme(dark);
   }

@@ -192,9 +192,10 @@ async function start(): Promise<void> {
     if (event.key === "ArrowLeft") setWidth(width.get() - 2);
     else if (event.key === "ArrowRight") setWidth(width.get() + 2);
   });
+  /** Results have the room that the console has no lines for. The console's size is watched by the console itself. */
   const sized = (): void => {
-    // The console's size is watched by the console itself.
     outArea.classList.toggle("with-results", results.childElementCount > 0);
+    if (results.childElementCount > 0) void shell.height().then((pixels) => pixels > 0 && outArea.style.setProperty("--console", `${Math.ceil(pixels)}px`));
   };
 
   // Files in tabs
@@ -322,6 +323,7 @@ async function start(): Promise<void> {
     },
     ended(result: Result): void {
       if (result.error) showError(result);
+      sized();
       void showPictures(result);
       void status.warmth();
     },
