@@ -249,12 +249,14 @@ test("tables_sort_and_trees_open", async (open) => {
 });
 
 test("hostile_output_is_harmless", async (open) => {
-  const visit = await open();
+  const visit = await open({ permissions: ["clipboard-read", "clipboard-write"] });
   const { page } = visit;
+  await page.evaluate(() => navigator.clipboard.writeText("mine"));
   await visit.code("python", `print(${JSON.stringify(HOSTILE["text/plain"])})\nprint("\\x1b]0;owned\\x07\\x1b]52;c;b3duZWQ=\\x07\\x1b[?1049hin another screen\\x1b[5;6r")\nraise SystemExit(${JSON.stringify(HOSTILE["text/plain"])})\n`);
   await visit.run();
   await visit.shown("exit 1");
   await unharmed(visit);
+  equal(await page.evaluate(() => navigator.clipboard.readText()), "mine", "the clipboard");
   // Also what only a session's driver can give, and from whoever answers in the service's place.
   await page.route("**/v1/execute", async (route) => {
     const answer = await route.fetch();
@@ -425,8 +427,9 @@ test("files_of_a_session", async (open) => {
 });
 
 test("a_terminal_in_the_session", async (open) => {
-  const visit = await open();
+  const visit = await open({ permissions: ["clipboard-read", "clipboard-write"] });
   const { page } = visit;
+  await page.evaluate(() => navigator.clipboard.writeText("mine"));
   const screen = page.locator(".session-terminal");
   const seen = (pattern) => page.waitForFunction((source) => new RegExp(source).test([...document.querySelectorAll(".session-terminal .xterm-rows > div")].map((line) => line.textContent.replaceAll("\u00a0", " ")).join("\n")), pattern);
   await page.click("[aria-label='Terminal of the session']");
@@ -446,6 +449,11 @@ test("a_terminal_in_the_session", async (open) => {
   await page.waitForFunction((count) => document.querySelectorAll(".session-terminal .xterm-rows > div").length > count, before);
   await page.keyboard.type("clear; echo rows=$(stty size)\n");
   await seen(`rows=${await size()} `);
+  // What it prints does no more than at the console.
+  await page.keyboard.type("printf '\\033]0;owned\\007\\033]52;c;b3duZWQ=\\007<script>document.title=1</script> un''harmed\\n'\n");
+  await seen("unharmed");
+  await unharmed(visit);
+  equal(await page.evaluate(() => navigator.clipboard.readText()), "mine", "the clipboard");
   await page.keyboard.type("sleep 1000\n");
   await page.keyboard.press("Control+C");
   await page.keyboard.type("echo go''es on; exit\n");

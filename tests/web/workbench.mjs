@@ -389,6 +389,31 @@ test("links_are_opened_after_a_question", async (open) => {
   await unharmed(visit);
 });
 
+test("on_a_narrow_page_what_runs_is_seen", async (open) => {
+  const visit = await open({ width: 390, height: 844 });
+  const { page } = visit;
+  const seen = (selector) => page.locator(selector).first().isVisible();
+  await visit.panel("Containers");
+  await page.click("[aria-label='Profile shells'] >> text=Start");
+  const card = page.locator("[aria-label='Container of shells']");
+  await card.locator("input").fill("echo from the container");
+  await card.locator("button[type=submit]").click();
+  await visit.shown("from the container");
+  equal(await seen(".console-place"), true, "the output of a container");
+  await visit.panel("Containers");
+  await card.locator("[aria-label='Stop the container']").click();
+  await card.waitFor({ state: "detached" });
+  // An example is seen, its run is, and an error leads back to its line.
+  await page.selectOption(".templates", "Leave a file");
+  equal(await seen(".editor-place"), true, "an example");
+  await visit.code("python", "x = 1\nprint(y)\n");
+  await visit.run();
+  equal(await seen(".console-place"), true, "the output");
+  equal(await seen(".status .last"), true, "how it ended");
+  await page.click(".card.error header .link");
+  equal(await seen(".editor-place .line-why"), true, "the line");
+});
+
 test("a_flood_does_not_drown_the_page", async (open) => {
   const visit = await open();
   const { page } = visit;

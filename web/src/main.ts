@@ -126,7 +126,7 @@ async function start(): Promise<void> {
   root.append(banner, status.element);
 
   const files = new Files(editor, { add: () => void tabs.add(), rename: (index) => void tabs.rename(index), close: (index) => tabs.close(index), shown: () => view("code") });
-  const containers = new Containers(shell, () => editor.active?.model.getValue() ?? "");
+  const containers = new Containers(shell, () => editor.active?.model.getValue() ?? "", () => innerWidth <= 760 && view("output"));
   const history = new History({
     open: (draft) => { replace(draft, "Opened from the history."); view("code"); },
     rerun: (draft) => { replace(draft, "Opened from the history."); void runAll(); },

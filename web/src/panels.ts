@@ -160,7 +160,7 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
 
 export class Containers {
   readonly element = h("div", { class: "panel-body" });
-  constructor(readonly shell: Console, readonly code: () => string) {}
+  constructor(readonly shell: Console, readonly code: () => string, readonly runs: () => void) {}
 
   async draw(): Promise<void> {
     try {
@@ -201,6 +201,7 @@ export class Containers {
     const exec = async (event: Event): Promise<void> => {
       event.preventDefault();
       const what = command.value.trim() ? { command: command.value } : { code: this.code() };
+      this.runs();
       await runAt("/containers/exec", { id: item.id, ...what }, `${item.container} · ${what.command ?? "code"}`, this.shell, null);
       await this.draw();
     };
