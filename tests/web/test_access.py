@@ -2,7 +2,6 @@
 """The playground for everybody: by keyboard, by screen reader, at every width and in both themes; what is tested is in access.mjs."""
 # tests/run: args=--as root
 # tests/run: timeout=240
-# tests/run: alone
 
 import os
 import sys

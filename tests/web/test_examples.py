@@ -2,7 +2,6 @@
 """The examples of the playground; what is tested is in examples.mjs."""
 # tests/run: args=--as root
 # tests/run: timeout=240
-# tests/run: alone
 
 import os
 import sys

@@ -2,7 +2,6 @@
 """The playground's editor, files and answers, as somebody who works with them all day; what is tested is in workbench.mjs."""
 # tests/run: args=--as root
 # tests/run: timeout=240
-# tests/run: alone
 
 import os
 import sys

@@ -32,6 +32,31 @@ test("a_program_in_a_fresh_box_is_answered", async (open) => {
   equal(await field.isVisible(), false, "it is still asked for");
 });
 
+test("a_program_with_a_terminal_has_every_key", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  await visit.panel("Run options");
+  await page.getByLabel("It has a terminal").check();
+  await visit.code("bash", "[ -t 0 ] && [ -t 1 ] && echo ready $(stty size)\nread -rsn1 a; read -rsn1 b; echo \"keys $a$b\"\nread -r line; echo \"line $line\"\n");
+  await page.click(".run");
+  await visit.shown("ready");
+  truth(/ready \d+ \d+/.test(await visit.output()), "it is not told how large it is");
+  // It has the keyboard; keys come in their order, one by one.
+  await page.keyboard.type("xy");
+  await visit.shown("keys xy");
+  equal(await page.locator(".input-row").isVisible(), false, "it is asked for a line");
+  await page.keyboard.type("in the order typed, quickly");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.press("Enter");
+  await visit.shown("line in the order typed, quickl");
+  await visit.shown("exit 0");
+  // The next is none, and its keys are nobody's.
+  await page.getByLabel("It has a terminal").uncheck();
+  await visit.code("bash", "[ -t 0 ] || echo no terminal\n");
+  await visit.run();
+  await visit.shown("no terminal");
+});
+
 test("who_types_code_is_not_interrupted", async (open) => {
   const visit = await open();
   const { page } = visit;

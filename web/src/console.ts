@@ -97,6 +97,7 @@ export class Console {
   #column0 = true;
   #waiting = 0;
   #drained: (() => void)[] = [];
+  #keys: ((text: string) => void) | null = null;
 
   constructor(place: HTMLElement, dark: boolean, empty: (Node | string)[]) {
     const { terminal, fit } = terminalOf(place, dark, { convertEol: true, disableStdin: true });
@@ -107,14 +108,24 @@ export class Console {
     place.append(this.#empty);
     // Tab leaves it, as it leaves any text that cannot be written to.
     terminal.attachCustomKeyEventHandler((event) => {
+      if (this.#keys) return true;
       if (event.type === "keydown" && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) {
         event.preventDefault();
         this.onKey(event.key);
       }
       return event.key !== "Tab";
     });
+    terminal.onData((text) => this.#keys?.(text));
     new ResizeObserver(() => this.fit()).observe(place);
     this.fit();
+  }
+
+  /** Each key goes there as a terminal sends it; null: nowhere. */
+  set keys(give: ((text: string) => void) | null) {
+    this.#keys = give;
+    this.terminal.options.disableStdin = give === null;
+    this.terminal.options.theme = { ...this.terminal.options.theme, cursor: give ? this.terminal.options.theme?.extendedAnsi?.[0] ?? "" : this.terminal.options.theme?.background ?? "" };
+    if (give) this.terminal.focus();
   }
 
   /** A program's last line was not ended: it asks, or has more to say. */

@@ -327,8 +327,9 @@ async function start(): Promise<void> {
       void showPictures(result);
       void status.warmth();
     },
-    input(give: Give | null): void {
-      if (give) input.begin(give);
+    input(give: Give | null, keys: boolean): void {
+      shell.keys = give && keys ? (text) => void give(text).catch(() => {}) : null;
+      if (give && !keys) input.begin(give);
       else input.end();
     },
   };

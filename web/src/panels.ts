@@ -20,10 +20,17 @@ export function optionsPanel(): HTMLElement {
     h("label", {}, label, wire(key, h("textarea", { rows: "3", placeholder, spellcheck: "false" })));
   const text = (key: keyof RunOptions, label: string, placeholder: string): HTMLElement =>
     h("label", {}, label, wire(key, h("input", { type: "text", placeholder, spellcheck: "false", autocomplete: "off" })));
+  const tty = h("input", { type: "checkbox" });
+  tty.addEventListener("change", () => options.set({ ...options.get(), tty: tty.checked ? "1" : "" }));
+  options.watch((now) => {
+    tty.checked = now.tty !== "";
+    tty.disabled = now.stdin !== "" || session.get() !== null;
+  });
   const reset = h("button", { type: "button", class: "button", onclick: () => options.set(noOptions) }, "Back to the defaults");
   const scope = h("p", { class: "hint" }, "A session has arguments, variables and limits since it began. Input and seconds are those of a cell.");
   const element = h("div", { class: "panel-body form" },
     area("stdin", "Standard input", "empty: the program can ask, and is answered below the output"),
+    h("label", { class: "check", title: "For programs that draw, or read single keys: what is typed at the output goes to it. Its two streams are one then." }, tty, "It has a terminal"),
     text("args", "Arguments", "one 'two words'"),
     area("env", "Environment", "NAME=VALUE, one a line"),
     scope,
@@ -40,6 +47,7 @@ export function optionsPanel(): HTMLElement {
   // A session has been given its own when it began.
   session.watch((place) => {
     scope.hidden = place === null;
+    tty.disabled = place !== null || options.get().stdin !== "";
     for (const { key, element: field } of fields) field.disabled = place !== null && key !== "stdin" && key !== "timeout";
   });
   options.watch(() => void (reset.disabled = optionsSet() === 0));

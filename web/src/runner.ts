@@ -21,8 +21,8 @@ export interface Watcher {
   begin(): void;
   output(data: Record<string, unknown>): void;
   ended(result: Result): void;
-  /** The program may want input; null: no more. */
-  input(give: Give | null): void;
+  /** The program may want input; null: no more. `keys`: it has a terminal, and is given each key as it is. */
+  input(give: Give | null, keys: boolean): void;
 }
 
 function limits(): Record<string, unknown> {
@@ -33,8 +33,8 @@ function limits(): Record<string, unknown> {
 
 export const limitsChosen = limits;
 
-function request(program: Program): Record<string, unknown> {
-  const { stdin, args, env } = options.get();
+function request(program: Program, size: { rows: number; cols: number }): Record<string, unknown> {
+  const { stdin, args, env, tty } = options.get();
   const files: Record<string, unknown> = { ...program.files };
   for (const file of attached.get()) files[file.name] = { base64: file.base64 };
   const some = (value: object): boolean => Object.keys(value).length > 0;
@@ -44,6 +44,7 @@ function request(program: Program): Record<string, unknown> {
     code: program.code,
     ...(program.name !== program.usual ? { filename: program.name } : {}),
     ...(stdin ? { stdin } : { input: "stream" }),
+    ...(tty && !stdin ? { tty: size } : {}),
     ...(argv.length ? { args: argv } : {}),
     ...(some(environment) ? { env: environment } : {}),
     ...(some(files) ? { files } : {}),
@@ -108,7 +109,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     const result = await stream(path, body, {
       start: (name) => {
         id = name;
-        if (how.give) watcher?.input(how.give(name));
+        if (how.give) watcher?.input(how.give(name), "tty" in body);
       },
       stdout: (text) => written("stdout", text),
       stderr: (text) => written("stderr", text),
@@ -141,7 +142,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   } finally {
     running.set(false);
     stop = null;
-    watcher?.input(null);
+    watcher?.input(null, false);
   }
 }
 
@@ -166,7 +167,11 @@ async function bring(id: string, program: Program, shell: Console): Promise<bool
   }
 }
 
-const giveTo = (give: (request: { data: string } | { eof: true }) => Promise<unknown>): Give => (text) => give(text === null ? { eof: true } : { data: text });
+/** One after the other, in the order in which it was typed. */
+function giveTo(give: (request: { data: string } | { eof: true }) => Promise<unknown>): Give {
+  let last: Promise<unknown> = Promise.resolve();
+  return (text) => (last = last.catch(() => {}).then(() => give(text === null ? { eof: true } : { data: text })));
+}
 
 /** Runs a program in a box of its own, or in the session that was chosen. */
 export async function run(program: Program, shell: Console, watcher: Watcher): Promise<Result | null> {
@@ -174,7 +179,7 @@ export async function run(program: Program, shell: Console, watcher: Watcher): P
   const place = session.get();
   let body: Record<string, unknown>;
   try {
-    body = place ? cellRequest(program) : request(program);
+    body = place ? cellRequest(program) : request(program, { rows: shell.terminal.rows, cols: shell.terminal.cols });
   } catch (error) {
     shell.note((error as Error).message, "31");
     return null;

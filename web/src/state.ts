@@ -58,9 +58,11 @@ export interface RunOptions {
   pids: string;
   cpu_time: string;
   disk: string;
+  /** Not empty: the program has a terminal. */
+  tty: string;
 }
 
-export const noOptions: RunOptions = { stdin: "", args: "", env: "", timeout: "", memory: "", cpus: "", pids: "", cpu_time: "", disk: "" };
+export const noOptions: RunOptions = { stdin: "", args: "", env: "", timeout: "", memory: "", cpus: "", pids: "", cpu_time: "", disk: "", tty: "" };
 
 /** What the editor has, for later. */
 export interface Draft {
