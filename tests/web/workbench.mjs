@@ -36,7 +36,7 @@ test("a_program_with_a_terminal_has_every_key", async (open) => {
   const visit = await open();
   const { page } = visit;
   await visit.panel("Run options");
-  await page.getByLabel("It has a terminal").check();
+  await page.getByLabel("Give it a terminal").check();
   await visit.code("bash", "[ -t 0 ] && [ -t 1 ] && echo ready $(stty size)\nread -rsn1 a; read -rsn1 b; echo \"keys $a$b\"\nread -r line; echo \"line $line\"\n");
   await page.click(".run");
   await visit.shown("ready");
@@ -51,7 +51,7 @@ test("a_program_with_a_terminal_has_every_key", async (open) => {
   await visit.shown("line in the order typed, quickl");
   await visit.shown("exit 0");
   // The next is none, and its keys are nobody's.
-  await page.getByLabel("It has a terminal").uncheck();
+  await page.getByLabel("Give it a terminal").uncheck();
   await visit.code("bash", "[ -t 0 ] || echo no terminal\n");
   await visit.run();
   await visit.shown("no terminal");

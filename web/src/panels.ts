@@ -30,7 +30,7 @@ export function optionsPanel(): HTMLElement {
   const scope = h("p", { class: "hint" }, "A session has arguments, variables and limits since it began. Input and seconds are those of a cell.");
   const element = h("div", { class: "panel-body form" },
     area("stdin", "Standard input", "empty: the program can ask, and is answered below the output"),
-    h("label", { class: "check", title: "For programs that draw, or read single keys: what is typed at the output goes to it. Its two streams are one then." }, tty, "It has a terminal"),
+    h("label", { class: "check", title: "For programs that draw, or read single keys: what is typed at the output goes to it. Its two streams are one then." }, tty, "Give it a terminal"),
     text("args", "Arguments", "one 'two words'"),
     area("env", "Environment", "NAME=VALUE, one a line"),
     scope,
