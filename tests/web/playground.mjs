@@ -431,7 +431,7 @@ test("a_terminal_in_the_session", async (open) => {
   const { page } = visit;
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
   const screen = page.locator(".session-terminal");
-  const seen = (pattern) => page.waitForFunction((source) => new RegExp(source).test([...document.querySelectorAll(".session-terminal .xterm-rows > div")].map((line) => line.textContent.replaceAll("\u00a0", " ")).join("\n")), pattern);
+  const seen = (pattern, timeout = 10_000) => page.waitForFunction((source) => new RegExp(source).test([...document.querySelectorAll(".session-terminal .xterm-rows > div")].map((line) => line.textContent.replaceAll("\u00a0", " ")).join("\n")), pattern, { timeout });
   await page.click("[aria-label='Terminal of the session']");
   contains(await screen.textContent(), "Begin a session");
   await begin(visit);
@@ -447,14 +447,19 @@ test("a_terminal_in_the_session", async (open) => {
   const before = await size();
   await page.setViewportSize({ width: 1100, height: 1000 });
   await page.waitForFunction((count) => document.querySelectorAll(".session-terminal .xterm-rows > div").length > count, before);
-  await page.keyboard.type("clear; echo rows=$(stty size)\n");
-  await seen(`rows=${await size()} `);
+  // It grows in steps, and may be asked between two of them.
+  for (let tries = 0, told = false; !told; tries++) {
+    await page.keyboard.type("clear; echo rows=$(stty size)\n");
+    told = await seen(`rows=${await size()} `, 1500).then(() => true, () => false);
+    truth(told || tries < 5, `it is not told that it has ${await size()} rows: ${await screen.textContent()}`);
+  }
   // What it prints does no more than at the console.
   await page.keyboard.type("printf '\\033]0;owned\\007\\033]52;c;b3duZWQ=\\007<script>document.title=1</script> un''harmed\\n'\n");
   await seen("unharmed");
   await unharmed(visit);
   equal(await page.evaluate(() => navigator.clipboard.readText()), "mine", "the clipboard");
   await page.keyboard.type("sleep 1000\n");
+  await seen("sleep 1000");
   await page.keyboard.press("Control+C");
   await page.keyboard.type("echo go''es on; exit\n");
   await seen("goes on");
