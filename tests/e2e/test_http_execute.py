@@ -213,7 +213,7 @@ def an_idle_stream_shows_signs_of_life():
 def a_program_that_asks_is_answered():
     running = Service(listen=True)
     client = Web(running)
-    ask = {"language": "python", "code": "import sys\nprint('Hello,', input('Who? '))\nprint(repr(sys.stdin.read()))\n", "input": "stream"}
+    ask = {"language": "python", "code": "import sys\nsys.stdout.write('Hello, %s\\n' % input('Who? '))\nsys.stdout.flush()\nprint(repr(sys.stdin.read()))\n", "input": "stream"}
     for _ in range(2):
         with client.connect() as wire:
             wire.stream("/v1/execute", ask)
