@@ -122,6 +122,8 @@ export class Console {
 
   /** Each key goes there as a terminal sends it; null: nowhere. */
   set keys(give: ((text: string) => void) | null) {
+    // Another theme draws everything anew.
+    if (give === this.#keys) return;
     this.#keys = give;
     this.terminal.options.disableStdin = give === null;
     this.terminal.options.theme = { ...this.terminal.options.theme, cursor: give ? this.terminal.options.theme?.extendedAnsi?.[0] ?? "" : this.terminal.options.theme?.background ?? "" };
