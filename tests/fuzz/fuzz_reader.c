@@ -1,6 +1,7 @@
 /* A stranger's source, parsed and walked as a reader does: what is told fits, and is about this source. */
 #include "fuzz.h"
 
+#include "policy/reader/parser.h"
 #include "policy/reader/reader.h"
 
 static void check_records(const struct reader *r)
@@ -28,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static unsigned char out[WIRE_TELL_MAX];
 	struct reader *r = calloc(1, sizeof(*r));
 	char *source = fuzz_text_of(data, size);
-	TSParser *parser = ts_parser_new();
+	TSParser *parser = parser_new();
 	uint32_t state;
 
 	MUST(r && parser && size <= WIRE_SOURCE_MAX);

@@ -154,6 +154,8 @@ static void names_are_resolved(void)
 	SUMMARY("ruby", "send(:system, 'ls')", "F1:1 system");
 	SUMMARY("c", "int (*run)(const char *) = system;\nint main(void) { run(\"ls\"); }", "F2:18 system");
 	SUMMARY("bash", "/bin/rm --recursive -f x", "F1:1 rm -rf");
+	SUMMARY("sqlite", "WITH o AS (SELECT a FROM u WHERE b = 1) DELETE FROM t;", "F1:1 delete !where");
+	SUMMARY("sqlite", "WITH o AS (SELECT a FROM u) DELETE FROM t WHERE a = 1;", "");
 }
 
 static void mistakes_have_places(void)
@@ -163,6 +165,66 @@ static void mistakes_have_places(void)
 	SUMMARY("go", "package main\nfunc main() {", "S2:13 {");
 	/* What is called is seen in spite of the mistake. */
 	SUMMARY("python", "import os\n)\n", "I1:8 os plain|S2:1 )");
+}
+
+/* Columns are bytes, also behind what is no ASCII, a tab, and other ends of lines than \n. */
+static void places_are_bytes(void)
+{
+	SUMMARY("python", "\xc3\xa9 = '\xe6\xbc\xa2'; import os\r\n\timport re", "I1:20 os plain|I2:9 re plain");
+	SUMMARY("python", "\xef\xbb\xbfimport os", "I1:11 os plain");
+	SUMMARY("javascript", "'\xf0\x9f\x99\x82'; eval('x')\n\n\n /* \xc3\xa4\n*/ eval(1)", "F1:9 eval|F5:4 eval");
+	SUMMARY("c", "char *s = \"\xff\"; int f(void) { return system(s); }\n", "F1:37 system");
+	SUMMARY("bash", "echo \xc3\xbc \\\n; eval x", "F2:3 eval");
+	SUMMARY("sqlite", "SELECT '\xc3\xa9';\tDROP TABLE t;", "F1:14 drop table|F1:14 drop");
+}
+
+/* before, each of `count` times part, after */
+static char *many(const char *before, const char *part, size_t count, const char *after)
+{
+	const size_t size = strlen(before) + count * strlen(part) + strlen(after) + 1;
+	char *out = malloc(size), *at = out;
+
+	CHECK(out != NULL);
+	at = stpcpy(at, before);
+	while (count-- > 0)
+		at = stpcpy(at, part);
+	stpcpy(at, after);
+	return out;
+}
+
+/* A list is not gone through once for each of its elements: each of these took minutes if it were. */
+static void long_lists_are_read(void)
+{
+	static const struct {
+		const char *language, *before, *part, *after, *want;
+	} lists[] = {
+		{ "python", "x = [", "1, ", "]\nimport os\n", "I2:8 os plain" },
+		{ "python", "f('a' ", "'b' ", ")\nimport os\n", "I2:8 os plain" },
+		{ "python", "from os import (", "a, ", "b)\neval(x)\n", "I1:6 os from|F2:1 eval" },
+		{ "python", "x = ", "(", "", NULL },
+		{ "javascript", "require('", "\\x61", "');\neval(1)", NULL },
+		{ "javascript", "import {", "a, ", "b} from 'x';\neval(1)", "I1:1 x plain|F2:1 eval" },
+		{ "javascript", "", "a;", "eval(1)", NULL },
+		{ "bash", "rm ", "a ", "\neval x", "F2:1 eval" },
+		{ "sqlite", "INSERT INTO t VALUES (0)", ", (1)", ";\nDROP TABLE t;", "F2:1 drop table|F2:1 drop" },
+		{ "ruby", "f(", "a, ", "b)\nsystem 'x'", "F2:1 system" },
+		{ "go", "package main\nvar x = f(", "a, ", "b)\nimport \"os\"", "I3:8 os plain" },
+		{ "c", "int x[] = { ", "1, ", "0 };\nint y = system(z);", "F2:9 system" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		char *code = many(lists[i].before, lists[i].part, 100000, lists[i].after);
+
+		if (lists[i].want) {
+			SUMMARY(lists[i].language, code, lists[i].want);
+		} else {
+			_cleanup_report_ struct policy_report report = { 0 };
+
+			look(lists[i].language, code, NULL, &report);
+			CHECK(report.count > 0);
+		}
+		free(code);
+	}
 }
 
 static void lists_decide(void)
@@ -333,6 +395,8 @@ int main(void)
 	RUN(imports_of_every_kind);
 	RUN(names_are_resolved);
 	RUN(mistakes_have_places);
+	RUN(places_are_bytes);
+	RUN(long_lists_are_read);
 	RUN(lists_decide);
 	RUN(answers_are_not_believed);
 	RUN(a_dead_reader_is_replaced);

@@ -5,12 +5,12 @@
 
 static void visit_include(struct reader *r, TSNode node)
 {
-	TSNode path = field(node, "path");
+	TSNode path = field(r, node, FIELD_PATH);
 	char module[NAME_ROOM];
 	size_t size;
 
 	/* "own.h" is the program's. */
-	if (!is_type(path, "system_lib_string"))
+	if (!is_type(r, path, TYPE_SYSTEM_LIB_STRING))
 		return;
 	node_text(r, path, module);
 	size = strlen(module);
@@ -25,8 +25,8 @@ static void visit_call(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM];
 
-	name_of(r, field(node, "function"), name);
-	tell_call(r, node, name, field(node, "arguments"));
+	name_of(r, field(r, node, FIELD_FUNCTION), name);
+	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
 }
 
 static void visit_asm(struct reader *r, TSNode node)
@@ -37,18 +37,18 @@ static void visit_asm(struct reader *r, TSNode node)
 /* int (*run)(const char *) = system; */
 static void visit_declarator(struct reader *r, TSNode node)
 {
-	TSNode name = field(node, "declarator");
+	TSNode name = field(r, node, FIELD_DECLARATOR);
 	char own[NAME_ROOM], target[NAME_ROOM];
 
-	for (int i = 0; i < 6 && !ts_node_is_null(name) && !is_type(name, "identifier"); i++) {
-		TSNode inner = field(name, "declarator");
+	for (int i = 0; i < 6 && !ts_node_is_null(name) && !is_type(r, name, TYPE_IDENTIFIER); i++) {
+		TSNode inner = field(r, name, FIELD_DECLARATOR);
 
 		name = ts_node_is_null(inner) ? ts_node_named_child(name, 0) : inner;
 	}
-	if (!is_type(name, "identifier") || !is_type(field(node, "value"), "identifier"))
+	if (!is_type(r, name, TYPE_IDENTIFIER) || !is_type(r, field(r, node, FIELD_VALUE), TYPE_IDENTIFIER))
 		return;
 	node_text(r, name, own);
-	name_of(r, field(node, "value"), target);
+	name_of(r, field(r, node, FIELD_VALUE), target);
 	alias_add(r, own, target);
 }
 

@@ -8,10 +8,10 @@ static void visit_import(struct reader *r, TSNode node)
 	char module[NAME_ROOM], name[NAME_ROOM];
 	const char *slash;
 
-	if (!constant(r, field(node, "path"), module))
+	if (!constant(r, field(r, node, FIELD_PATH), module))
 		return;
 	tell_import(r, HOW_PLAIN, node, module);
-	node_text(r, field(node, "name"), name);
+	node_text(r, field(r, node, FIELD_NAME), name);
 	slash = strrchr(module, '/');
 	/* Without a name of its own it is called like the end of its path. */
 	if (*name != '.' && *name != '_')
@@ -21,19 +21,19 @@ static void visit_import(struct reader *r, TSNode node)
 static void visit_call(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM], own[NAME_ROOM];
-	TSNode function = field(node, "function"), package;
+	TSNode function = field(r, node, FIELD_FUNCTION), package;
 
 	name_of(r, function, name);
 	/* A package is only what was imported: a variable of that name is something else. */
-	package = field(function, "operand");
-	if (is_type(package, "identifier")) {
+	package = field(r, function, FIELD_OPERAND);
+	if (is_type(r, package, TYPE_IDENTIFIER)) {
 		node_text(r, package, own);
 		for (size_t i = 0; i < r->alias_count; i++)
 			if (strcmp(r->aliases[i].name, own) == 0)
-				tell_call(r, node, name, field(node, "arguments"));
+				tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
 		/* alias_add() leaves out names that are what they stand for: fmt, os. */
 		if (strncmp(name, own, strlen(own)) == 0)
-			tell_call(r, node, name, field(node, "arguments"));
+			tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
 	}
 }
 

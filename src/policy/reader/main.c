@@ -1,5 +1,6 @@
 /* The reader's process: confined first, then one question after the other until there is none. */
 #include "policy/reader/memory.h"
+#include "policy/reader/parser.h"
 #include "policy/reader/reader.h"
 
 #include <errno.h>
@@ -104,7 +105,7 @@ static int answer(struct reader *r, char *source)
 	aliases_forget(r);
 	r->cut = false;
 	/* A parser of its own: what it remembers is in the memory that is emptied. */
-	parser = ts_parser_new();
+	parser = parser_new();
 	head.state = reader_read(r, parser);
 	ts_parser_delete(parser);
 	memory_empty();

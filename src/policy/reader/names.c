@@ -8,14 +8,21 @@ enum {
 	DEPTH_MAX = 16 /* of an expression that is looked at */
 };
 
-TSNode field(TSNode node, const char *name)
+TSNode field(const struct reader *r, TSNode node, enum field which)
 {
-	return ts_node_child_by_field_name(node, name, (uint32_t)strlen(name));
+	return ts_node_is_null(node) ? node : ts_node_child_by_field_id(node, r->numbers->fields[which]);
 }
 
-bool is_type(TSNode node, const char *type)
+enum type type_of(const struct reader *r, TSNode node)
 {
-	return !ts_node_is_null(node) && strcmp(ts_node_type(node), type) == 0;
+	TSSymbol symbol = ts_node_is_null(node) ? 0 : ts_node_symbol(node);
+
+	return symbol < r->numbers->symbols ? (enum type)r->numbers->types[symbol] : TYPE_OTHER;
+}
+
+bool is_type(const struct reader *r, TSNode node, enum type type)
+{
+	return type_of(r, node) == type;
 }
 
 /* At the end of what is there, as far as there is room. */
@@ -51,66 +58,78 @@ bool node_is(const struct reader *r, TSNode node, const char *text)
 	       memcmp(r->source + from, text, to - from) == 0;
 }
 
-static bool any_type(TSNode node, const char *const *types)
-{
-	for (; *types; types++)
-		if (is_type(node, *types))
-			return true;
-	return false;
-}
-
 /* The parts of a text literal; false: something in it is computed. */
 static bool literal_add(const struct reader *r, TSNode node, char out[NAME_ROOM])
 {
-	static const char *const parts[] = { "string_content",
-					     "string_fragment",
-					     "interpreted_string_literal_content",
-					     "raw_string_literal_content",
-					     "escape_sequence",
-					     NULL };
-	static const char *const ends[] = { "string_start", "string_end", NULL };
+	_cleanup_children_ struct children parts;
+	TSNode child;
 
-	for (uint32_t i = 0; i < ts_node_named_child_count(node); i++) {
-		TSNode child = ts_node_named_child(node, i);
-
-		if (any_type(child, parts))
+	children_begin(&parts, node);
+	/* What there is no room for is not looked at either. */
+	while (strlen(out) < NAME_ROOM - 1 && children_next(&parts, &child)) {
+		switch (type_of(r, child)) {
+		case TYPE_STRING_CONTENT:
+		case TYPE_STRING_FRAGMENT:
+		case TYPE_INTERPRETED_STRING_LITERAL_CONTENT:
+		case TYPE_RAW_STRING_LITERAL_CONTENT:
+		case TYPE_ESCAPE_SEQUENCE:
 			append_node(r, child, out);
-		else if (!any_type(child, ends))
+			break;
+		case TYPE_STRING_START:
+		case TYPE_STRING_END:
+			break;
+		default:
 			return false;
+		}
 	}
+	return true;
+}
+
+static bool constant_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth);
+
+static bool list_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
+{
+	_cleanup_children_ struct children parts;
+	TSNode child;
+
+	children_begin(&parts, node);
+	while (strlen(out) < NAME_ROOM - 1 && children_next(&parts, &child))
+		if (!constant_add(r, child, out, depth + 1))
+			return false;
 	return true;
 }
 
 static bool constant_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
 {
-	static const char *const literals[] = { "string",         "template_string",    "interpreted_string_literal",
-						"string_literal", "raw_string_literal", NULL };
-	static const char *const sums[] = { "binary_operator", "binary_expression", "binary", NULL };
-	static const char *const lists[] = { "concatenated_string", "chained_string", NULL };
+	char text[NAME_ROOM];
 
-	if (ts_node_is_null(node) || depth > DEPTH_MAX)
+	if (depth > DEPTH_MAX)
 		return false;
-	if (any_type(node, literals))
+	switch (type_of(r, node)) {
+	case TYPE_STRING:
+	case TYPE_TEMPLATE_STRING:
+	case TYPE_INTERPRETED_STRING_LITERAL:
+	case TYPE_STRING_LITERAL:
+	case TYPE_RAW_STRING_LITERAL:
 		return literal_add(r, node, out);
-	if (is_type(node, "simple_symbol")) {
-		char text[NAME_ROOM];
-
+	case TYPE_SIMPLE_SYMBOL:
 		node_text(r, node, text);
 		append(out, text + 1, strlen(text) > 0 ? strlen(text) - 1 : 0);
 		return true;
-	}
-	if (is_type(node, "parenthesized_expression"))
+	case TYPE_PARENTHESIZED_EXPRESSION:
 		return constant_add(r, ts_node_named_child(node, 0), out, depth + 1);
-	if (any_type(node, sums))
-		return node_is(r, field(node, "operator"), "+") &&
-		       constant_add(r, field(node, "left"), out, depth + 1) &&
-		       constant_add(r, field(node, "right"), out, depth + 1);
-	if (!any_type(node, lists))
+	case TYPE_BINARY_OPERATOR:
+	case TYPE_BINARY_EXPRESSION:
+	case TYPE_BINARY:
+		return node_is(r, field(r, node, FIELD_OPERATOR), "+") &&
+		       constant_add(r, field(r, node, FIELD_LEFT), out, depth + 1) &&
+		       constant_add(r, field(r, node, FIELD_RIGHT), out, depth + 1);
+	case TYPE_CONCATENATED_STRING:
+	case TYPE_CHAINED_STRING:
+		return list_add(r, node, out, depth);
+	default:
 		return false;
-	for (uint32_t i = 0; i < ts_node_named_child_count(node); i++)
-		if (!constant_add(r, ts_node_named_child(node, i), out, depth + 1))
-			return false;
-	return true;
+	}
 }
 
 bool constant(const struct reader *r, TSNode node, char out[NAME_ROOM])
@@ -178,70 +197,89 @@ void resolve(const struct reader *r, char name[NAME_ROOM])
 	}
 }
 
-/* Object and member of the expressions that have both, by their fields. */
-static const struct {
-	const char *type, *object, *member;
-} members[] = {
-	{ "attribute", "object", "attribute" },
-	{ "member_expression", "object", "property" },
-	{ "selector_expression", "operand", "field" },
-	{ "scope_resolution", "scope", "name" },
-	{ "call", "receiver", "method" },
-	{ "field_expression", "argument", "field" },
-};
+static bool name_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth);
+
+/* object.member; what has no name itself has members: ().__class__. */
+static bool member_add(const struct reader *r, TSNode node, enum field object, enum field member, char out[NAME_ROOM],
+		       int depth)
+{
+	TSNode last = field(r, node, member);
+
+	if (ts_node_is_null(last))
+		return false;
+	(void)name_add(r, field(r, node, object), out, depth + 1);
+	append(out, ".", 1);
+	append_node(r, last, out);
+	return true;
+}
+
+/* object["member"] */
+static bool element_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
+{
+	TSNode index = field(r, node, FIELD_INDEX), object = field(r, node, FIELD_OBJECT);
+	char text[NAME_ROOM];
+
+	if (ts_node_is_null(index)) {
+		index = field(r, node, FIELD_SUBSCRIPT);
+		object = field(r, node, FIELD_VALUE);
+	}
+	if (!name_add(r, object, out, depth + 1) || !constant(r, index, text))
+		return false;
+	append(out, ".", 1);
+	append(out, text, strlen(text));
+	return true;
+}
 
 static bool name_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
 {
-	static const char *const plain[] = { "identifier",          "constant",    "field_identifier",
-					     "package_identifier",  "word",        "type_identifier",
-					     "property_identifier", "dotted_name", NULL };
+	enum type type = type_of(r, node);
 	char text[NAME_ROOM];
+	uint32_t count;
 
-	if (ts_node_is_null(node) || depth > DEPTH_MAX)
+	if (depth > DEPTH_MAX)
 		return false;
-	if (any_type(node, plain)) {
+	switch (type) {
+	case TYPE_IDENTIFIER:
+	case TYPE_CONSTANT:
+	case TYPE_FIELD_IDENTIFIER:
+	case TYPE_PACKAGE_IDENTIFIER:
+	case TYPE_WORD:
+	case TYPE_TYPE_IDENTIFIER:
+	case TYPE_PROPERTY_IDENTIFIER:
+	case TYPE_DOTTED_NAME:
 		append_node(r, node, out);
 		return true;
-	}
-	if (is_type(node, "parenthesized_expression"))
+	case TYPE_PARENTHESIZED_EXPRESSION:
+	case TYPE_NON_NULL_EXPRESSION:
+	case TYPE_AS_EXPRESSION:
 		return name_add(r, ts_node_named_child(node, 0), out, depth + 1);
-	if (is_type(node, "non_null_expression") || is_type(node, "as_expression"))
-		return name_add(r, ts_node_named_child(node, 0), out, depth + 1);
-	/* (0, eval)("…"): the last of a sequence is its value. */
-	if (is_type(node, "sequence_expression") && ts_node_named_child_count(node) > 0)
-		return name_add(r, ts_node_named_child(node, ts_node_named_child_count(node) - 1), out, depth + 1);
-	if (is_type(node, "subscript_expression") || is_type(node, "subscript")) {
-		TSNode index = field(node, "index"), object = field(node, "object");
-
-		if (ts_node_is_null(index)) {
-			index = field(node, "subscript");
-			object = field(node, "value");
+	case TYPE_SEQUENCE_EXPRESSION:
+		/* (0, eval)("…"): the last of a sequence is its value. */
+		count = ts_node_named_child_count(node);
+		return count > 0 && name_add(r, ts_node_named_child(node, count - 1), out, depth + 1);
+	case TYPE_SUBSCRIPT_EXPRESSION:
+	case TYPE_SUBSCRIPT:
+		return element_add(r, node, out, depth);
+	case TYPE_CALL:
+	case TYPE_CALL_EXPRESSION:
+		if (import_call(r, node, text) == 1) {
+			append(out, text, strlen(text));
+			return true;
 		}
-		if (!name_add(r, object, out, depth + 1) || !constant(r, index, text))
-			return false;
-		append(out, ".", 1);
-		append(out, text, strlen(text));
-		return true;
+		return type == TYPE_CALL && member_add(r, node, FIELD_RECEIVER, FIELD_METHOD, out, depth);
+	case TYPE_ATTRIBUTE:
+		return member_add(r, node, FIELD_OBJECT, FIELD_ATTRIBUTE, out, depth);
+	case TYPE_MEMBER_EXPRESSION:
+		return member_add(r, node, FIELD_OBJECT, FIELD_PROPERTY, out, depth);
+	case TYPE_SELECTOR_EXPRESSION:
+		return member_add(r, node, FIELD_OPERAND, FIELD_FIELD, out, depth);
+	case TYPE_SCOPE_RESOLUTION:
+		return member_add(r, node, FIELD_SCOPE, FIELD_NAME, out, depth);
+	case TYPE_FIELD_EXPRESSION:
+		return member_add(r, node, FIELD_ARGUMENT, FIELD_FIELD, out, depth);
+	default:
+		return false;
 	}
-	if ((is_type(node, "call") || is_type(node, "call_expression")) && import_call(r, node, text) == 1) {
-		append(out, text, strlen(text));
-		return true;
-	}
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-		TSNode member;
-
-		if (!is_type(node, members[i].type))
-			continue;
-		member = field(node, members[i].member);
-		if (ts_node_is_null(member))
-			return false;
-		/* What has no name itself has members: ().__class__. */
-		(void)name_add(r, field(node, members[i].object), out, depth + 1);
-		append(out, ".", 1);
-		append_node(r, member, out);
-		return true;
-	}
-	return false;
 }
 
 void name_of(const struct reader *r, TSNode node, char out[NAME_ROOM])
@@ -250,7 +288,7 @@ void name_of(const struct reader *r, TSNode node, char out[NAME_ROOM])
 	if (!name_add(r, node, out, 0))
 		out[0] = '\0';
 	/* Ruby: a method without a receiver. */
-	if (out[0] == '.' && is_type(node, "call") && ts_node_is_null(field(node, "receiver")))
+	if (out[0] == '.' && is_type(r, node, TYPE_CALL) && ts_node_is_null(field(r, node, FIELD_RECEIVER)))
 		memmove(out, out + 1, strlen(out));
 	resolve(r, out);
 }
@@ -279,18 +317,18 @@ static bool is_import_function(const struct reader *r, const char *name)
 
 int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM])
 {
-	TSNode function = field(call, "function"), argument;
+	TSNode function = field(r, call, FIELD_FUNCTION), argument;
 	char name[NAME_ROOM] = "";
 
 	if (ts_node_is_null(function))
 		return 0;
-	if (is_type(function, "import"))
+	if (is_type(r, function, TYPE_IMPORT))
 		snprintf(name, sizeof(name), "import");
-	else if (!is_type(function, "call") && !is_type(function, "call_expression"))
+	else if (!is_type(r, function, TYPE_CALL) && !is_type(r, function, TYPE_CALL_EXPRESSION))
 		name_of(r, function, name);
 	if (!is_import_function(r, name))
 		return 0;
-	argument = ts_node_named_child(field(call, "arguments"), 0);
+	argument = ts_node_named_child(field(r, call, FIELD_ARGUMENTS), 0);
 	if (ts_node_is_null(argument))
 		return 0;
 	if (constant(r, argument, out)) {

@@ -7,16 +7,17 @@
 /* import a.b as c, d */
 static void visit_import(struct reader *r, TSNode node)
 {
+	_cleanup_children_ struct children list;
 	char module[NAME_ROOM], name[NAME_ROOM];
+	TSNode child;
 
-	for (uint32_t i = 0; i < ts_node_named_child_count(node); i++) {
-		TSNode child = ts_node_named_child(node, i);
-
-		if (is_type(child, "aliased_import")) {
-			node_text(r, field(child, "name"), module);
-			node_text(r, field(child, "alias"), name);
+	children_begin(&list, node);
+	while (children_next(&list, &child)) {
+		if (is_type(r, child, TYPE_ALIASED_IMPORT)) {
+			node_text(r, field(r, child, FIELD_NAME), module);
+			node_text(r, field(r, child, FIELD_ALIAS), name);
 			alias_add(r, name, module);
-		} else if (is_type(child, "dotted_name")) {
+		} else if (is_type(r, child, TYPE_DOTTED_NAME)) {
 			node_text(r, child, module);
 		} else {
 			continue;
@@ -28,23 +29,23 @@ static void visit_import(struct reader *r, TSNode node)
 /* from a.b import c as d, e */
 static void visit_from(struct reader *r, TSNode node)
 {
-	TSNode from = field(node, "module_name");
+	_cleanup_children_ struct children list;
+	TSNode from = field(r, node, FIELD_MODULE_NAME), child;
 	char module[NAME_ROOM], name[NAME_ROOM], alias[NAME_ROOM], target[2 * NAME_ROOM];
 
+	children_begin(&list, node);
 	node_text(r, from, module);
 	/* What begins with a dot is the program's own. */
-	if (!is_type(from, "dotted_name"))
+	if (!is_type(r, from, TYPE_DOTTED_NAME))
 		return;
 	tell_import(r, HOW_FROM, from, module);
-	for (uint32_t i = 0; i < ts_node_named_child_count(node); i++) {
-		TSNode child = ts_node_named_child(node, i);
-
+	while (children_next(&list, &child)) {
 		if (ts_node_eq(child, from))
 			continue;
-		if (is_type(child, "aliased_import")) {
-			node_text(r, field(child, "name"), name);
-			node_text(r, field(child, "alias"), alias);
-		} else if (is_type(child, "dotted_name")) {
+		if (is_type(r, child, TYPE_ALIASED_IMPORT)) {
+			node_text(r, field(r, child, FIELD_NAME), name);
+			node_text(r, field(r, child, FIELD_ALIAS), alias);
+		} else if (is_type(r, child, TYPE_DOTTED_NAME)) {
 			node_text(r, child, name);
 			memcpy(alias, name, sizeof(alias));
 		} else {
@@ -64,21 +65,21 @@ static void visit_call(struct reader *r, TSNode node)
 		tell_import(r, import == 1 ? HOW_DYNAMIC : HOW_COMPUTED, node, name);
 		return;
 	}
-	name_of(r, field(node, "function"), name);
-	tell_call(r, node, name, field(node, "arguments"));
+	name_of(r, field(r, node, FIELD_FUNCTION), name);
+	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
 }
 
 /* x = os.system; m = __import__("os") */
 static void visit_assignment(struct reader *r, TSNode node)
 {
-	TSNode left = field(node, "left"), right = field(node, "right");
+	TSNode left = field(r, node, FIELD_LEFT), right = field(r, node, FIELD_RIGHT);
 	char name[NAME_ROOM], target[NAME_ROOM];
 
-	if (!is_type(left, "identifier") || ts_node_is_null(right))
+	if (!is_type(r, left, TYPE_IDENTIFIER) || ts_node_is_null(right))
 		return;
 	node_text(r, left, name);
-	if (is_type(right, "call") ? import_call(r, right, target) != 1
-				   : (name_of(r, right, target), target[0] == '\0'))
+	if (is_type(r, right, TYPE_CALL) ? import_call(r, right, target) != 1
+					 : (name_of(r, right, target), target[0] == '\0'))
 		return;
 	alias_add(r, name, target);
 }
@@ -88,8 +89,8 @@ static void visit_subscript(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM];
 
-	name_of(r, field(node, "value"), name);
-	if (strcmp(name, "sys.modules") == 0 && constant(r, field(node, "subscript"), name))
+	name_of(r, field(r, node, FIELD_VALUE), name);
+	if (strcmp(name, "sys.modules") == 0 && constant(r, field(r, node, FIELD_SUBSCRIPT), name))
 		tell_import(r, HOW_DYNAMIC, node, name);
 }
 

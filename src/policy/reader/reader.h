@@ -5,12 +5,15 @@
  * no way to open one, a bounded amount of memory and time (main.c). A fault in a
  * grammar costs one answer.
  *
- * The tree is walked once (walk.c). A language says which nodes it wants to see, in
+ * The parser is tree-sitter's, made faster for this one use (parser.c, lexing.h). The tree
+ * is walked once (walk.c, syntax_tree.c). A language says which nodes it wants to see, in
  * a table; its functions tell imports and calls, and names are resolved by what
  * imports and assignments said before (names.c).
  */
 #pragma once
 
+#include "policy/reader/numbers.h"
+#include "policy/reader/syntax_tree.h"
 #include "policy/rules.h"
 #include "policy/wire.h"
 
@@ -53,7 +56,8 @@ struct reader {
 	const char *source;                /* all of it */
 	uint32_t size;                     /* of it */
 	const struct language *language;   /* whose it is */
-	const struct policy_rules *rules;  /* of it */
+	const struct numbers *numbers;     /* of the grammar that fits */
+	const struct policy_rules *rules;  /* of the language */
 	unsigned char *out;                /* the records so far: WIRE_TELL_MAX bytes */
 	uint32_t used;                     /* of them */
 	uint32_t count;                    /* records */
@@ -74,8 +78,9 @@ void tell_call(struct reader *r, TSNode node, const char *name, TSNode arguments
 void tell_rule(struct reader *r, TSNode node, const char *pattern, const char *name);
 
 /* names.c */
-TSNode field(TSNode node, const char *name);
-bool is_type(TSNode node, const char *type);
+TSNode field(const struct reader *r, TSNode node, enum field which);
+enum type type_of(const struct reader *r, TSNode node);
+bool is_type(const struct reader *r, TSNode node, enum type type);
 /* The node's text, cut to the room. */
 void node_text(const struct reader *r, TSNode node, char out[NAME_ROOM]);
 bool node_is(const struct reader *r, TSNode node, const char *text);

@@ -10,7 +10,7 @@ static bool is_require(const char *name)
 
 static void visit_call(struct reader *r, TSNode node)
 {
-	TSNode arguments = field(node, "arguments"), first;
+	TSNode arguments = field(r, node, FIELD_ARGUMENTS), first;
 	char name[NAME_ROOM], text[NAME_ROOM];
 
 	name_of(r, node, name);
@@ -45,10 +45,11 @@ static void visit_assignment(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM], target[NAME_ROOM];
 
-	if (!is_type(field(node, "right"), "constant") && !is_type(field(node, "right"), "scope_resolution"))
+	if (!is_type(r, field(r, node, FIELD_RIGHT), TYPE_CONSTANT) &&
+	    !is_type(r, field(r, node, FIELD_RIGHT), TYPE_SCOPE_RESOLUTION))
 		return;
-	node_text(r, field(node, "left"), name);
-	name_of(r, field(node, "right"), target);
+	node_text(r, field(r, node, FIELD_LEFT), name);
+	name_of(r, field(r, node, FIELD_RIGHT), target);
 	if (*target)
 		alias_add(r, name, target);
 }

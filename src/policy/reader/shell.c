@@ -27,11 +27,13 @@ static void word_text(const struct reader *r, TSNode node, char out[NAME_ROOM])
 
 static void line_read(const struct reader *r, TSNode command, struct line *line)
 {
-	line->count = 0;
-	for (uint32_t i = 0; i < ts_node_named_child_count(command) && line->count < WORDS_MAX; i++) {
-		TSNode child = ts_node_named_child(command, i);
+	_cleanup_children_ struct children words;
+	TSNode child;
 
-		if (is_type(child, "variable_assignment") || is_type(child, "file_redirect"))
+	line->count = 0;
+	children_begin(&words, command);
+	while (line->count < WORDS_MAX && children_next(&words, &child)) {
+		if (is_type(r, child, TYPE_VARIABLE_ASSIGNMENT) || is_type(r, child, TYPE_FILE_REDIRECT))
 			continue;
 		word_text(r, child, line->words[line->count++]);
 	}
@@ -152,15 +154,16 @@ static void visit_command(struct reader *r, TSNode node)
 static void visit_pipeline(struct reader *r, TSNode node)
 {
 	static struct line lines[8];
+	_cleanup_children_ struct children commands;
 	size_t count = 0;
 	char text[NAME_ROOM];
+	TSNode child;
 
-	for (uint32_t i = 0; i < ts_node_named_child_count(node) && count < 8; i++) {
-		TSNode child = ts_node_named_child(node, i);
-
-		if (is_type(child, "redirected_statement"))
-			child = field(child, "body");
-		if (is_type(child, "command"))
+	children_begin(&commands, node);
+	while (count < 8 && children_next(&commands, &child)) {
+		if (is_type(r, child, TYPE_REDIRECTED_STATEMENT))
+			child = field(r, child, FIELD_BODY);
+		if (is_type(r, child, TYPE_COMMAND))
 			line_read(r, child, &lines[count++]);
 	}
 	node_text(r, node, text);
@@ -182,7 +185,7 @@ static void visit_redirect(struct reader *r, TSNode node)
 {
 	char text[NAME_ROOM];
 
-	word_text(r, field(node, "destination"), text);
+	word_text(r, field(r, node, FIELD_DESTINATION), text);
 	for (size_t i = 0; i < r->rules->count; i++) {
 		const char *pattern = r->rules->rules[i].pattern;
 
@@ -194,17 +197,22 @@ static void visit_redirect(struct reader *r, TSNode node)
 /* f() { f | f & } */
 static void visit_function(struct reader *r, TSNode node)
 {
-	TSNode body = field(node, "body"), pipe;
+	_cleanup_children_ struct children lines;
 	char name[NAME_ROOM], word[NAME_ROOM];
 	size_t own = 0;
+	TSNode child;
 
-	node_text(r, field(node, "name"), name);
-	for (uint32_t i = 0; i < ts_node_named_child_count(body); i++) {
-		pipe = ts_node_named_child(body, i);
-		if (!is_type(pipe, "pipeline"))
-			continue;
-		for (uint32_t k = 0; k < ts_node_named_child_count(pipe); k++) {
-			node_text(r, ts_node_named_child(pipe, k), word);
+	node_text(r, field(r, node, FIELD_NAME), name);
+	children_begin(&lines, field(r, node, FIELD_BODY));
+	while (children_next(&lines, &child)) {
+		_cleanup_children_ struct children commands;
+
+		if (is_type(r, child, TYPE_PIPELINE))
+			children_begin(&commands, child);
+		else
+			commands = (struct children){ 0 };
+		while (children_next(&commands, &child)) {
+			node_text(r, child, word);
 			own += strcmp(word, name) == 0;
 		}
 	}

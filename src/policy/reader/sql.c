@@ -6,26 +6,47 @@
 enum {
 	KEYWORDS_MAX = 128, /* of a statement that are looked at */
 	NODES_MAX = 4096,   /* the same of nodes */
-	DEPTH_MAX = 12,     /* the same of levels */
 };
 
 struct keywords {
 	const char *words[KEYWORDS_MAX]; /* "drop", "table": static, of the grammar */
 	size_t count;                    /* how many */
-	size_t nodes;                    /* that were seen */
 };
 
-static void collect(TSNode node, struct keywords *out, int depth)
+/* A rule begins with it. */
+static bool is_first(const struct reader *r, const char *word)
 {
-	for (uint32_t i = 0; i < ts_node_named_child_count(node) && out->nodes < NODES_MAX; i++) {
-		TSNode child = ts_node_named_child(node, i);
+	const size_t size = strlen(word);
+
+	for (size_t i = 0; i < r->rules->count; i++)
+		if (strncmp(r->rules->rules[i].pattern, word, size) == 0 &&
+		    (r->rules->rules[i].pattern[size] == ' ' || r->rules->rules[i].pattern[size] == '\0'))
+			return true;
+	return false;
+}
+
+/* Nothing, if the statement is of a kind that no rule is about. */
+static void collect(const struct reader *r, TSNode node, struct keywords *out)
+{
+	_cleanup_children_ struct children nodes;
+	TSNode child;
+
+	out->count = 0;
+	children_begin(&nodes, node);
+	for (size_t i = 0; i < NODES_MAX && out->count < KEYWORDS_MAX && children_next(&nodes, &child); i++) {
 		const char *type = ts_node_type(child);
 
-		out->nodes++;
-		if (strncmp(type, "keyword_", 8) == 0 && out->count < KEYWORDS_MAX)
-			out->words[out->count++] = type + 8;
-		else if (depth < DEPTH_MAX && strcmp(type, "subquery") != 0 && strcmp(type, "cte") != 0)
-			collect(child, out, depth + 1);
+		if (strncmp(type, "keyword_", 8) != 0) {
+			if (strcmp(type, "subquery") != 0 && strcmp(type, "cte") != 0)
+				children_enter(&nodes, child);
+			continue;
+		}
+		/* WITH x AS (…) DELETE FROM t */
+		if (out->count == 0 && (strcmp(type + 8, "with") == 0 || strcmp(type + 8, "recursive") == 0))
+			continue;
+		if (out->count == 0 && !is_first(r, type + 8))
+			return;
+		out->words[out->count++] = type + 8;
 	}
 }
 
@@ -67,10 +88,12 @@ static bool is(const struct keywords *keywords, const char *pattern)
 
 static void visit_statement(struct reader *r, TSNode node)
 {
-	struct keywords keywords = { .count = 0 };
+	struct keywords keywords;
 	char text[NAME_ROOM];
 
-	collect(node, &keywords, 0);
+	collect(r, node, &keywords);
+	if (keywords.count == 0)
+		return;
 	node_text(r, node, text);
 	text[strcspn(text, "\n")] = '\0';
 	for (size_t i = 0; i < r->rules->count; i++)

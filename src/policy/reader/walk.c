@@ -1,12 +1,12 @@
 /* The tree, walked once; and what is told of it. */
 #include "policy/reader/reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
 	SYNTAX_MAX = 20,      /* mistakes that are told: what follows the first ones is often their doing */
 	PARSE_USEC = 2000000, /* for one source */
+	COMMENTS_MAX = 32,    /* comments with elements in them that are skipped */
 };
 
 void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name)
@@ -91,74 +91,77 @@ static void tell_syntax(struct reader *r, TSNode node, size_t *mistakes)
 	tell(r, WIRE_SYNTAX, 0, 0, node, text);
 }
 
-/* Which function sees nodes of which symbol. */
-static void (**visits_of(const struct language *language, const TSLanguage *tree))(struct reader *, TSNode)
+struct walk {
+	struct reader *reader; /* whose functions see the nodes */
+	size_t mistakes;       /* so far */
+};
+
+static void visit_node(void *data, TSNode node, TSSymbol symbol)
 {
-	uint32_t count = ts_language_symbol_count(tree);
-	void (**visits)(struct reader *, TSNode) = calloc(count, sizeof(*visits));
+	struct walk *walk = data;
 
-	for (uint32_t i = 0; visits && i < count; i++) {
-		const char *name = ts_language_symbol_name(tree, (TSSymbol)i);
-
-		for (const struct visitor *v = language->visitors; name && v->type; v++)
-			if (strcmp(v->type, name) == 0 &&
-			    ts_language_symbol_type(tree, (TSSymbol)i) == TSSymbolTypeRegular)
-				visits[i] = v->visit;
-	}
-	return visits;
+	/* What is inside of a mistake is looked at too: its calls and imports count. */
+	if (ts_node_is_error(node) || ts_node_is_missing(node))
+		tell_syntax(walk->reader, node, &walk->mistakes);
+	if (symbol < walk->reader->numbers->symbols && walk->reader->numbers->visits[symbol])
+		walk->reader->numbers->visits[symbol](walk->reader, node);
 }
 
-static void walk(struct reader *r, TSTree *tree, const TSLanguage *grammar)
+static bool read_tree(struct reader *r, const TSTree *tree, const TSLanguage *grammar)
 {
-	void (**visits)(struct reader *, TSNode) = visits_of(r->language, grammar);
-	const uint32_t symbols = ts_language_symbol_count(grammar);
-	TSNode root = ts_tree_root_node(tree);
-	const bool wrong = ts_node_has_error(root);
-	TSTreeCursor cursor = ts_tree_cursor_new(root);
-	size_t mistakes = 0;
-	bool more = visits != NULL;
+	struct walk walk = { .reader = r };
 
-	while (more) {
-		TSNode node = ts_tree_cursor_current_node(&cursor);
-		TSSymbol symbol = ts_node_symbol(node);
+	r->numbers = numbers_of(r->language, grammar);
+	return r->numbers && tree_walk(tree, r->numbers->wanted, visit_node, &walk);
+}
 
-		/* What is inside of a mistake is looked at too: its calls and imports count. */
-		if (wrong && (ts_node_is_error(node) || ts_node_is_missing(node)))
-			tell_syntax(r, node, &mistakes);
-		if (symbol < symbols && visits[symbol])
-			visits[symbol](r, node);
-		if (ts_tree_cursor_goto_first_child(&cursor) || ts_tree_cursor_goto_next_sibling(&cursor))
+/* Without an element that ends there is no JSX, and the second grammar is not worth a try. Those of comments are none.
+ */
+static bool has_elements(const struct reader *r, const TSTree *tree)
+{
+	size_t comments = 0;
+
+	for (uint32_t at = 0; at + 1 < r->size && comments < COMMENTS_MAX; at++) {
+		const char *slash = memchr(r->source + at, '/', r->size - at);
+		TSNode node;
+
+		if (!slash)
+			return false;
+		at = (uint32_t)(slash - r->source);
+		if (r->source[at + 1] != '>' && (at == 0 || r->source[at - 1] != '<'))
 			continue;
-		do
-			more = ts_tree_cursor_goto_parent(&cursor);
-		while (more && !ts_tree_cursor_goto_next_sibling(&cursor));
+		node = ts_node_descendant_for_byte_range(ts_tree_root_node(tree), at, at);
+		if (strcmp(ts_node_type(node), "comment") != 0)
+			return true;
+		/* The next one may be far behind its end. */
+		at = ts_node_end_byte(node) > at ? ts_node_end_byte(node) - 1 : at;
+		comments++;
 	}
-	ts_tree_cursor_delete(&cursor);
-	free(visits);
+	return comments == COMMENTS_MAX;
 }
 
 uint32_t reader_read(struct reader *r, TSParser *parser)
 {
 	const TSLanguage *grammar = r->language->tree();
 	TSTree *tree = NULL, *other = NULL;
+	bool whole = false;
 
 	ts_parser_set_timeout_micros(parser, PARSE_USEC);
 	if (ts_parser_set_language(parser, grammar))
 		tree = ts_parser_parse_string(parser, NULL, r->source, r->size);
-	if (tree && r->language->other && ts_node_has_error(ts_tree_root_node(tree)) &&
+	if (tree && r->language->other && ts_node_has_error(ts_tree_root_node(tree)) && has_elements(r, tree) &&
 	    ts_parser_set_language(parser, r->language->other()))
 		other = ts_parser_parse_string(parser, NULL, r->source, r->size);
-	if (other && !ts_node_has_error(ts_tree_root_node(other))) {
-		walk(r, other, r->language->other());
-	} else if (tree) {
-		walk(r, tree, grammar);
-	}
+	if (other && !ts_node_has_error(ts_tree_root_node(other)))
+		whole = read_tree(r, other, r->language->other());
+	else if (tree)
+		whole = read_tree(r, tree, grammar);
 	ts_parser_reset(parser);
 	if (other && !r->emptied)
 		ts_tree_delete(other);
-	if (!tree)
-		return WIRE_HARD;
-	if (!r->emptied)
+	if (tree && !r->emptied)
 		ts_tree_delete(tree);
+	if (!whole)
+		return WIRE_HARD;
 	return r->cut ? WIRE_CUT : WIRE_WHOLE;
 }
