@@ -7,6 +7,10 @@
 #include <jansson.h>
 #include <string.h>
 
+enum {
+	DIRECT = 10 /* the weight of a clause that asks for a run and nothing else */
+};
+
 /* A language's name among the words: "in python". */
 static const char *named_language(const struct detect_words *words)
 {
@@ -51,7 +55,7 @@ static const struct profile *triggered(const struct detect_words *words, const s
  */
 static void take_inlined(struct detect_parts *parts, const struct detect_score *score, const char *language)
 {
-	const bool asks = score->weight[DETECT_OUTCOME] >= 3 && score->weight[DETECT_OTHER] == 0;
+	const bool asks = score->weight[DETECT_OUTCOME] >= 3 && score->weight[DETECT_OTHER] <= 1;
 	const char *marks = score->weight[DETECT_RUN] > 0 ? "(; " : "(;";
 	struct detected *found = parts->found;
 
@@ -90,7 +94,8 @@ static void decide(struct detected *out, bool execute, int margin, const char *r
 static void decide_by_words(struct detect_parts *parts, const struct detect_words *words,
 			    const struct detect_score *score, bool trigger)
 {
-	const int run = score->weight[DETECT_RUN] + (trigger ? 3 : 0);
+	/* What a clause asks for alone outweighs what is told around it: "I changed the loop. Run it." */
+	const int run = score->weight[DETECT_RUN] + (trigger ? 3 : 0) + (score->direct ? DIRECT : 0);
 	const int wish = run + score->weight[DETECT_OUTCOME], other = score->weight[DETECT_OTHER];
 	struct detected *out = parts->found;
 	const char *best;
@@ -118,6 +123,11 @@ static void decide_by_words(struct detect_parts *parts, const struct detect_word
 	}
 	if (other > 0) {
 		decide(out, false, other - wish, "it asks for something else than a run");
+		return;
+	}
+	/* A question that is about nothing else is about what the code does. */
+	if (score->asked > 0) {
+		decide(out, true, 0, "it asks something that a run may answer");
 		return;
 	}
 	if (detect_is_bare(words))
@@ -163,8 +173,9 @@ int detect_message(const char *message, size_t size, const struct registry *regi
 		for (size_t i = 0; i < out->block_count; i++)
 			if (!*out->blocks[i].language && out->blocks[i].runnable && language)
 				out->blocks[i].language = language;
+		/* What nothing is known of may be a program if somebody says so. */
 		for (size_t i = 0; i < out->block_count; i++)
-			out->blocks[i].runnable &= *out->blocks[i].language != '\0';
+			out->blocks[i].runnable &= *out->blocks[i].language != '\0' || score.direct;
 		decide_by_words(&parts, &words, &score, profile != NULL);
 	}
 	buf_free(&parts.prose);

@@ -70,6 +70,7 @@ struct detect_score {
 	const char *phrase[DETECT_KINDS]; /* the weightiest of each */
 	int phrase_weight[DETECT_KINDS];  /* its weight */
 	size_t asked;                     /* sentences that are questions have words */
+	bool direct;                      /* a clause asks for a run and nothing else */
 };
 
 void detect_score(const struct detect_words *words, struct detect_score *out);

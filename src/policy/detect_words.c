@@ -21,11 +21,13 @@ static const struct rule {
 #define PHRASE(kind, weight, phrase) { DETECT_##kind, weight, phrase },
 #define NEGATION(phrase)
 #define FILLER(words)
+#define LEAD(words)
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
 #undef FILLER
+#undef LEAD
 #undef SPELLING
 };
 
@@ -33,11 +35,13 @@ static const char negations[][16] = {
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase) phrase,
 #define FILLER(words)
+#define LEAD(words)
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
 #undef FILLER
+#undef LEAD
 #undef SPELLING
 };
 
@@ -49,24 +53,43 @@ static const struct spelling {
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase)
 #define FILLER(words)
+#define LEAD(words)
 #define SPELLING(written, meant) { written, meant },
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
 #undef FILLER
+#undef LEAD
 #undef SPELLING
 };
+
+/* Blanks around each. */
+static const char leads[] =
+#define PHRASE(kind, weight, phrase)
+#define NEGATION(phrase)
+#define FILLER(words)
+#define LEAD(words) " " words
+#define SPELLING(written, meant)
+#include "policy/detect_rules.def"
+#undef PHRASE
+#undef NEGATION
+#undef FILLER
+#undef LEAD
+#undef SPELLING
+	" ";
 
 /* Blanks around each. */
 static const char fillers[] =
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase)
 #define FILLER(words) " " words
+#define LEAD(words)
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
 #undef FILLER
+#undef LEAD
 #undef SPELLING
 	" ";
 
@@ -296,7 +319,7 @@ static bool word_matches(const char *word, const char *pattern, size_t size)
 
 		if (strncmp(word, pattern, plain) == 0 && (prefix || word[plain] == '\0'))
 			return true;
-		if (length == 1 && *pattern == '_')
+		if (length == 1 && (*pattern == '_' || (*pattern == '#' && *word >= '0' && *word <= '9')))
 			return true;
 		pattern += length + (slash != NULL);
 		size -= length + (slash != NULL);
@@ -389,7 +412,7 @@ static void firsts_find(const char *pattern, struct firsts *out)
 
 		if (at > 0 && pattern[at - 1] != '/')
 			continue;
-		if (first == '_' || first == '*' || first == '.')
+		if (first == '_' || first == '*' || first == '.' || first == '#')
 			memset(out, 0xff, sizeof(*out));
 		out->bits[first / 64] |= UINT64_C(1) << first % 64;
 	}
@@ -402,11 +425,49 @@ static bool firsts_have(const struct firsts *firsts, const struct detect_word *w
 	return firsts->bits[first / 64] >> first % 64 & 1;
 }
 
+/* Among words with blanks around each. */
+static bool is_listed(const char *list, const char *word)
+{
+	char padded[DETECT_WORD_MAX + 2];
+
+	snprintf(padded, sizeof(padded), " %s ", word);
+	return strstr(list, padded) != NULL;
+}
+
+/* Nothing stands before it in its clause but what leads to a wish: "please", "can you". */
+static bool is_led(const struct detect_words *words, size_t at)
+{
+	for (size_t i = at; i > 0 && words->words[i - 1].clause == words->words[at].clause; i--)
+		if (!is_listed(leads, words->words[i - 1].text))
+			return false;
+	return true;
+}
+
+/* Which clauses ask for what; of the later ones of a long message it is not known. */
+struct clauses {
+	uint64_t direct; /* they ask for a run, with nothing before it */
+	uint64_t other;  /* for something else */
+};
+
+static void clauses_add(struct clauses *clauses, const struct detect_words *words, size_t at, enum detect_kind kind,
+			int weight)
+{
+	const unsigned clause = words->words[at].clause;
+
+	if (clause >= 64)
+		return;
+	if (kind == DETECT_RUN && weight >= 3 && is_led(words, at))
+		clauses->direct |= UINT64_C(1) << clause;
+	if (kind == DETECT_OTHER)
+		clauses->other |= UINT64_C(1) << clause;
+}
+
 /* Each phrase counts once, and of those of one kind that begin at the same word the weightiest. */
 void detect_score(const struct detect_words *words, struct detect_score *out)
 {
 	bool used[ARRAY_SIZE(rules)] = { false };
 	struct firsts firsts[ARRAY_SIZE(rules)];
+	struct clauses clauses = { 0 };
 
 	*out = (struct detect_score){ 0 };
 	for (size_t r = 0; r < ARRAY_SIZE(rules); r++)
@@ -434,9 +495,12 @@ void detect_score(const struct detect_words *words, struct detect_score *out)
 				best[kind] = &rules[r];
 		}
 		for (int kind = 0; kind < DETECT_KINDS; kind++)
-			if (best[kind])
+			if (best[kind]) {
 				score_add(out, (enum detect_kind)kind, best[kind]->weight, best[kind]->phrase);
+				clauses_add(&clauses, words, i, (enum detect_kind)kind, best[kind]->weight);
+			}
 	}
+	out->direct = (clauses.direct & ~clauses.other) != 0;
 }
 
 bool detect_is_bare(const struct detect_words *words)
@@ -446,12 +510,9 @@ bool detect_is_bare(const struct detect_words *words)
 	if (words->count > BARE_WORDS)
 		return false;
 	for (size_t i = 0; i < words->count; i++) {
-		char padded[DETECT_WORD_MAX + 2];
-
 		if (words->words[i].asked)
 			return false;
-		snprintf(padded, sizeof(padded), " %s ", words->words[i].text);
-		if (strstr(fillers, padded) || detect_fence_language(words->words[i].text))
+		if (is_listed(fillers, words->words[i].text) || detect_fence_language(words->words[i].text))
 			continue;
 		/* An unknown word that begins a sentence is perhaps a verb: "polish this". */
 		if (i == 0 && words->count > 1)
