@@ -20,12 +20,14 @@ static const struct rule {
 } rules[] = {
 #define PHRASE(kind, weight, phrase) { DETECT_##kind, weight, phrase },
 #define NEGATION(phrase)
+#define NO_NEGATION(phrase)
 #define FILLER(words)
 #define LEAD(words)
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
+#undef NO_NEGATION
 #undef FILLER
 #undef LEAD
 #undef SPELLING
@@ -34,12 +36,31 @@ static const struct rule {
 static const char negations[][16] = {
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase) phrase,
+#define NO_NEGATION(phrase)
 #define FILLER(words)
 #define LEAD(words)
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
+#undef NO_NEGATION
+#undef FILLER
+#undef LEAD
+#undef SPELLING
+};
+
+/* What begins like one of them, and is none. */
+static const char no_negations[][96] = {
+#define PHRASE(kind, weight, phrase)
+#define NEGATION(phrase)
+#define NO_NEGATION(phrase) phrase,
+#define FILLER(words)
+#define LEAD(words)
+#define SPELLING(written, meant)
+#include "policy/detect_rules.def"
+#undef PHRASE
+#undef NEGATION
+#undef NO_NEGATION
 #undef FILLER
 #undef LEAD
 #undef SPELLING
@@ -52,12 +73,14 @@ static const struct spelling {
 } spellings[] = {
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase)
+#define NO_NEGATION(phrase)
 #define FILLER(words)
 #define LEAD(words)
 #define SPELLING(written, meant) { written, meant },
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
+#undef NO_NEGATION
 #undef FILLER
 #undef LEAD
 #undef SPELLING
@@ -67,12 +90,14 @@ static const struct spelling {
 static const char leads[] =
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase)
+#define NO_NEGATION(phrase)
 #define FILLER(words)
 #define LEAD(words) " " words
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
+#undef NO_NEGATION
 #undef FILLER
 #undef LEAD
 #undef SPELLING
@@ -82,12 +107,14 @@ static const char leads[] =
 static const char fillers[] =
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase)
+#define NO_NEGATION(phrase)
 #define FILLER(words) " " words
 #define LEAD(words)
 #define SPELLING(written, meant)
 #include "policy/detect_rules.def"
 #undef PHRASE
 #undef NEGATION
+#undef NO_NEGATION
 #undef FILLER
 #undef LEAD
 #undef SPELLING
@@ -370,6 +397,17 @@ static bool has_please(const struct detect_words *words, size_t from, size_t to)
 	return false;
 }
 
+static bool begins_negation(const struct detect_words *words, size_t at)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(no_negations); i++)
+		if (phrase_at(words, at, no_negations[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(negations); i++)
+		if (phrase_at(words, at, negations[i]))
+			return true;
+	return false;
+}
+
 /* Whether a negation stands before the phrase, or in it. */
 static bool is_negated(const struct detect_words *words, size_t at, size_t size)
 {
@@ -378,9 +416,8 @@ static bool is_negated(const struct detect_words *words, size_t at, size_t size)
 	for (size_t i = first; i < at + size; i++) {
 		if (words->words[i].clause != words->words[at].clause || (i < at && has_please(words, i + 1, at)))
 			continue;
-		for (size_t n = 0; n < ARRAY_SIZE(negations); n++)
-			if (phrase_at(words, i, negations[n]))
-				return true;
+		if (begins_negation(words, i))
+			return true;
 	}
 	return false;
 }
