@@ -33,7 +33,7 @@ static const struct rule {
 #undef SPELLING
 };
 
-static const char negations[][16] = {
+static const char negations[][24] = {
 #define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase) phrase,
 #define NO_NEGATION(phrase)
