@@ -71,10 +71,10 @@ const struct runtime_kind explain_common[] = {
 		.name = "missing-file",
 		.text = "(?i)no such file or directory[^'\"(/\\n]*?(?:['\"]|‘)(?<path>[^'\"’\\n]+)"
 			"|ENOENT[^'\\n]*'(?<path>[^'\\n]+)'"
-			"|(?:cannot open|can't open|open|opening|failed to open|cannot open file|fopen\\()[ "
+			"|(?:cannot open|can't open|open|opening|failed to open|fopen\\()(?: file)?[ "
 			"(]*(?:['\"]|‘)?(?<path>[^\\s:'\"’,)]+).*no "
 			"such file or directory"
-			"|(?:^|: )(?<path>[^\\s:]+): no such file or directory"
+			"|(?:^|: | file )(?<path>[^\\s:]+): no such file or directory"
 			"|FileNotFoundException: (?<path>\\S+)"
 			"|no such file or directory",
 		.near = "path",

@@ -202,12 +202,15 @@ static void list_files(struct finding *f)
 /* What can be looked up only when the kind is known. */
 static void look_up(struct finding *f)
 {
-	const char *name = f->kind->near ? group_text(f, f->kind->near) : NULL;
+	const char *name = f->kind->near ? group_text(f, f->kind->near) : NULL, *meant = group_text(f, "meant");
 
 	list_files(f);
 	if (f->x->out->line > 0)
 		snprintf(f->number, sizeof(f->number), "%ld", f->x->out->line);
-	if (name && f->kind->among_files)
+	/* The language knows more names than stand in the source. */
+	if (meant)
+		snprintf(f->close, sizeof(f->close), "%s", meant);
+	else if (name && f->kind->among_files)
 		near_file(f->x->in, name, f->close, sizeof(f->close));
 	else if (name)
 		near_name(f->x->in, name, f->close, sizeof(f->close));
