@@ -139,11 +139,11 @@ static void decide_by_words(struct detect_parts *parts, const struct detect_word
 /* Who says much around code says what is wanted first or last. */
 static void prose_shorten(struct buf *prose)
 {
-	if (prose->size <= 2 * DETECT_PROSE_END)
+	if (prose->size <= (size_t)2 * DETECT_PROSE_END)
 		return;
 	memmove(prose->data + DETECT_PROSE_END, prose->data + prose->size - DETECT_PROSE_END, DETECT_PROSE_END);
 	prose->data[DETECT_PROSE_END - 1] = '\n';
-	prose->size = 2 * DETECT_PROSE_END;
+	prose->size = (size_t)2 * DETECT_PROSE_END;
 }
 
 int detect_message(const char *message, size_t size, const struct registry *registry, struct arena *arena,

@@ -150,6 +150,9 @@ static void names_are_resolved(void)
 	SUMMARY("javascript", "const f = require('fs'), g = f.rmSync; g('x')", "I1:11 fs plain|F1:40 fs.rm*");
 	SUMMARY("javascript", "(0, eval)('x')", "F1:1 eval");
 	SUMMARY("javascript", "globalThis['eval']('x')", "F1:1 eval");
+	SUMMARY("javascript", "globalThis.require('fs')", "I1:1 fs plain");
+	SUMMARY("python", "import builtins as b\nb.eval('1')", "I1:8 builtins plain|F2:1 eval");
+	SUMMARY("python", "from os import *\nsystem('ls')\nfoo('ls')", "I1:6 os from|F2:1 os.system");
 	SUMMARY("ruby", "F = FileUtils\nF.rm_rf('x')", "F2:1 FileUtils.rm*");
 	SUMMARY("ruby", "send(:system, 'ls')", "F1:1 system");
 	SUMMARY("c", "int (*run)(const char *) = system;\nint main(void) { run(\"ls\"); }", "F2:18 system");

@@ -150,7 +150,7 @@ static size_t slot_of(const char *name, size_t size)
 
 void aliases_forget(struct reader *r)
 {
-	r->alias_count = 0;
+	r->alias_count = r->star_count = 0;
 	memset(r->newest, 0, sizeof(r->newest));
 }
 
@@ -293,16 +293,23 @@ void name_of(const struct reader *r, TSNode node, char out[NAME_ROOM])
 	resolve(r, out);
 }
 
+void name_strip(const struct reader *r, char name[NAME_ROOM])
+{
+	static const char *const python[] = { "builtins.", "__builtins__.", NULL };
+	static const char *const script[] = { "globalThis.", "window.", "global.", NULL };
+	const char *const *known = r->language->visitors == script_visitors   ? script
+				   : r->language->visitors == python_visitors ? python
+									      : NULL;
+
+	for (; known && *known; known++)
+		if (strncmp(name, *known, strlen(*known)) == 0)
+			memmove(name, name + strlen(*known), strlen(name + strlen(*known)) + 1);
+}
+
 static bool is_import_function(const struct reader *r, const char *name)
 {
-	static const char *const python[] = { "__import__",
-					      "builtins.__import__",
-					      "importlib.import_module",
-					      "importlib.__import__",
-					      "__builtins__.__import__",
-					      "runpy.run_module",
-					      "imp.load_module",
-					      NULL };
+	static const char *const python[] = { "__import__",       "importlib.import_module", "importlib.__import__",
+					      "runpy.run_module", "imp.load_module",         NULL };
 	static const char *const script[] = { "require", "module.require", "process.mainModule.require", "import",
 					      NULL };
 	const char *const *known = strcmp(r->language->grammar, "python") == 0 ? python
@@ -326,6 +333,7 @@ int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM])
 		snprintf(name, sizeof(name), "import");
 	else if (!is_type(r, function, TYPE_CALL) && !is_type(r, function, TYPE_CALL_EXPRESSION))
 		name_of(r, function, name);
+	name_strip(r, name);
 	if (!is_import_function(r, name))
 		return 0;
 	argument = ts_node_named_child(field(r, call, FIELD_ARGUMENTS), 0);

@@ -9,10 +9,22 @@ enum {
 	TREES_MAX = 2 /* grammars of a language */
 };
 
-#define NAME(upper, name) name,
+static const char *const type_names[] = {
+	"",
+#define TYPE(word, name) name,
+#define FIELD(word, name)
+#include "policy/reader/numbers.def"
+#undef TYPE
+#undef FIELD
+};
 
-static const char *const type_names[] = { "", TYPES(NAME) };
-static const char *const field_names[] = { FIELD_NAMES(NAME) };
+static const char *const field_names[] = {
+#define TYPE(word, name)
+#define FIELD(word, name) name,
+#include "policy/reader/numbers.def"
+#undef TYPE
+#undef FIELD
+};
 
 static bool fill(struct numbers *numbers, const struct language *language, const TSLanguage *tree)
 {

@@ -26,6 +26,13 @@ static void visit_import(struct reader *r, TSNode node)
 	}
 }
 
+/* from a.b import * */
+static void star_add(struct reader *r, TSNode node, const char *module)
+{
+	if (is_type(r, node, TYPE_WILDCARD_IMPORT) && r->star_count < STARS_MAX && strlen(module) < sizeof(r->stars[0]))
+		snprintf(r->stars[r->star_count++], sizeof(r->stars[0]), "%s", module);
+}
+
 /* from a.b import c as d, e */
 static void visit_from(struct reader *r, TSNode node)
 {
@@ -49,6 +56,7 @@ static void visit_from(struct reader *r, TSNode node)
 			node_text(r, child, name);
 			memcpy(alias, name, sizeof(alias));
 		} else {
+			star_add(r, child, module);
 			continue;
 		}
 		snprintf(target, sizeof(target), "%s.%s", module, name);
@@ -66,7 +74,14 @@ static void visit_call(struct reader *r, TSNode node)
 		return;
 	}
 	name_of(r, field(r, node, FIELD_FUNCTION), name);
+	name_strip(r, name);
 	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
+	for (size_t i = 0; i < r->star_count && *name && !strchr(name, '.'); i++) {
+		char whole[sizeof(r->stars[0]) + NAME_ROOM + 1];
+
+		snprintf(whole, sizeof(whole), "%s.%s", r->stars[i], name);
+		tell_call(r, node, whole, field(r, node, FIELD_ARGUMENTS));
+	}
 }
 
 /* x = os.system; m = __import__("os") */

@@ -26,6 +26,7 @@ enum {
 	NAME_ROOM = WIRE_NAME_MAX + 1, /* bytes of a name, its NUL included */
 	ALIASES_MAX = 1024,            /* names that are remembered */
 	ALIAS_SLOTS = 1024,            /* lists of them, by the names' hashes; a power of two */
+	STARS_MAX = 8,                 /* modules that are imported as a whole */
 };
 
 struct alias {
@@ -65,6 +66,8 @@ struct reader {
 	bool emptied;                      /* memory is emptied after it (memory.h): trees are not given back */
 	struct alias aliases[ALIASES_MAX]; /* known names */
 	size_t alias_count;                /* how many */
+	char stars[STARS_MAX][64];         /* modules all of whose names were imported */
+	size_t star_count;                 /* how many */
 	uint32_t newest[ALIAS_SLOTS];      /* of each list, and 1 is added; 0: the list is empty */
 };
 
@@ -91,6 +94,8 @@ void name_of(const struct reader *r, TSNode node, char out[NAME_ROOM]);
 void aliases_forget(struct reader *r);
 void alias_add(struct reader *r, const char *name, const char *target);
 void resolve(const struct reader *r, char name[NAME_ROOM]);
+/* What everything has: builtins.eval is eval, globalThis.eval too. */
+void name_strip(const struct reader *r, char name[NAME_ROOM]);
 /* The module that the call imports, if it is one of the language's ways to: 1 and its name, 2: only the run will know
  * (the expression), 0: it is none. */
 int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM]);

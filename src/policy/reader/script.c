@@ -89,9 +89,7 @@ static void visit_call(struct reader *r, TSNode node)
 			return;
 	}
 	name_of(r, function, name);
-	/* globalThis.eval is eval. */
-	if (strncmp(name, "globalThis.", 11) == 0 || strncmp(name, "window.", 7) == 0)
-		memmove(name, strchr(name, '.') + 1, strlen(strchr(name, '.')));
+	name_strip(r, name);
 	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
 }
 
