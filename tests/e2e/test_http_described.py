@@ -46,6 +46,10 @@ class Api:
         self.wire = self.web.connect()
         self.session = self.ask("POST", "/v1/sessions", {"language": "bash"}).json["id"]
         self.container = self.ask("POST", "/containers/start", {"container": "shell"}).json["id"]
+        # One that runs for as long as it is asked.
+        self.alive = self.web.connect()
+        self.alive.stream("/v1/execute", {"language": "bash", "code": "exec sleep 600", "input": "stream", "timeout": 600})
+        self.asks = self.alive.until("start")["id"]
         self.run = self.ask("POST", "/v1/execute", {"language": "bash", "code": "echo 1; echo 2 >/sandbox/output/f"}).json["id"]
 
     def ask(self, method, target, body=None, headers=None, data=None):
@@ -68,7 +72,7 @@ class Api:
         hello = {"code": "echo 1"}
         return {
             "/v1/execute": {"language": "bash", **hello}, "/v1/check": {"language": "bash", **hello}, "/v1/detect": {"message": "run it"},
-            "/v1/sessions": {"language": "bash"}, "/v1/sessions/{id}/execute": hello, "/v1/sessions/{id}/input": {"data": "x"},
+            "/v1/executions/{id}/input": {"data": "x"}, "/v1/sessions": {"language": "bash"}, "/v1/sessions/{id}/execute": hello, "/v1/sessions/{id}/input": {"data": "x"},
             "/v1/sessions/{id}/interrupt": {}, "/v1/sessions/{id}/restart": {}, "/v1/sessions/{id}/complete": {"code": "ec", "cursor": 2},
             "/v1/sessions/{id}/inspect": {"code": "echo", "cursor": 2}, "/v1/sessions/{id}/files/{path}": {"move": "data/moved"},
             "/containers/start": {"container": "shell"}, "/containers/exec": {"id": self.container, **hello},
@@ -76,7 +80,7 @@ class Api:
         }[path]
 
     def target(self, path):
-        id = self.session if path.startswith("/v1/sessions") else self.run
+        id = self.session if path.startswith("/v1/sessions") else self.asks if path.endswith("/input") else self.run
         return path.replace("{id}", id).replace("{path}", "data/f")
 
 

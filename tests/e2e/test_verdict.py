@@ -176,7 +176,7 @@ def report_over_http():
             kit.equal((answer.status, answer.headers["content-type"]), (200, "text/markdown; charset=utf-8"))
             kit.contains(answer.text, f"# Run {failed[1]}: failed")
         wrong = wire.get(path + "?format=pdf")
-        kit.equal((wrong.status, wrong.json["error"]["message"]), (400, "format has to be json or markdown"))
+        kit.equal((wrong.status, wrong.json["error"]["message"]), (400, "format: expected json or markdown"))
         other = failed[1][:-1] + ("0" if failed[1][-1] != "0" else "1")
         kit.equal(wire.get(f"/v1/executions/{other}/report").status, 404)
         kit.equal(wire.get(f"/v1/executions/{good}/report").json["signature"], None)
