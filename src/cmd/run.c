@@ -339,9 +339,11 @@ static int read_arguments(struct run *run, int argc, char **argv)
 
 	while (code == 0 && (option = option_next(&reader)) != OPTION_END) {
 		if (option == OPTION_BAD)
-			code = run_usage(
-				run, run->file || run->code ? "%s; before options of the program's own put --" : "%s",
-				reader.message);
+			code = run_usage(run,
+					 (run->file || run->code) && !strchr(reader.message, '?')
+						 ? "%s; before options of the program's own put --"
+						 : "%s",
+					 reader.message);
 		else if (option != OPTION_WORD)
 			code = take_option(run, option, reader.value);
 		else if (take_word(run, reader.value, reader.only_words, &err) < 0)
