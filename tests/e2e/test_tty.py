@@ -151,8 +151,10 @@ def drain(terminal):
 
 @both_ways
 def the_size_follows():
-    terminal = python_at("import os, signal\ndef told(*_):\n os.write(1, b'size %d %d\\n' % os.get_terminal_size())\n"
-                         "signal.signal(signal.SIGWINCH, told)\nos.write(1, b'up\\n')\nwhile input() != 'q': pass")
+    # Waited for, not caught: one that comes just before input() waits would be told after it.
+    terminal = python_at("import os, signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\nos.write(1, b'up\\n')\n"
+                         "while os.get_terminal_size() != (132, 50): signal.sigwait([signal.SIGWINCH])\n"
+                         "os.write(1, b'size %d %d\\n' % os.get_terminal_size())\nwhile input() != 'q': pass")
     terminal.until(b"up\r\n")
     terminal.resize(50, 132)
     os.killpg(terminal.process.pid, signal.SIGWINCH)

@@ -166,7 +166,7 @@ static void paths_that_are_none(void)
 	refused(live_remove(&place, "output", &err), EACCES,
 		"path: \"output\": only what is below /sandbox/code, data, output and temp can be changed");
 	refused(live_move(&place, "output/d/f", "x", &err), EACCES,
-		"move: path: \"x\": only what is below /sandbox/code, data, output and temp can be changed");
+		"move: \"x\": only what is below /sandbox/code, data, output and temp can be changed");
 	CHECK_STR(got("sandbox/output/d/f"), "inside");
 }
 
