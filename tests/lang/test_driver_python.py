@@ -463,7 +463,7 @@ def commands_of_the_shell(session):
     kit.equal(session.says("print('''\n!no command\n''')"), "\n!no command\n\n")
     session.execute("!exit 3")
     kit.equal(session.value("_exit_code"), "3")
-    kit.matches(session.says("%timeit -n 10 -r 2 1 + 1" if session.how == "ipython" else "%timeit sum(range(2000))"), r"per loop \(mean ± std. dev. of \d runs")
+    kit.matches(session.says("%timeit -n 10 -r 2 1 + 1" if session.how != "builtin" else "%timeit sum(range(2000))"), r"per loop \(mean ± std. dev. of \d runs")
     kit.contains(session.says("%time word"), "ime")
     kit.equal(session.says("%cd /"), "/\n")
     kit.equal(session.value("%pwd"), "'/'")
