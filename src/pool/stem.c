@@ -226,6 +226,26 @@ struct far {
 	int group_count;                /* how many */
 };
 
+/* One at a time. The size of the answer, whose descriptors take the place of those that were sent; or -1 with errno. */
+static ssize_t question(struct stem *stem, const struct stem_make *make, int fds[FD_MESSAGE_MAX], size_t sent,
+			struct stem_answer *answer, size_t *count)
+{
+	ssize_t n = -1;
+
+	pthread_mutex_lock(&stem->turn);
+	if (fd_send(stem->socket, make, sizeof(*make), fds, sent) == 0 && wait_for(stem->socket))
+		n = fd_receive(stem->socket, answer, sizeof(*answer), fds, count);
+	/* An answer that came late would be taken for the next one's, and put a program into another's box. */
+	if (n != sizeof(*answer)) {
+		int errnum = errno;
+
+		shutdown(stem->socket, SHUT_RDWR);
+		errno = errnum;
+	}
+	pthread_mutex_unlock(&stem->turn);
+	return n;
+}
+
 static int ask_stem(struct stem *stem, struct ember *ember, const struct far *far, struct error *err)
 {
 	const int control = far->ends.fds[3];
@@ -240,14 +260,8 @@ static int ask_stem(struct stem *stem, struct ember *ember, const struct far *fa
 	int errnum;
 
 	memcpy(fds + STEM_MAKE_FDS, far->groups, (size_t)far->group_count * sizeof(int));
-	pthread_mutex_lock(&stem->turn);
-	if (fd_send(stem->socket, &make, sizeof(make), fds, STEM_MAKE_FDS + make.groups) == 0 && wait_for(stem->socket))
-		n = fd_receive(stem->socket, &answer, sizeof(answer), fds, &count);
+	n = question(stem, &make, fds, STEM_MAKE_FDS + make.groups, &answer, &count);
 	errnum = n < 0 ? errno : EPIPE;
-	/* An answer that came late would be taken for the next one's, and put a program into another's box. */
-	if (n != sizeof(answer))
-		shutdown(stem->socket, SHUT_RDWR);
-	pthread_mutex_unlock(&stem->turn);
 	if (n == sizeof(answer) && answer.errnum == 0 && count == 1) {
 		box->pidfd = fds[0];
 		return 0;
@@ -350,19 +364,11 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 int stem_lend(const struct ember *ember)
 {
 	const struct stem_make lent = { .number = ember->number, .lent = 1 };
-	struct stem *stem = ember->stem;
 	struct stem_answer answer;
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
-	ssize_t n = -1;
 
-	pthread_mutex_lock(&stem->turn);
-	if (fd_send(stem->socket, &lent, sizeof(lent), NULL, 0) == 0 && wait_for(stem->socket))
-		n = fd_receive(stem->socket, &answer, sizeof(answer), fds, &count);
-	if (n != sizeof(answer))
-		shutdown(stem->socket, SHUT_RDWR);
-	pthread_mutex_unlock(&stem->turn);
-	return n == sizeof(answer) && answer.errnum == 0 ? 0 : -1;
+	return question(ember->stem, &lent, fds, 0, &answer, &count) == sizeof(answer) && answer.errnum == 0 ? 0 : -1;
 }
 
 const char *ember_step_name(uint32_t step)
