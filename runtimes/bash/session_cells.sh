@@ -88,17 +88,19 @@ __emberbox_early() {
 }
 
 __emberbox_done() {
-	local secret code=$1
+	local secret code=$1 was
+	# In one step: a signal behind it is no longer this cell's. (Bash may run the trap of one signal twice.)
+	was=$__emberbox_running __emberbox_running=
 	((++__emberbox_files % 100)) || builtin command -p rm -f /tmp/.cells/cell-*
 	builtin read -r secret <&254 || __emberbox_unheard
-	if [ "$__emberbox_running" = interrupted ]; then
+	if [ "$was" = interrupted ]; then
 		builtin trap - DEBUG
 		builtin shopt -u extdebug
 		builtin set +T
 		code=130
 		__emberbox_send error "$secret" '{"type":"KeyboardInterrupt","message":"the cell was interrupted","file":null,"line":null,"column":null,"frames":[]}'
 	fi
-	__emberbox_running= __emberbox_status=$code
+	__emberbox_status=$code
 	__emberbox_turn
 	if ((code)); then
 		__emberbox_send done "$secret" "{\"ok\":false,\"exit\":$code}"

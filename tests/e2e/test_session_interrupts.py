@@ -33,14 +33,23 @@ CELLS = {
 }
 
 
+GRACE = "The session ended while this ran: the cell did not end within 2s of being interrupted"
+# Bash's own race (docs/sessions.md): a child that it was about to wait for, and it signals itself for ever.
+RACE = {"bash": ("killed", 137, "lost")}
+
+
+def session_of(web, language):
+    answer = web.post("/v1/sessions", {"language": language})
+    kit.equal(answer.status, 201, answer.body[:500])
+    return "/v1/sessions/" + answer.json["id"]
+
+
 def at_any_moment(language):
     running = Service(listen=True)
     web, other = Web(running, timeout=FIRST), Web(running)
-    answer = web.post("/v1/sessions", {"language": language})
-    kit.equal(answer.status, 201, answer.body[:500])
-    path = "/v1/sessions/" + answer.json["id"]
+    path = session_of(web, language)
     chance = random.Random(language)
-    hits = 0
+    hits = races = 0
     for number in range(TRIES):
         code = CELLS[language][number % 3]
         found = {}
@@ -55,6 +64,11 @@ def at_any_moment(language):
         cell.join(60)
         kit.true(not cell.is_alive(), "the cell goes on")
         told = (found["status"], found["exit_code"], found["session"]["state"])
+        if told == RACE.get(language) and number % 3 == 1 and not races:
+            kit.equal(found["error_message"], GRACE)
+            races += 1
+            path = session_of(web, language)
+            continue
         allowed = [("failed", 130, "kept")] * hit + [("ok", 0, "kept")] * (number % 3 > 0)
         kit.true(told in allowed, f"{number}: {told}, interrupted {hit}: {str(found)[:1000]}")
         hits += told[0] == "failed"
