@@ -13,6 +13,10 @@
  * arguments around each condition: a mistake of ours or of libseccomp's stops
  * the build.
  *
+ * The box's filter is made twice more: where a box is heard, what would get
+ * EPERM is told to who listens, who then says so (USER_NOTIF); and where its
+ * sockets are counted, those that are allowed are told as well, and let go on.
+ *
  * The filter is for the machine that builds it. Other architectures' calls
  * (int 0x80 on x86_64) and x32 numbers get ENOSYS (S4).
  */
@@ -61,12 +65,19 @@
 #define CONDITIONS_MAX   3
 #define SAMPLES_MAX      4096
 #define CALL_NUMBERS_MAX 1024
+#define TOLD             SCMP_ACT_TRACE(0xffff) /* the mark of what is told: libseccomp asks this kernel about the real one */
 
 enum profile {
 	BOX,
 	ACCOUNTED,
 	RESTRICTED,
 	FRONT
+};
+/* Of the box's filter: what is told to a listener. */
+enum telling {
+	SILENT,
+	REFUSALS,        /* what gets EPERM */
+	REFUSALS_SOCKETS /* and each socket that is allowed */
 };
 enum kind {
 	KIND_RULE,
@@ -146,6 +157,35 @@ static uint32_t action_value(const char *name)
 	DIE("%s is no action", name);
 }
 
+static enum telling telling;
+
+/* What asks for a socket: who listens lets it go on, so that a refusal is not for him to give. */
+static bool is_socket(const char *call)
+{
+	return strcmp(call, "socket") == 0 || strcmp(call, "socketpair") == 0;
+}
+
+/* kcmp is what a box proves its filter by: it needs nobody who listens. The others are refused huge pages only, which
+ * programs try and do without. */
+static bool is_silent(const char *call)
+{
+	static const char *const calls[] = { "kcmp", "mmap", "memfd_create", "shmget" };
+
+	for (size_t i = 0; i < COUNT(calls); i++)
+		if (strcmp(calls[i], call) == 0)
+			return true;
+	return false;
+}
+
+static uint32_t rule_action(const struct rule *rule)
+{
+	uint32_t action = action_value(rule->action);
+
+	if (telling == REFUSALS_SOCKETS && is_socket(rule->call))
+		return action == SCMP_ACT_ALLOW ? TOLD : action;
+	return telling != SILENT && action == SCMP_ACT_ERRNO(EPERM) && !is_silent(rule->call) ? TOLD : action;
+}
+
 /* The call's number here, or -1 when this architecture (or libseccomp) does not have it. */
 static int call_number(const struct rule *rule)
 {
@@ -203,7 +243,7 @@ static void filter_add(scmp_filter_ctx filter, const struct rule *rule, uint32_t
 /* A filter of one call with conditions: `otherwise` is its ELSE. */
 static void call_make(const struct rule *otherwise, struct program *program)
 {
-	uint32_t fallback = action_value(otherwise->action);
+	uint32_t fallback = rule_action(otherwise);
 	scmp_filter_ctx filter = filter_make(fallback);
 
 	for (size_t i = 0; i < COUNT(rules); i++) {
@@ -212,9 +252,9 @@ static void call_make(const struct rule *otherwise, struct program *program)
 		if (rule->kind != KIND_WHEN || rule->profile != otherwise->profile ||
 		    strcmp(rule->call, otherwise->call) != 0)
 			continue;
-		if (action_value(rule->action) == fallback)
+		if (rule_action(rule) == fallback)
 			DIE("a condition of %s does what its ELSE does", rule->call);
-		filter_add(filter, rule, action_value(rule->action));
+		filter_add(filter, rule, rule_action(rule));
 	}
 	filter_export(filter, program);
 }
@@ -312,7 +352,7 @@ static void profile_make(enum profile profile, struct program *program)
 		if (rule->kind == KIND_ELSE)
 			filter_add(filter, rule, SCMP_ACT_TRACE(i));
 		else if (action_value(rule->action) != fallback) /* libseccomp takes no rule that is the default */
-			filter_add(filter, rule, action_value(rule->action));
+			filter_add(filter, rule, rule_action(rule));
 	}
 	filter_export(filter, program);
 
@@ -333,6 +373,8 @@ static void profile_make(enum profile profile, struct program *program)
 		}
 	}
 	for (size_t at = 0; at < program->count; at++) {
+		if (program->code[at].code == (BPF_RET | BPF_K) && program->code[at].k == TOLD)
+			program->code[at].k = SECCOMP_RET_USER_NOTIF;
 		if (program->code[at].code == (BPF_RET | BPF_K) &&
 		    (program->code[at].k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE)
 			DIE("a mark was not linked");
@@ -416,7 +458,9 @@ static uint32_t rules_decide(enum profile profile, const struct seccomp_data *da
 		DIE("%s has conditions and no ELSE", found->call);
 	if (!found)
 		found = otherwise;
-	return action_value(found ? found->action : profile_defaults[profile]);
+	if (!found)
+		return action_value(profile_defaults[profile]);
+	return rule_action(found) == TOLD ? SECCOMP_RET_USER_NOTIF : rule_action(found);
 }
 
 static void check_one(enum profile profile, const struct program *program, const struct seccomp_data *data)
@@ -509,7 +553,10 @@ static void profile_check(enum profile profile, const struct program *program, u
 
 static void profile_print(enum profile profile, const struct program *program, FILE *out)
 {
-	fprintf(out, "static const struct sock_filter seccomp_filter_%s[] = {\n", profile_names[profile]);
+	static const char *const endings[] = { [SILENT] = "", [REFUSALS] = "_told", [REFUSALS_SOCKETS] = "_counted" };
+
+	fprintf(out, "static const struct sock_filter seccomp_filter_%s%s[] = {\n", profile_names[profile],
+		endings[telling]);
 	for (size_t i = 0; i < program->count; i++) {
 		const struct sock_filter *code = &program->code[i];
 
@@ -558,9 +605,11 @@ int main(int argc, char **argv)
 		DIE("%s: %s", argv[1], strerror(errno));
 	fputs("/* Made by tools/seccomp_gen.c from src/kern/seccomp_rules.def. */\n", out);
 	for (enum profile profile = BOX; profile <= FRONT; profile++) {
-		profile_make(profile, &program);
-		profile_check(profile, &program, seccomp_arch_native());
-		profile_print(profile, &program, out);
+		for (telling = SILENT; telling <= (profile == BOX ? REFUSALS_SOCKETS : SILENT); telling++) {
+			profile_make(profile, &program);
+			profile_check(profile, &program, seccomp_arch_native());
+			profile_print(profile, &program, out);
+		}
 	}
 	names_print(out);
 	if (fclose(out) != 0)

@@ -29,7 +29,7 @@ static int run_box(const struct job *job, const struct plan *plan, const struct 
 	struct error later = { 0 };
 	struct box box;
 
-	if (launch_box(job, plan, probe, &box, err) < 0)
+	if (launch_box(job, plan, probe, true, &box, err) < 0)
 		return -1;
 	if (cycle_layers(result, plan, &box.ids) < 0) {
 		launch_end(&box, NULL);

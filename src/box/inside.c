@@ -362,6 +362,21 @@ static int start(const struct inside *in, struct progress *progress)
 	return 0;
 }
 
+/* Where nobody listens, or the kernel cannot tell, the filter refuses by itself. */
+static int filter(const struct inside *in, const struct op *op)
+{
+	const struct report heard = { .kind = REPORT_HEARD };
+	const bool gated = op->flags != 0;
+	_cleanup_close_ int listener = -1;
+
+	if (in->heard && op->size == SECCOMP_BOX)
+		listener = seccomp_install_heard(gated, op->data, op->inodes);
+	if (listener >= 0)
+		return fd_send(in->control, &heard, sizeof(heard), &listener, 1);
+	return gated ? seccomp_install_gated(op->data, op->inodes)
+		     : seccomp_install((enum seccomp_profile)op->size, op->data, op->inodes);
+}
+
 static int perform(const struct inside *in, const struct op *op, struct progress *progress)
 {
 	const struct rlimit_entry entry = { .name = op->path, .resource = (int)op->mode, .value = op->size };
@@ -439,8 +454,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_CAPS:
 		return caps_drop();
 	case OP_SECCOMP:
-		return op->flags ? seccomp_install_gated(op->data, op->inodes)
-				 : seccomp_install((enum seccomp_profile)op->size, op->data, op->inodes);
+		return filter(in, op);
 	case OP_PROVE:
 		return prove_inside(op->path);
 	case OP_EXEC:

@@ -12,6 +12,7 @@
 #include "box/plan.h"
 #include "box/report.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,6 +30,7 @@ struct inside {
 	const int *file_fds;      /* by index in the job, -1: no host file */
 	int trees[JOB_TREES_MAX]; /* by index in the job: with translated owners, detached; -1: take it here */
 	int plain[JOB_TREES_MAX]; /* the same as they are, where the box's uid could not reach them; -1: take it here */
+	bool heard;               /* whoever is behind `control` listens to what the filter tells, and answers */
 	int fault_kind;           /* fault injection: this kind of operation… */
 	int fault_index;          /* …the n-th of it fails with EIO; kind -1: none */
 };

@@ -301,6 +301,7 @@ void launch_init(struct box *box, const struct plan *plan)
 		.plan = plan,
 		.pidfd = -1,
 		.warden = -1,
+		.listener = -1,
 		.control = -1,
 		.input = -1,
 		.output = { -1, -1 },
@@ -310,10 +311,10 @@ void launch_init(struct box *box, const struct plan *plan)
 	};
 }
 
-int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
+int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, bool heard, struct box *box,
 	       struct error *err)
 {
-	struct staging staging = { .ends = LAUNCH_ENDS_NONE, .inside = { .plan = plan } };
+	struct staging staging = { .ends = LAUNCH_ENDS_NONE, .inside = { .plan = plan, .heard = heard } };
 	int result;
 
 	for (size_t i = 0; i < JOB_TREES_MAX; i++)
@@ -384,6 +385,7 @@ int launch_end(struct box *box, struct error *err)
 	close_fd(&box->output[0]);
 	close_fd(&box->output[1]);
 	close_fd(&box->terminal);
+	close_fd(&box->listener);
 	for (int i = 0; i < REPORT_FDS; i++)
 		close_fd(&box->handles[i]);
 	return result;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "box/inside.h"
 #include "box/plan.h"
+#include "kern/refusals.h"
 #include "kern/userns.h"
 
 #include <stdbool.h>
@@ -22,9 +23,12 @@ struct box {
 	struct userns_ids ids;   /* who it is on the host */
 	bool over;               /* its program has ended, and left nobody who runs */
 	int warden;              /* hangs up when nobody can tell of the program's end any more; borrowed, -1: none */
-	uint64_t cpu_usec;       /* that it had used before there was a program */
-	uint64_t own_cpu_usec;   /* the same, of the process that waits for the program */
-	uint64_t ordered_usec;   /* when that process was given its program; 0: it is started by the box */
+	int listener;            /* where its filter tells of what it refuses; -1: it does not, or to another */
+	struct refused refused;  /* what that was */
+	void (*ask_refused)(struct box *box); /* the other one, for `refused`; NULL: there is none */
+	uint64_t cpu_usec;                    /* that it had used before there was a program */
+	uint64_t own_cpu_usec;                /* the same, of the process that waits for the program */
+	uint64_t ordered_usec;                /* when that process was given its program; 0: it is started by the box */
 };
 
 /* The box's ends of what it speaks through: stdin, stdout, stderr, the control socket. */
@@ -48,8 +52,9 @@ int launch_group(const struct probe *probe, struct box *box, struct error *err);
 struct cgroup_limits launch_group_limits(const struct limits *limits);
 void launch_close_ends(struct launch_ends *ends);
 
-/* Makes the box and lets it go. After a failure nothing is left of it. */
-int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, struct box *box,
+/* Makes the box and lets it go. After a failure nothing is left of it. `heard`: whoever watches it answers what its
+ * listener tells; a box that nobody answers would wait for ever. */
+int launch_box(const struct job *job, const struct plan *plan, const struct probe *probe, bool heard, struct box *box,
 	       struct error *err);
 
 /* Ends what is left of the box, and takes away what it held: process, group, uid, descriptors. -1 when something would

@@ -17,6 +17,7 @@ struct told {
 	bool certain;         /* the kernel said so, and not the program */
 	double limit, used;   /* what was allowed and what was used; negative: there is no such figure */
 	const char *process;  /* the one that had the most memory; or NULL */
+	const char *call;     /* that was refused; or NULL */
 	char message[256];    /* one sentence */
 	char suggestion[320]; /* one sentence; empty: none */
 };
@@ -145,15 +146,26 @@ static void tell_disk(const struct result *result, struct told *told, bool certa
 			 certain ? "filled" : "seems to have filled", limit);
 }
 
-static void tell_call(const struct explanation *e, struct told *told)
+/* Who listened to the filter knows it; where nobody could, the program's words tell. */
+static void tell_call(const struct result *result, struct told *told)
 {
+	const struct explanation *e = result->explanation;
+	const char *refused = result->verdict.witness.refused;
+
 	told->cause = "call";
-	told->certain = false;
-	if (e->call[0])
+	told->certain = refused != NULL;
+	told->call = refused ? refused : e->call;
+	if (refused)
+		snprintf(told->message, sizeof(told->message), "The box refused it a call to the kernel: %.32s.",
+			 refused);
+	else if (e->call[0])
 		snprintf(told->message, sizeof(told->message),
 			 "By its own words a call to the kernel was refused: %.32s.", e->call);
 	else
 		snprintf(told->message, sizeof(told->message), "By its own words a call to the kernel was refused.");
+	if (refused && (!e || !e->suggestion[0]))
+		snprintf(told->suggestion, sizeof(told->suggestion),
+			 "No box allows %.32s: do without it, or run this part outside of the box.", refused);
 }
 
 static void tell_network(const struct explanation *e, struct told *told)
@@ -180,8 +192,8 @@ static void tell_failed(const struct result *result, struct told *told)
 		tell_disk(result, told, w->disk_full || w->inodes_full);
 	else if (number)
 		tell_signal(result, number, told);
-	else if (strcmp(kind, "not-permitted") == 0)
-		tell_call(e, told);
+	else if (strcmp(kind, "not-permitted") == 0 || (w->refused && !e && result->outputs[1].bytes == 0))
+		tell_call(result, told);
 	else if (strcmp(kind, "no-network") == 0)
 		tell_network(e, told);
 	if (!told->suggestion[0] && told->cause && e)
@@ -246,8 +258,7 @@ json_t *result_verdict_json(const struct result *result)
 		return json_null();
 	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cause", told.cause, "certain", told.certain,
 			 "message", utf8(told.message), "limit", figure(&told, told.limit), "used",
-			 figure(&told, told.used), "process", process_json(result, &told), "call",
-			 utf8(strcmp(told.cause, "call") == 0 && e ? e->call : NULL), "host",
-			 utf8(strcmp(told.cause, "network") == 0 && e ? e->host : NULL), "suggestion",
+			 figure(&told, told.used), "process", process_json(result, &told), "call", utf8(told.call),
+			 "host", utf8(strcmp(told.cause, "network") == 0 && e ? e->host : NULL), "suggestion",
 			 utf8(told.suggestion));
 }

@@ -40,6 +40,7 @@ enum {
 	WATCH_WINDOW,
 	WATCH_CANCEL,
 	WATCH_WARDEN,
+	WATCH_REFUSALS,
 	WATCHES
 };
 
@@ -50,6 +51,7 @@ struct watch {
 	struct output *outputs;           /* stdout and stderr */
 	struct verdict *verdict;          /* being made */
 	struct account *account;          /* of a box without a group */
+	struct refusals *refusals;        /* of a box that we listen to */
 	bool counting;                    /* account is open */
 	bool plenty[2];                   /* so much comes on a stream that it is not looked at */
 	bool killed;                      /* by us; the verdict's status says why */
@@ -76,6 +78,7 @@ struct watch {
 /* Large, and mostly never touched: not on the stack of a caller's thread, which may be small. */
 struct buffers {
 	struct account account;
+	struct refusals refusals;
 	char input[BLOCK];
 	char output[BLOCK];
 };
@@ -272,6 +275,8 @@ static void on_control(struct watch *w)
 	for (size_t i = 0; i < count; i++) {
 		if (report.kind == REPORT_READY && i < REPORT_FDS && w->box->handles[i] < 0)
 			w->box->handles[i] = fds[i];
+		else if (report.kind == REPORT_HEARD && w->box->listener < 0 && !w->verdict->started_usec)
+			w->box->listener = fds[i];
 		else if (report.kind == REPORT_TERMINAL && w->box->plan->terminal && w->box->terminal < 0)
 			take_terminal(w, fds[i]);
 		else
@@ -490,6 +495,7 @@ static void on_time(struct watch *w)
 	}
 	if (w->cpu_check_usec && now >= w->cpu_check_usec)
 		check_cpu(w, now);
+	refusals_on_time(w->refusals);
 }
 
 /* The next moment at which something is due; after the end, when patience ends. */
@@ -506,6 +512,8 @@ static uint64_t next_due(const struct watch *w)
 		due = w->sample_usec;
 	if (w->quiet_usec && w->quiet_usec < due)
 		due = w->quiet_usec;
+	if (w->refusals->due_usec && w->refusals->due_usec < due)
+		due = w->refusals->due_usec;
 	return due;
 }
 
@@ -539,6 +547,7 @@ static void fill(struct watch *w, struct pollfd *fds)
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = w->killed ? -1 : w->io->cancel_fd, .events = POLLIN };
 	/* Only that it hangs up: what it says is for others. */
 	fds[WATCH_WARDEN] = (struct pollfd){ .fd = w->killed || w->reported ? -1 : w->box->warden };
+	fds[WATCH_REFUSALS] = (struct pollfd){ .fd = w->killed ? -1 : w->box->listener, .events = POLLIN };
 }
 
 static void dispatch(struct watch *w, const struct pollfd *fds)
@@ -564,6 +573,8 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 	}
 	if (fds[WATCH_WARDEN].revents)
 		on_warden(w);
+	if (fds[WATCH_REFUSALS].revents)
+		refusals_hear(w->refusals, &w->box->listener, &w->box->refused);
 	if (fds[WATCH_DEATH].revents)
 		w->dead = true;
 }
@@ -731,6 +742,7 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 		.outputs = outputs,
 		.verdict = verdict,
 		.account = buffers ? &buffers->account : NULL,
+		.refusals = buffers ? &buffers->refusals : NULL,
 		.input_block = buffers ? buffers->input : NULL,
 		.block = buffers ? buffers->output : NULL,
 		.launch_usec = clock_usec(),
@@ -746,6 +758,8 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 		fail(&w, &err);
 		return;
 	}
+	buffers->refusals.count = 0;
+	buffers->refusals.due_usec = 0;
 	buffers->account.proc_fd = -1;
 	buffers->account.work_fd = -1;
 	buffers->account.segments_fd = -1;

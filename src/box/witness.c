@@ -53,10 +53,14 @@ void witness_biggest(const struct box *box, struct witness *witness)
 	}
 }
 
-void witness_limits(const struct box *box, struct witness *witness)
+void witness_limits(struct box *box, struct witness *witness)
 {
 	struct statvfs disk;
 
+	if (box->ask_refused)
+		box->ask_refused(box);
+	if (box->refused.count > 0)
+		witness->refused = seccomp_call_name(box->refused.call);
 	if (box->group && cgroup_forks_refused(box->group, &witness->forks_refused) < 0)
 		witness->forks_refused = 0;
 	if (box->handles[REPORT_FD_WORK] < 0 || fstatvfs(box->handles[REPORT_FD_WORK], &disk) < 0)

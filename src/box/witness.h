@@ -10,6 +10,7 @@ struct witness {
 	uint64_t forks_refused;  /* times that the limit of processes was met */
 	bool disk_full;          /* no block is left of what it may write */
 	bool inodes_full;        /* the same of files */
+	const char *refused;     /* the last call that the filter refused, by name; NULL: none, as far as is known */
 	char biggest[16];        /* the process with the most memory when the limit was met; empty: not known */
 	uint64_t biggest_memory; /* that, at its most; 0: not known */
 };
@@ -17,4 +18,4 @@ struct witness {
 /* At a memory limit, before anybody is killed: who has it. */
 void witness_biggest(const struct box *box, struct witness *witness);
 /* When the program has ended: whether it met another limit on the way. */
-void witness_limits(const struct box *box, struct witness *witness);
+void witness_limits(struct box *box, struct witness *witness);

@@ -1,8 +1,7 @@
 /*
- * Which call to the kernel the box refused, by the program's own words. The
- * filter answers with an errno, so nobody but the program knows; a filter that
- * tells us (user notification) would stop the program at each such call until
- * we have answered, and a failure that is logged is read by root only.
+ * Which call to the kernel the box refused, by the program's own words: where
+ * nobody listens to the filter (kern/refusals.h), as in sessions and on kernels
+ * before 5.19, nobody but the program knows.
  */
 #include "explain/explain_parts.h"
 

@@ -98,18 +98,30 @@ static size_t put_gate(struct sock_filter *code, uint32_t arch)
 	return ARRAY_SIZE(gate);
 }
 
-/* The largest of the filters with a prefix; on the stack, because after clone nothing is allocated. */
-static int install_with(struct sock_fprog base, bool gated, const int *calls, size_t count)
+#define FILTER(code)                                                                                                   \
+	{                                                                                                              \
+		.len = ARRAY_SIZE(code), .filter = (struct sock_filter *)(code)                                        \
+	}
+
+/* The largest of the filters with a prefix; on the stack, because after clone nothing is allocated. No TSYNC: there is
+ * one thread. No SPEC_ALLOW: speculation stays as the kernel mitigates it. 0, or the listener. */
+static int install_with(struct sock_fprog base, bool gated, const int *calls, size_t count, unsigned flags)
 {
+	union {
+		char box[sizeof(seccomp_filter_box)];
+		char told[sizeof(seccomp_filter_box_told)];
+		char counted[sizeof(seccomp_filter_box_counted)];
+		char accounted[sizeof(seccomp_filter_accounted)];
+	} * largest;
 	enum {
-		MOST = sizeof(seccomp_filter_box) > sizeof(seccomp_filter_accounted)
-			       ? ARRAY_SIZE(seccomp_filter_box)
-			       : ARRAY_SIZE(seccomp_filter_accounted)
+		MOST = sizeof(*largest) / sizeof(struct sock_filter)
 	};
 	struct sock_filter code[PREFIX_MAX + MOST];
 	struct sock_fprog program = { .filter = code };
 	size_t n = 0;
 
+	if (count == 0 && !gated)
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &base);
 	if (count > SECCOMP_CALLS_MAX || base.len > MOST) {
 		errno = E2BIG;
 		return -1;
@@ -120,36 +132,23 @@ static int install_with(struct sock_fprog base, bool gated, const int *calls, si
 		n += put_additions(code + n, calls, count, SECCOMP_ARCH);
 	memcpy(code + n, base.filter, base.len * sizeof(*code));
 	program.len = (unsigned short)(n + base.len);
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
 int seccomp_install_gated(const int *calls, size_t count)
 {
-	const struct sock_fprog box = {
-		.len = ARRAY_SIZE(seccomp_filter_box),
-		.filter = (struct sock_filter *)seccomp_filter_box,
-	};
+	const struct sock_fprog box = FILTER(seccomp_filter_box);
 
-	return install_with(box, true, calls, count);
+	return install_with(box, true, calls, count, 0);
 }
 
-int seccomp_listen_sockets(void)
+/* A call that was heard of is not interrupted by signals: it would be made again, and told again. */
+int seccomp_install_heard(bool gated, const int *calls, size_t count)
 {
-	/* Other architectures' calls are for the box's own filter to refuse. */
-	static const struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCH, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = { .len = ARRAY_SIZE(code), .filter = (struct sock_filter *)code };
-	/* A call that was heard of is not interrupted by signals: it would be made again, and told again. */
+	const struct sock_fprog told = FILTER(seccomp_filter_box_told), counted = FILTER(seccomp_filter_box_counted);
 	const unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	return install_with(gated ? counted : told, gated, calls, count, flags);
 }
 
 int seccomp_hear(int listener, struct seccomp_heard *heard)
@@ -163,8 +162,13 @@ int seccomp_hear(int listener, struct seccomp_heard *heard)
 		return -1;
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &told) < 0)
 		return 0;
-	*heard = (struct seccomp_heard){ .id = told.id, .pid = (int)told.pid };
+	*heard = (struct seccomp_heard){ .id = told.id, .pid = (int)told.pid, .call = told.data.nr };
 	return 1;
+}
+
+bool seccomp_is_socket(const struct seccomp_heard *heard)
+{
+	return heard->call == SYS_socket || heard->call == SYS_socketpair;
 }
 
 void seccomp_let_go_on(int listener, const struct seccomp_heard *heard)
@@ -175,35 +179,27 @@ void seccomp_let_go_on(int listener, const struct seccomp_heard *heard)
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
+void seccomp_refuse(int listener, const struct seccomp_heard *heard)
+{
+	struct seccomp_notif_resp answer = { .id = heard->id, .error = -EPERM };
+
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
 int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count)
 {
-	struct sock_fprog program;
+	static const struct sock_fprog filters[] = {
+		[SECCOMP_BOX] = FILTER(seccomp_filter_box),
+		[SECCOMP_ACCOUNTED] = FILTER(seccomp_filter_accounted),
+		[SECCOMP_RESTRICTED] = FILTER(seccomp_filter_restricted),
+		[SECCOMP_FRONT] = FILTER(seccomp_filter_front),
+	};
 
-	switch (profile) {
-	case SECCOMP_BOX:
-		program.len = ARRAY_SIZE(seccomp_filter_box);
-		program.filter = (struct sock_filter *)seccomp_filter_box;
-		break;
-	case SECCOMP_ACCOUNTED:
-		program.len = ARRAY_SIZE(seccomp_filter_accounted);
-		program.filter = (struct sock_filter *)seccomp_filter_accounted;
-		break;
-	case SECCOMP_RESTRICTED:
-		program.len = ARRAY_SIZE(seccomp_filter_restricted);
-		program.filter = (struct sock_filter *)seccomp_filter_restricted;
-		break;
-	case SECCOMP_FRONT:
-		program.len = ARRAY_SIZE(seccomp_filter_front);
-		program.filter = (struct sock_filter *)seccomp_filter_front;
-		break;
-	default:
+	if ((size_t)profile >= ARRAY_SIZE(filters)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (count > 0)
-		return install_with(program, false, calls, count);
-	/* No TSYNC: there is one thread. No SPEC_ALLOW: speculation stays as the kernel mitigates it. */
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : -1;
+	return install_with(filters[profile], false, calls, count, 0);
 }
 
 /* What a definition cannot ask for: ways out of a box, or levers on the host. */

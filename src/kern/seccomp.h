@@ -40,20 +40,26 @@ enum {
 int seccomp_install_gated(const int *calls, size_t count);
 
 /*
- * Tells of each call for a socket of this process and of what it forks, besides
- * whatever other filters say: a call that none of them denies waits until it
- * was heard of and let go on. The descriptor that tells, or -1 with errno where
- * the kernel cannot (before 5.19), or somebody listens already.
+ * SECCOMP_BOX, heard by somebody: what gets EPERM waits until he has said so.
+ * Behind a gate he also hears of each call for a socket, and lets it go on.
+ * Where nobody listens any more all of those get ENOSYS: nothing is ever
+ * allowed for want of an answer. The descriptor that tells, or -1 with errno,
+ * and then no filter is in force: where the kernel cannot (before 5.19), or
+ * somebody listens already, the silent ones are to be taken.
  */
-int seccomp_listen_sockets(void);
+int seccomp_install_heard(bool gated, const int *calls, size_t count);
 /* One who waits. */
 struct seccomp_heard {
 	unsigned long long id; /* of the call */
 	int pid;               /* the thread, as this process calls it */
+	int call;              /* its number */
 };
 /* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
 int seccomp_hear(int listener, struct seccomp_heard *heard);
+/* Whether it asks for a socket; all else is to be refused. */
+bool seccomp_is_socket(const struct seccomp_heard *heard);
 void seccomp_let_go_on(int listener, const struct seccomp_heard *heard);
+void seccomp_refuse(int listener, const struct seccomp_heard *heard);
 
 /* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM
  * when no box may have it. */

@@ -346,6 +346,26 @@ static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct emb
 	return 0;
 }
 
+/* 0, or -1: the stem does not answer, or has none. */
+static int ask_about(const struct ember *ember, enum stem_ask ask, struct stem_answer *answer)
+{
+	const struct stem_make make = { .number = ember->number, .ask = ask };
+	int fds[FD_MESSAGE_MAX];
+	size_t count = 0;
+
+	return question(ember->stem, &make, fds, 0, answer, &count) == sizeof(*answer) && answer->errnum == 0 ? 0 : -1;
+}
+
+/* The stem listens to all of its boxes. */
+static void ask_refused(struct box *box)
+{
+	struct ember *ember = (struct ember *)((char *)box - offsetof(struct ember, box));
+	struct stem_answer answer;
+
+	if (ask_about(ember, STEM_ASK_REFUSED, &answer) == 0)
+		box->refused = (struct refused){ .count = 1, .call = (int)answer.index };
+}
+
 int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember *out, struct error *err)
 {
 	struct far far = { .ends = LAUNCH_ENDS_NONE };
@@ -354,6 +374,7 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 	*out = (struct ember){ .stem = stem, .kind = kind, .number = ++stem->boxes };
 	launch_init(&out->box, &stem->box.plan);
 	out->box.warden = stem->zygotes[kind];
+	out->box.ask_refused = ask_refused;
 	done = make(stem, kind, hurry, out, &far, err);
 	launch_close_ends(&far.ends);
 	if (done < 0)
@@ -363,12 +384,9 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 
 int stem_lend(const struct ember *ember)
 {
-	const struct stem_make lent = { .number = ember->number, .lent = 1 };
 	struct stem_answer answer;
-	int fds[FD_MESSAGE_MAX];
-	size_t count = 0;
 
-	return question(ember->stem, &lent, fds, 0, &answer, &count) == sizeof(answer) && answer.errnum == 0 ? 0 : -1;
+	return ask_about(ember, STEM_ASK_LENT, &answer);
 }
 
 const char *ember_step_name(uint32_t step)

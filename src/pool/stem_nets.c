@@ -104,8 +104,10 @@ int nets_enter(struct nets *nets, uint64_t number)
 		errno = errnum;
 		return -1;
 	}
-	if (net)
+	if (net) {
 		net->number = number;
+		net->refused = (struct refused){ 0 };
+	}
 	nets->entered = net;
 	return 0;
 }
@@ -130,14 +132,22 @@ static ino_t net_of(pid_t pid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
+static struct net *find(struct nets *nets, ino_t inode)
+{
+	for (size_t i = 0; i < nets->known && inode != 0; i++)
+		if (nets->at[i].fd >= 0 && nets->at[i].inode == inode)
+			return &nets->at[i];
+	return NULL;
+}
+
 static void use(struct nets *nets, pid_t pid)
 {
 	ino_t inode = net_of(pid);
-	bool known = inode == nets->home_inode && inode != 0; /* a zygote's own sockets */
+	struct net *net = find(nets, inode);
+	bool known = net || (inode == nets->home_inode && inode != 0); /* a zygote's own sockets */
 
-	for (size_t i = 0; i < nets->known && inode != 0; i++)
-		if (nets->at[i].fd >= 0 && nets->at[i].inode == inode)
-			nets->at[i].used = known = true;
+	if (net)
+		net->used = true;
 	/* Whose it is we do not know: it may be anybody's. */
 	for (size_t i = 0; i < nets->known && !known; i++) {
 		if (nets->at[i].fd >= 0 && nets->at[i].box == 0)
@@ -153,14 +163,29 @@ void nets_hear(struct nets *nets, size_t zygote)
 
 	/* The zygote is gone, and all of its forks. */
 	if (found < 0) {
+		refusals_forget(&nets->refusals, nets->listeners[zygote]);
 		close_fd(&nets->listeners[zygote]);
 		nets->again = false;
 		return;
 	}
 	if (found == 0)
 		return;
+	if (!seccomp_is_socket(&heard)) {
+		struct net *net = find(nets, net_of(heard.pid));
+
+		refusals_add(&nets->refusals, nets->listeners[zygote], &heard, net ? &net->refused : NULL);
+		return;
+	}
 	use(nets, heard.pid);
 	seccomp_let_go_on(nets->listeners[zygote], &heard);
+}
+
+int nets_refused(const struct nets *nets, uint64_t number)
+{
+	for (size_t i = 0; i < nets->known; i++)
+		if (nets->at[i].fd >= 0 && nets->at[i].number == number && nets->at[i].refused.count > 0)
+			return nets->at[i].refused.call;
+	return -1;
 }
 
 void nets_lent(struct nets *nets, uint64_t number)

@@ -9,9 +9,13 @@
  * do not understand counts as used, and so does a box that was lent, for others may enter that. Where the kernel cannot
  * tell (before 5.19, or when somebody listens already) each network serves one box.
  *
+ * By the same way we hear of calls that a box's filter refuses, and say so; the network tells whose they are.
+ *
  * They belong to the stem's user namespace, not to the box's: nobody in a box could change them, whatever it had there.
  */
 #pragma once
+
+#include "kern/refusals.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,17 +29,19 @@ enum {
 };
 
 struct net {
-	int fd;          /* the namespace, -1: this place is free */
-	ino_t inode;     /* of it */
-	pid_t box;       /* the init of its box; 0: it waits for one */
-	uint64_t number; /* of the box, as the keeper calls it */
-	bool used;       /* never again */
+	int fd;                 /* the namespace, -1: this place is free */
+	ino_t inode;            /* of it */
+	pid_t box;              /* the init of its box; 0: it waits for one */
+	uint64_t number;        /* of the box, as the keeper calls it */
+	bool used;              /* never again */
+	struct refused refused; /* what the box that is in it was refused */
 };
 
 struct nets {
 	int home;                      /* the stem's own */
 	ino_t home_inode;              /* of it */
-	int listeners[NETS_LISTENERS]; /* where the kernel tells of sockets, -1: none */
+	int listeners[NETS_LISTENERS]; /* where the kernel tells of sockets and refusals, -1: none */
+	struct refusals refusals;      /* that are to be answered */
 	bool again;                    /* all zygotes are listened to: a network may serve again */
 	struct net *entered;     /* where the stem is, for the box that is being made; NULL: one that is not known */
 	size_t known;            /* places below this one were used */
@@ -53,8 +59,10 @@ int nets_enter(struct nets *nets, uint64_t number);
 /* Home again. The box's init, or 0: there is none. */
 int nets_leave(struct nets *nets, pid_t box);
 
-/* Something asks for a socket: hears of it, and lets it go on. */
+/* Something asks for a socket, and is let go on, or for what it may not have, and is refused. */
 void nets_hear(struct nets *nets, size_t zygote);
+/* The last call that the box of that number was refused, or -1. */
+int nets_refused(const struct nets *nets, uint64_t number);
 /* The box of that number was lent. */
 void nets_lent(struct nets *nets, uint64_t number);
 /* That init is dead, and all of its box. */

@@ -93,36 +93,30 @@ static _Noreturn void execute(void)
 	enter_fail(claim->control, EMBER_STEP_EXEC, errno);
 }
 
-/* In the zygote: sockets are told of from now on. */
-static int tell_sockets(int stem)
-{
-	_cleanup_close_ int listener = seccomp_listen_sockets();
-
-	return fd_send(stem, &(char){ 'l' }, 1, &listener, listener >= 0);
-}
-
-/* In the stem: who tells of them, or -1. */
+/* Where a zygote's filter, and so that of all its forks, tells of sockets and of what it refuses; -1: it does not. */
 static int hear_listener(int zygote)
 {
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
-	char word;
+	struct report report;
 
-	return fd_receive(zygote, &word, 1, fds, &count) == 1 && count == 1 ? fds[0] : -1;
+	return fd_receive(zygote, &report, sizeof(report), fds, &count) == sizeof(report) && count == 1 ? fds[0] : -1;
 }
 
 static _Noreturn void become_zygote(const struct stem_role *role, enum zygote_kind kind, int stem)
 {
-	const struct inside inside = { .plan = &role->zygote.plan, .fault_kind = -1 };
+	struct inside inside = { .plan = &role->zygote.plan, .heard = true, .fault_kind = -1 };
 	uint32_t index;
 
 	reset_signals();
 	setsid();
-	if (tell_sockets(stem) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || wire_zygote(role->zygotes[kind]) < 0 ||
-	    chdir(BOX_CODE) < 0 ||
-	    /* Its own socket stays; the stem's, and those of other zygotes, do not. */
-	    close_range(3, ZYGOTE_FD_SOCKET - 1, 0) < 0 || inside_perform(&inside, &index) < 0)
+	/* Out of the way: its own socket stays; the stem's goes when the filter is told of, those of other zygotes now.
+	 */
+	inside.control = fcntl(stem, F_DUPFD_CLOEXEC, ZYGOTE_FD_SOCKET + 1);
+	if (inside.control < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || wire_zygote(role->zygotes[kind]) < 0 ||
+	    chdir(BOX_CODE) < 0 || close_range(3, ZYGOTE_FD_SOCKET - 1, 0) < 0 || inside_perform(&inside, &index) < 0)
 		_exit(1);
+	close(inside.control);
 	umask(022);
 	if (kind == ZYGOTE_EXEC)
 		execute();
@@ -175,13 +169,19 @@ static void make_box(struct stem_role *role)
 
 	if (n <= 0)
 		_exit(0);
-	if (n == sizeof(make) && make.lent && count == 0) {
+	if (n == sizeof(make) && make.ask == STEM_ASK_LENT && count == 0) {
 		nets_lent(&role->nets, make.number);
 		answer(0, 0, -1);
 		return;
 	}
+	if (n == sizeof(make) && make.ask == STEM_ASK_REFUSED && count == 0) {
+		int call = nets_refused(&role->nets, make.number);
+
+		answer(call < 0 ? ENOENT : 0, (uint32_t)call, -1);
+		return;
+	}
 	errno = EPROTO;
-	if (n != sizeof(make) || count != STEM_MAKE_FDS + make.groups ||
+	if (n != sizeof(make) || make.ask != STEM_ASK_MAKE || count != STEM_MAKE_FDS + make.groups ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, go) < 0 || nets_enter(&role->nets, make.number) < 0) {
 		answer(errno, 0, -1);
 	} else {
@@ -247,8 +247,8 @@ static void reap(struct stem_role *role, int signals)
 		nets_ended(&role->nets, pid);
 }
 
-/* Each in its turn, whatever the others ask for: one who asks for sockets all the time keeps nobody from being reaped.
- */
+/* Each in its turn, whatever the others ask for: one who asks for sockets, or for what he may not have, all the time
+ * keeps nobody from being reaped. */
 static void turn(struct stem_role *role, int signals)
 {
 	struct pollfd fds[2 + NETS_LISTENERS] = {
@@ -258,8 +258,9 @@ static void turn(struct stem_role *role, int signals)
 
 	for (size_t i = 0; i < NETS_LISTENERS; i++)
 		fds[2 + i] = (struct pollfd){ .fd = role->nets.listeners[i], .events = POLLIN };
-	if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+	if (poll(fds, ARRAY_SIZE(fds), refusals_wait_msec(&role->nets.refusals)) < 0 && errno != EINTR)
 		_exit(1);
+	refusals_on_time(&role->nets.refusals);
 	if (fds[1].revents)
 		reap(role, signals);
 	for (size_t i = 0; i < NETS_LISTENERS; i++)

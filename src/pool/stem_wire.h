@@ -30,17 +30,22 @@ struct stem_begin {
 	char profile[STEM_NAME_MAX];  /* one of it, or empty */
 };
 
-/* Then each time: a box. With it: the box's control socket, the lock of its uid (or the socket again), the groups. Or,
- * with nothing: the box of that number is lent, and others may enter it when this was answered. */
+enum stem_ask {
+	STEM_ASK_MAKE, /* a box; with it: its control socket, the lock of its uid (or the socket again), the groups */
+	STEM_ASK_LENT, /* it is lent, and others may enter it when this was answered */
+	STEM_ASK_REFUSED, /* the call that it was refused last */
+};
+
+/* Then each time, of one box. */
 struct stem_make {
 	struct userns_ids ids; /* as the stem calls them */
 	uint64_t number;       /* of the box */
 	uint32_t groups;       /* files of groups */
-	uint32_t lent;         /* 1: it is */
+	uint32_t ask;          /* enum stem_ask */
 };
 
-/* With the pidfd of the box's init, unless it failed. */
+/* Of a box that was made with the pidfd of its init. */
 struct stem_answer {
-	int32_t errnum; /* 0: done */
-	uint32_t index; /* of struct stem_begin: the operation that failed */
+	int32_t errnum; /* 0: done; ENOENT: there is no such call */
+	uint32_t index; /* of struct stem_begin: the operation that failed; of STEM_ASK_REFUSED: the call's number */
 };

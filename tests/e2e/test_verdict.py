@@ -92,10 +92,59 @@ def a_signal_and_its_place():
     kit.equal((verdict["cause"], verdict["message"]), ("signal", "Signal SIGSEGV (Segmentation fault) ended it."))
 
 
+def refused(result):
+    verdict = result["verdict"]
+    return verdict and (verdict["cause"], verdict["call"], verdict["certain"], verdict["message"])
+
+
+def was(call):
+    return ("call", call, True, f"The box refused it a call to the kernel: {call}.")
+
+
+LOUD = "import os\nos.chroot('/tmp')\n"
+# Says nothing; the first answer is the call's own.
+QUIET = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+os._exit(3 if libc.ptrace(0, 0, 0, 0) == -1 and ctypes.get_errno() == 1 else 4)
+"""
+# It was in nobody's way.
+CAUGHT = "import os\ntry:\n    os.chroot('/tmp')\nexcept PermissionError:\n    pass\n"
+
+
 @kit.test
-def a_refused_call_is_a_guess():
-    verdict = run("import os\nos.chroot('/tmp')\n")["verdict"]
-    kit.equal((verdict["cause"], verdict["call"], verdict["certain"]), ("call", "chroot", False))
+def a_refused_call_is_known():
+    kit.equal(refused(run(LOUD)), was("chroot"))
+    result = run(QUIET)
+    kit.equal((result["exit_code"], refused(result)), (3, was("ptrace")))
+    kit.contains(result["verdict"]["suggestion"], "No box allows ptrace")
+    kit.equal(refused(run(CAUGHT)), None)
+    kit.equal(refused(run(CAUGHT + "1 / 0\n")), None)
+    # The last one counts.
+    kit.equal(refused(run(CAUGHT + QUIET)), was("ptrace"))
+
+
+@kit.test
+def so_it_is_in_a_warm_box():
+    service = Service("--embers", "2")
+    with service.connect() as client, service.connect() as other:
+
+        def warm(ask, code):
+            for _ in range(50):
+                _, result = ask.request({"language": "python", "code": code})
+                if result["meta"]["start"] == "warm":
+                    return result
+            raise kit.Failed("never warm")
+
+        warm(client, "pass")
+        for _ in range(10):
+            # Whose it is, and of which run, is not mixed up.
+            other.ask({"language": "python", "code": "import os, time\ntime.sleep(0.1)\nos._exit(3)"})
+            kit.equal(refused(warm(client, QUIET)), was("ptrace"))
+            kit.equal(refused(warm(client, LOUD)), was("chroot"))
+            kit.equal(refused(warm(client, "import os; os._exit(3)")), None)
+            kit.equal(refused(other.answer()[1]), None)
+    service.stop()
 
 
 @kit.test

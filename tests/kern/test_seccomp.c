@@ -623,63 +623,6 @@ static void gate(void)
 	in_child(child_gated_with_additions);
 }
 
-/* Sends its listener to its parent, then asks for sockets under the box's filter as well. */
-static void ask_for_sockets(int parent)
-{
-	int pair[2], listener;
-
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	listener = seccomp_listen_sockets();
-	if (fd_send(parent, "l", 1, &listener, listener >= 0) < 0 || listener < 0 || close(listener) < 0)
-		_exit(1);
-	/* Nobody else can listen, and the box's filter comes on top. */
-	if (seccomp_listen_sockets() >= 0 || errno != EBUSY || seccomp_install(SECCOMP_BOX, NULL, 0) < 0)
-		_exit(2);
-	/* Denied by the other filter: nobody is asked. */
-	if (socket(AF_PACKET, SOCK_RAW, 0) >= 0 || errno != EAFNOSUPPORT)
-		_exit(3);
-	if (getpid() <= 0 || socket(AF_INET, SOCK_STREAM, 0) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
-		_exit(4);
-	if (socket(AF_UNIX, SOCK_DGRAM, 0) < 0)
-		_exit(5);
-	_exit(0);
-}
-
-static void sockets_are_told_of(void)
-{
-	struct seccomp_heard heard = { 0 };
-	int ends[2], fds[FD_MESSAGE_MAX], status = -1, told = 0;
-	struct pollfd waiting = { .events = POLLIN };
-	size_t count = 0;
-	char word;
-	pid_t pid;
-
-	CHECK_INT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		ask_for_sockets(ends[1]);
-	close(ends[1]);
-	CHECK_INT(fd_receive(ends[0], &word, 1, fds, &count), 1);
-	CHECK_INT(count, 1);
-	waiting.fd = count == 1 ? fds[0] : -1;
-	while (poll(&waiting, 1, 10000) > 0 && seccomp_hear(fds[0], &heard) > 0) {
-		CHECK_INT(heard.pid, pid);
-		/* It waits. */
-		CHECK_INT(waitpid(pid, &status, WNOHANG | __WALL), 0);
-		seccomp_let_go_on(fds[0], &heard);
-		/* A second answer is to nobody, and harms nobody. */
-		seccomp_let_go_on(fds[0], &heard);
-		told++;
-	}
-	CHECK_INT(told, 3);
-	CHECK_INT(seccomp_hear(fds[0], &heard), -1);
-	CHECK_INT(waitpid(pid, &status, __WALL), pid);
-	CHECK_INT(status, 0);
-	close(fds[0]);
-	close(ends[0]);
-}
-
 static void child_without_no_new_privs(void)
 {
 	CHECK_ERRNO(seccomp_install(SECCOMP_BOX, NULL, 0), EACCES);
@@ -721,7 +664,6 @@ int main(int argc, char **argv)
 	RUN(restricted);
 	RUN(additions);
 	RUN(gate);
-	RUN(sockets_are_told_of);
 	rmdir(place);
 	return check_failures ? 1 : 0;
 }

@@ -1,0 +1,44 @@
+/*
+ * The answers of who listens to a box: each call that its filter tells of is
+ * refused. Who asks for the forbidden all the time would keep us busy with it,
+ * on nobody's account; after the first thousand such answers come only once a
+ * millisecond.
+ */
+#pragma once
+
+#include "kern/seccomp.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	REFUSALS_QUICK = 1000,     /* of one box, which are answered at once */
+	REFUSALS_PACE_USEC = 1000, /* between answers to those who had more */
+	REFUSALS_HELD = 128,       /* who wait for theirs */
+};
+
+/* What one box was refused. */
+struct refused {
+	uint64_t count; /* how often */
+	int call;       /* the last one's number, where count is not 0 */
+};
+
+struct refusals {
+	struct {
+		int listener;               /* where it was heard */
+		struct seccomp_heard heard; /* who waits */
+	} held[REFUSALS_HELD];
+	size_t count;      /* how many of them there are */
+	uint64_t due_usec; /* when they are answered; 0: there are none */
+};
+
+/* One was heard that is no socket of a box that had those so far; NULL: of none that is known. */
+void refusals_add(struct refusals *refusals, int listener, const struct seccomp_heard *heard, struct refused *box);
+/* The same from the listener of one box, which is closed when nobody is left to be heard. */
+void refusals_hear(struct refusals *refusals, int *listener, struct refused *box);
+/* Answers those whose time has come. */
+void refusals_on_time(struct refusals *refusals);
+/* For poll(): until then, or -1. */
+int refusals_wait_msec(const struct refusals *refusals);
+/* The listener is about to be closed. */
+void refusals_forget(struct refusals *refusals, int listener);
