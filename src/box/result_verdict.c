@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "kern/seccomp.h"
 
 #include <math.h>
 #include <signal.h>
@@ -152,6 +153,9 @@ static void tell_call(const struct result *result, struct told *told)
 	const struct explanation *e = result->explanation;
 	const char *refused = result->verdict.witness.refused;
 
+	/* It complains of another: which one ended it, its words tell better. */
+	if (refused && e && e->call[0] && strcmp(e->call, refused) != 0)
+		refused = NULL;
 	told->cause = "call";
 	told->certain = refused != NULL;
 	told->call = refused ? refused : e->call;
@@ -165,7 +169,8 @@ static void tell_call(const struct result *result, struct told *told)
 		snprintf(told->message, sizeof(told->message), "By its own words a call to the kernel was refused.");
 	if (refused && (!e || !e->suggestion[0]))
 		snprintf(told->suggestion, sizeof(told->suggestion),
-			 "No box allows %.32s: do without it, or run this part outside of the box.", refused);
+			 "%s %.32s: do without it, or run this part outside of the box.",
+			 seccomp_denies(SECCOMP_BOX, refused) ? "No box allows" : "No box allows this use of", refused);
 }
 
 static void tell_network(const struct explanation *e, struct told *told)
@@ -192,7 +197,8 @@ static void tell_failed(const struct result *result, struct told *told)
 		tell_disk(result, told, w->disk_full || w->inodes_full);
 	else if (number)
 		tell_signal(result, number, told);
-	else if (strcmp(kind, "not-permitted") == 0 || (w->refused && !e && result->outputs[1].bytes == 0))
+	else if (strcmp(kind, "not-permitted") == 0 ||
+		 (w->refused && !e && result->outputs[0].bytes == 0 && result->outputs[1].bytes == 0))
 		tell_call(result, told);
 	else if (strcmp(kind, "no-network") == 0)
 		tell_network(e, told);

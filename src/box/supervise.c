@@ -678,6 +678,8 @@ static void settle_shared(struct watch *w)
 	if (!w->box->plan->shared || !w->reported || w->killed)
 		return;
 	drain(w);
+	if (w->verdict->status == STATUS_FAILED)
+		witness_ask(w->box);
 	w->over = w->box->output[0] < 0 && w->box->output[1] < 0 && is_alone(w);
 	w->box->over = w->over;
 	if (w->over)
@@ -758,7 +760,7 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 		fail(&w, &err);
 		return;
 	}
-	buffers->refusals.count = 0;
+	buffers->refusals.first = buffers->refusals.count = 0;
 	buffers->refusals.due_usec = 0;
 	buffers->account.proc_fd = -1;
 	buffers->account.work_fd = -1;

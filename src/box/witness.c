@@ -53,12 +53,16 @@ void witness_biggest(const struct box *box, struct witness *witness)
 	}
 }
 
-void witness_limits(struct box *box, struct witness *witness)
+void witness_ask(struct box *box)
+{
+	if (box->ask_refused)
+		box->ask_refused(box);
+}
+
+void witness_limits(const struct box *box, struct witness *witness)
 {
 	struct statvfs disk;
 
-	if (box->ask_refused)
-		box->ask_refused(box);
 	if (box->refused.count > 0)
 		witness->refused = seccomp_call_name(box->refused.call);
 	if (box->group && cgroup_forks_refused(box->group, &witness->forks_refused) < 0)

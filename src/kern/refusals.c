@@ -3,28 +3,20 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-static void answer_all(struct refusals *refusals)
-{
-	for (size_t i = 0; i < refusals->count; i++)
-		seccomp_refuse(refusals->held[i].listener, &refusals->held[i].heard);
-	refusals->count = 0;
-	refusals->due_usec = 0;
-}
-
 void refusals_add(struct refusals *refusals, int listener, const struct seccomp_heard *heard, struct refused *box)
 {
-	if (box) {
-		box->count++;
-		box->call = heard->call;
-	}
-	if (!box || box->count <= REFUSALS_QUICK || refusals->count == REFUSALS_HELD) {
+	size_t place = (refusals->first + refusals->count) % REFUSALS_HELD;
+
+	box->count++;
+	box->call = heard->call;
+	if (box->count <= REFUSALS_QUICK || refusals->count == REFUSALS_HELD) {
 		seccomp_refuse(listener, heard);
 		return;
 	}
-	if (refusals->count == 0)
+	if (refusals->count++ == 0)
 		refusals->due_usec = clock_usec() + REFUSALS_PACE_USEC;
-	refusals->held[refusals->count].listener = listener;
-	refusals->held[refusals->count++].heard = *heard;
+	refusals->held[place].listener = listener;
+	refusals->held[place].heard = *heard;
 }
 
 void refusals_hear(struct refusals *refusals, int *listener, struct refused *box)
@@ -32,16 +24,29 @@ void refusals_hear(struct refusals *refusals, int *listener, struct refused *box
 	struct seccomp_heard heard;
 	int found = seccomp_hear(*listener, &heard);
 
-	if (found < 0)
+	if (found < 0) {
+		refusals_forget(refusals, *listener);
 		close_fd(listener);
-	else if (found > 0)
+	} else if (found > 0) {
 		refusals_add(refusals, *listener, &heard, box);
+	}
 }
 
 void refusals_on_time(struct refusals *refusals)
 {
-	if (refusals->count > 0 && clock_usec() >= refusals->due_usec)
-		answer_all(refusals);
+	const uint64_t now = refusals->count > 0 ? clock_usec() : 0;
+
+	if (refusals->count == 0 || now < refusals->due_usec)
+		return;
+	for (int i = 0; i < REFUSALS_PACE && refusals->count > 0; i++) {
+		/* One whose listener is gone needs no answer. */
+		if (refusals->held[refusals->first].listener >= 0)
+			seccomp_refuse(refusals->held[refusals->first].listener,
+				       &refusals->held[refusals->first].heard);
+		refusals->first = (refusals->first + 1) % REFUSALS_HELD;
+		refusals->count--;
+	}
+	refusals->due_usec = refusals->count > 0 ? now + REFUSALS_PACE_USEC : 0;
 }
 
 int refusals_wait_msec(const struct refusals *refusals)
@@ -51,10 +56,10 @@ int refusals_wait_msec(const struct refusals *refusals)
 
 void refusals_forget(struct refusals *refusals, int listener)
 {
-	size_t kept = 0;
+	for (size_t i = 0; i < refusals->count; i++) {
+		size_t place = (refusals->first + i) % REFUSALS_HELD;
 
-	for (size_t i = 0; i < refusals->count; i++)
-		if (refusals->held[i].listener != listener)
-			refusals->held[kept++] = refusals->held[i];
-	refusals->count = kept;
+		if (refusals->held[place].listener == listener)
+			refusals->held[place].listener = -1;
+	}
 }

@@ -1,8 +1,8 @@
 /*
  * The answers of who listens to a box: each call that its filter tells of is
  * refused. Who asks for the forbidden all the time would keep us busy with it,
- * on nobody's account; after the first thousand such answers come only once a
- * millisecond.
+ * on nobody's account; after the first thousand of a box its answers wait in
+ * line, and each millisecond some of those who wait get theirs.
  */
 #pragma once
 
@@ -13,8 +13,9 @@
 
 enum {
 	REFUSALS_QUICK = 1000,     /* of one box, which are answered at once */
-	REFUSALS_PACE_USEC = 1000, /* between answers to those who had more */
-	REFUSALS_HELD = 128,       /* who wait for theirs */
+	REFUSALS_PACE_USEC = 1000, /* between answers to those who had more… */
+	REFUSALS_PACE = 4,         /* …of whom so many get theirs then */
+	REFUSALS_HELD = 4096,      /* who can wait for theirs; who comes then is answered at once */
 };
 
 /* What one box was refused. */
@@ -27,12 +28,13 @@ struct refusals {
 	struct {
 		int listener;               /* where it was heard */
 		struct seccomp_heard heard; /* who waits */
-	} held[REFUSALS_HELD];
-	size_t count;      /* how many of them there are */
-	uint64_t due_usec; /* when they are answered; 0: there are none */
+	} held[REFUSALS_HELD];              /* a ring; untouched until somebody waits */
+	size_t first;                       /* who has waited longest */
+	size_t count;                       /* how many wait */
+	uint64_t due_usec;                  /* when the next are answered; 0: nobody waits */
 };
 
-/* One was heard that is no socket of a box that had those so far; NULL: of none that is known. */
+/* One was heard that is no socket, of a box that had those so far. */
 void refusals_add(struct refusals *refusals, int listener, const struct seccomp_heard *heard, struct refused *box);
 /* The same from the listener of one box, which is closed when nobody is left to be heard. */
 void refusals_hear(struct refusals *refusals, int *listener, struct refused *box);

@@ -166,6 +166,11 @@ int seccomp_hear(int listener, struct seccomp_heard *heard)
 	return 1;
 }
 
+bool seccomp_waits(int listener, const struct seccomp_heard *heard)
+{
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &(uint64_t){ heard->id }) == 0;
+}
+
 bool seccomp_is_socket(const struct seccomp_heard *heard)
 {
 	return heard->call == SYS_socket || heard->call == SYS_socketpair;

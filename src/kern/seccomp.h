@@ -56,6 +56,8 @@ struct seccomp_heard {
 };
 /* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
 int seccomp_hear(int listener, struct seccomp_heard *heard);
+/* Whether it still waits: what was found out by its pid is its own then. */
+bool seccomp_waits(int listener, const struct seccomp_heard *heard);
 /* Whether it asks for a socket; all else is to be refused. */
 bool seccomp_is_socket(const struct seccomp_heard *heard);
 void seccomp_let_go_on(int listener, const struct seccomp_heard *heard);

@@ -173,7 +173,10 @@ void nets_hear(struct nets *nets, size_t zygote)
 	if (!seccomp_is_socket(&heard)) {
 		struct net *net = find(nets, net_of(heard.pid));
 
-		refusals_add(&nets->refusals, nets->listeners[zygote], &heard, net ? &net->refused : NULL);
+		/* Another may have its pid by now. */
+		if (net && !seccomp_waits(nets->listeners[zygote], &heard))
+			return;
+		refusals_add(&nets->refusals, nets->listeners[zygote], &heard, net ? &net->refused : &nets->nobodys);
 		return;
 	}
 	use(nets, heard.pid);

@@ -42,6 +42,7 @@ struct nets {
 	ino_t home_inode;              /* of it */
 	int listeners[NETS_LISTENERS]; /* where the kernel tells of sockets and refusals, -1: none */
 	struct refusals refusals;      /* that are to be answered */
+	struct refused nobodys;        /* what was refused to those whose network is not known */
 	bool again;                    /* all zygotes are listened to: a network may serve again */
 	struct net *entered;     /* where the stem is, for the box that is being made; NULL: one that is not known */
 	size_t known;            /* places below this one were used */

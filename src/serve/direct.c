@@ -9,7 +9,8 @@
 #include <sys/uio.h>
 
 enum {
-	PATIENCE_MSEC = 20 /* for a client to read; the run's deadlines wait as long */
+	PATIENCE_MSEC = 20, /* for a client to read; the run's deadlines wait as long */
+	WIDE = 512 << 10,   /* bytes that a socket holds of a program that writes much; the kernel may give less */
 };
 
 /* Whether all of it would be taken at once; the kernel counts what it needs for the bytes, not the bytes. */
@@ -28,6 +29,15 @@ static bool wait_for_room(int client, size_t size)
 	struct pollfd one = { .fd = client, .events = POLLOUT };
 
 	return has_room(client, size) || (poll(&one, 1, PATIENCE_MSEC) == 1 && has_room(client, size));
+}
+
+/* A socket is writable again when three quarters are read: with a small one the client, the program and we would wait
+ * for each other in turn. */
+static void widen(struct direct *direct)
+{
+	if (!direct->wide)
+		setsockopt(direct->client, SOL_SOCKET, SO_SNDBUF, &(int){ WIDE }, sizeof(int));
+	direct->wide = true;
 }
 
 /* Half a frame could only be misread: the end is clear to both. */
@@ -71,6 +81,7 @@ bool direct_send_file(struct direct *direct, enum frame_kind kind, int file, uin
 
 	if (direct->client < 0)
 		return false;
+	widen(direct);
 	if (wait_for_room(direct->client, FRAME_HEADER + size))
 		sent = send_parts(direct->client, kind, size, NULL, 0);
 	/* Neither waits nor signals: there is room, or nobody. */

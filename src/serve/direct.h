@@ -14,6 +14,7 @@
 
 struct direct {
 	int client; /* its socket, borrowed; -1: the front answers, from the beginning or from here on */
+	bool wide;  /* the socket was told to hold more */
 };
 
 /* False: it was not sent, and neither will be what comes after it. */

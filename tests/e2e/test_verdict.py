@@ -108,6 +108,7 @@ import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 os._exit(3 if libc.ptrace(0, 0, 0, 0) == -1 and ctypes.get_errno() == 1 else 4)
 """
+LEAVING = "import os, time\nif os.fork() == 0:\n    time.sleep(100)\n"
 # It was in nobody's way.
 CAUGHT = "import os\ntry:\n    os.chroot('/tmp')\nexcept PermissionError:\n    pass\n"
 
@@ -120,6 +121,13 @@ def a_refused_call_is_known():
     kit.contains(result["verdict"]["suggestion"], "No box allows ptrace")
     kit.equal(refused(run(CAUGHT)), None)
     kit.equal(refused(run(CAUGHT + "1 / 0\n")), None)
+    # It tells something else, or its words are of another call.
+    kit.equal(refused(run(QUIET.replace("os._exit(3", "print('3 tests failed', flush=True)\nos._exit(3"))), None)
+    other = run(CAUGHT + "raise OSError('ptrace: Operation not permitted')\n")["verdict"]
+    kit.equal((other["cause"], other["call"], other["certain"]), ("call", "ptrace", False))
+    # Others of its uses are allowed.
+    suggestion = run("import ctypes, os\nos._exit(3 + ctypes.CDLL(None).prctl(22, 2, 0))\n")["verdict"]["suggestion"]
+    kit.contains(suggestion, "No box allows this use of prctl")
     # The last one counts.
     kit.equal(refused(run(CAUGHT + QUIET)), was("ptrace"))
 
@@ -142,6 +150,8 @@ def so_it_is_in_a_warm_box():
             other.ask({"language": "python", "code": "import os, time\ntime.sleep(0.1)\nos._exit(3)"})
             kit.equal(refused(warm(client, QUIET)), was("ptrace"))
             kit.equal(refused(warm(client, LOUD)), was("chroot"))
+            # Who leaves somebody behind hides nothing.
+            kit.equal(refused(warm(client, LEAVING + LOUD)), was("chroot"))
             kit.equal(refused(warm(client, "import os; os._exit(3)")), None)
             kit.equal(refused(other.answer()[1]), None)
     service.stop()

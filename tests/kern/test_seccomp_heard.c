@@ -8,7 +8,9 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -170,37 +172,66 @@ static void without_a_listener_they_are_refused(void)
 	CHECK_INT(status, 0);
 }
 
+enum {
+	ASKERS = 100, /* threads */
+	MORE = 4,     /* that each asks when all that are quick are through */
+};
+
+static atomic_int asked, wrong;
+
+static void *ask_some(void *unused)
+{
+	while (atomic_fetch_add(&asked, 1) < REFUSALS_QUICK + ASKERS * MORE)
+		if (mount("x", "/", "tmpfs", 0, NULL) >= 0 || errno != EPERM)
+			wrong++;
+	return unused;
+}
+
 /* As often as it likes: the thousandth is as quick as the first, what comes then is not. */
 static _Noreturn void ask_again_and_again(int parent)
 {
+	pthread_t threads[ASKERS];
+
 	be_heard(parent, false);
-	for (int i = 0; i < REFUSALS_QUICK + 20; i++)
-		if (mount("x", "/", "tmpfs", 0, NULL) >= 0 || errno != EPERM)
+	for (int i = 0; i < ASKERS; i++)
+		if (pthread_create(&threads[i], NULL, ask_some, NULL) != 0)
 			_exit(3);
-	_exit(0);
+	for (int i = 0; i < ASKERS; i++)
+		pthread_join(threads[i], NULL);
+	_exit(wrong ? 4 : 0);
 }
 
 static void who_asks_too_often_waits(void)
 {
 	static struct refusals refusals;
 	struct refused box = { 0 };
-	int listener, to, status = -1, waits = 0;
+	int listener, to, status = -1, waits = 0, ticks = 0;
+	size_t most = 0;
 	pid_t pid = start_heard(ask_again_and_again, &listener, &to);
 
 	while (listener >= 0) {
 		struct pollfd waiting = { .fd = listener, .events = POLLIN };
 
+		size_t before = refusals.count;
+
 		CHECK(poll(&waiting, 1, refusals_wait_msec(&refusals) < 0 ? 10000 : 1) >= 0);
 		refusals_on_time(&refusals);
+		/* However many wait, some at a time. */
+		CHECK(before - refusals.count <= REFUSALS_PACE);
+		ticks += before > refusals.count;
+		before = refusals.count;
 		if (waiting.revents)
 			refusals_hear(&refusals, &listener, &box);
 		/* It is heard at once, and answered later. */
-		if (refusals.count > 0 && waiting.revents)
-			waits++;
+		waits += refusals.count > before;
+		most = refusals.count > most ? refusals.count : most;
 	}
-	CHECK_INT(box.count, REFUSALS_QUICK + 20);
+	CHECK_INT(box.count, REFUSALS_QUICK + ASKERS * MORE);
 	CHECK_INT(box.call, SYS_mount);
-	CHECK_INT(waits, 20);
+	CHECK_INT(waits, ASKERS * MORE);
+	CHECK(ticks >= ASKERS * MORE / REFUSALS_PACE);
+	CHECK(most > REFUSALS_PACE && most <= ASKERS);
+	CHECK_INT(refusals.count, 0);
 	CHECK_INT(waitpid(pid, &status, __WALL), pid);
 	CHECK_INT(status, 0);
 	close(to);
