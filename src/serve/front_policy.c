@@ -308,6 +308,7 @@ static void introduce(struct front *front, struct peer *peer, const struct profi
 	snprintf(about->caller, sizeof(about->caller), "%s", peer->caller.name);
 	snprintf(about->profile, sizeof(about->profile), "%s", profile ? profile->name : peer->manner.applied);
 	about->command = peer->manner.command;
+	about->sees_all = (peer->caller.scopes & SCOPE_ADMIN) != 0;
 }
 
 /* Whether it may be a profile of that language: of one that is not built in the keeper knows. */

@@ -403,6 +403,9 @@ static int run_any(const struct keeper_work *work, struct run *run, struct resul
 					&run->ticket, run->io, out, err);
 		if (done == 0)
 			explain_end(run, *out);
+		/* Who sees it in the list is not told that it is not there. */
+		else if (err->errnum == ENOENT && run->about->sees_all)
+			sessions_tell_owner(work->sessions, run->about->container, err);
 		return done;
 	default:
 		return run_alone(work, run, out, err);

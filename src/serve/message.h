@@ -91,6 +91,7 @@ struct message_run {
 	uint8_t auto_cleanup;      /* of a container that starts: it is forgotten when it has ended */
 	uint8_t asks;              /* of a container that starts: each run in it needs a confirmation */
 	uint8_t confirmed;         /* in a container: there is one, for this very request */
+	uint8_t sees_all;          /* its caller may see everybody's sessions */
 	uint32_t max_concurrent;   /* of a container that starts: so many may run; 0: any number */
 	uint32_t max_own;          /* the same of its caller's own, and of sessions */
 	double ttl;                /* of a container or session that starts: seconds until it ends; 0: the default */

@@ -394,6 +394,21 @@ int sessions_execute(struct sessions *sessions, const char *id, const char *owne
 	return done;
 }
 
+void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err)
+{
+	struct error none = { 0 };
+	struct session *session = find(sessions, id, NULL, &none);
+
+	if (!session)
+		return;
+	error_set(
+		err, ERROR_BLOCKED, 0,
+		"session: it is another caller's, \"%s\", who alone runs cells in it; you may see, interrupt, restart "
+		"and end it",
+		session->owner);
+	let_go(sessions, session);
+}
+
 int sessions_ask(struct sessions *sessions, const char *id, const char *owner, bool inspect, const char *code,
 		 size_t size, size_t cursor, char **json, struct error *err)
 {
@@ -629,20 +644,21 @@ static json_t *session_json(struct session *session)
 	pthread_mutex_unlock(&home->lock);
 	for (size_t i = 0; i < session->layer_count; i++)
 		json_array_append_new(isolation, json_string(session->layers[i]));
-	return json_pack("{s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:f, "
-			 "s:o, s:o, s:o}",
-			 "id", session->id, "name", session->name, "language", session->runtime->name,
-			 "language_version", known ? version : NULL, "status",
-			 ended  ? "ended"
-			 : busy ? "busy"
-				: "idle",
-			 "driver", session->driver, "complete", session->completes, "inspect", session->inspects,
-			 "start", home->warm ? "warm" : "cold", "created", timestamp(&session->created, 0), "last_used",
-			 timestamp(&used, 0), "ttl", seconds(home->ttl), "idle_ttl", seconds(home->idle_ttl), "expires",
-			 timestamp(&session->created, home->ttl), "cells", (json_int_t)cells, "memory_used",
-			 (json_int_t)usage.memory, "memory_limit", (json_int_t)session->limits.memory, "cpu_time",
-			 (double)usage.cpu_usec / 1e6, "reason", ended ? json_string(why) : json_null(), "limits",
-			 result_limits_json(&session->limits), "isolation", isolation);
+	return json_pack(
+		"{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:f, "
+		"s:o, s:o, s:o}",
+		"id", session->id, "name", session->name, "caller", session->owner, "language", session->runtime->name,
+		"language_version", known ? version : NULL, "status",
+		ended  ? "ended"
+		: busy ? "busy"
+		       : "idle",
+		"driver", session->driver, "complete", session->completes, "inspect", session->inspects, "start",
+		home->warm ? "warm" : "cold", "created", timestamp(&session->created, 0), "last_used",
+		timestamp(&used, 0), "ttl", seconds(home->ttl), "idle_ttl", seconds(home->idle_ttl), "expires",
+		timestamp(&session->created, home->ttl), "cells", (json_int_t)cells, "memory_used",
+		(json_int_t)usage.memory, "memory_limit", (json_int_t)session->limits.memory, "cpu_time",
+		(double)usage.cpu_usec / 1e6, "reason", ended ? json_string(why) : json_null(), "limits",
+		result_limits_json(&session->limits), "isolation", isolation);
 }
 
 static int print(json_t *root, char **json, struct error *err)

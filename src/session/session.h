@@ -1,6 +1,6 @@
 /*
  * Sessions: a box that lives with a driver in it, which keeps a language's state
- * from cell to cell. What is said to the driver is in emberbox-session(7).
+ * from cell to cell. What is said to the driver is in emberbox-session-driver(7).
  *
  * The driver is in the box with the program that it runs, and is trusted no more
  * than that: what it says is about its own cell only. Whether it lives, what it
@@ -75,6 +75,8 @@ int sessions_execute(struct sessions *sessions, const char *id, const char *owne
 /* Interrupts the cell that runs; *interrupted is false when none does. */
 int sessions_interrupt(struct sessions *sessions, const char *id, const char *owner, bool *interrupted,
 		       struct error *err);
+/* For who sees it and may not run cells in it: whose it is becomes the error, if there is one of that id. */
+void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err);
 /* Another box in its place, of the same id, with nothing of the state. `by` as in sessions_stop(). */
 int sessions_restart(struct sessions *sessions, const char *id, const char *owner, const char *by, struct error *err);
 /* What could stand at the cursor, or (inspect) what stands there: the answer's JSON, {matches, cursor_start,

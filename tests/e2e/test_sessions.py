@@ -389,6 +389,16 @@ def others_do_not_see_it():
     kit.equal(two.get("/v1/sessions").json, {"sessions": []})
     kit.equal(two.post("/v1/execute", {"session": mine.id, "code": "x"}).error, (404, "not_found", "session"))
     kit.equal(mine.value("x"), "1")
+    # Who sees everybody's is told whose it is, and not that it is not there.
+    every = Web(running)
+    kit.equal([(each["id"], each["caller"]) for each in every.get("/v1/sessions").json["sessions"] if each["status"] != "ended"],
+              [(mine.id, "one")])
+    for path, fields in ((f"{mine.path}/execute", {"code": "x"}), ("/v1/execute", {"session": mine.id, "code": "x"})):
+        answer = every.post(path, fields)
+        kit.equal(answer.error, (403, "forbidden_scope", None))
+        kit.equal(answer.message, 'session: it is another caller\'s, "one", who alone runs cells in it; you may see, '
+                  "interrupt, restart and end it")
+    kit.equal(every.post("/v1/execute", {"session": mine.id[:-1] + "0", "code": "x"}).error, (404, "not_found", "session"))
     # Nor does what runs in another one.
     other = Session(two)
     other.cell("open('/tmp/secret', 'w').write('x'); import os, time; os.environ['SECRET'] = 'x'")
