@@ -67,6 +67,11 @@ static int ask(const struct session_link *link, const char *method, const char *
 	return 0;
 }
 
+int session_link_list(const struct session_link *link, json_t **answer, struct error *err)
+{
+	return ask(link, "GET", "/v1/sessions", NULL, answer, err);
+}
+
 int session_link_open(struct session_link *link, const json_t *request, json_t **object, struct error *err)
 {
 	const char *id;

@@ -20,6 +20,8 @@ struct session_link {
 /* An answer of the service that is no success: its sentence becomes the error's. `status` may be NULL. */
 int session_link_refusal(const struct http_reply *reply, struct error *err);
 
+/* {"sessions": [all that we may see, the oldest first]}. The caller frees *answer. */
+int session_link_list(const struct session_link *link, json_t **answer, struct error *err);
 /* Makes one and keeps its id. The caller frees *object. */
 int session_link_open(struct session_link *link, const json_t *request, json_t **object, struct error *err);
 /*

@@ -13,6 +13,7 @@ enum {
 /* Each takes argv from its own name on and returns the exit code. */
 int cmd_run(int argc, char **argv);
 int cmd_repl(int argc, char **argv);
+int cmd_session(int argc, char **argv);
 int cmd_languages(int argc, char **argv);
 int cmd_prepare(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);

@@ -6,6 +6,7 @@
 #include "cmd/past.h"
 #include "cmd/relay.h"
 #include "cmd/run.h"
+#include "cmd/session_view.h"
 #include "cmd/terminal.h"
 #include "service/public.h"
 
@@ -288,28 +289,16 @@ static bool show_refusal(struct run *run, const struct client_answer *answer, in
 	return true;
 }
 
-/* What a cell failed by: its driver tells it apart from what the cell wrote. */
+/* What a cell failed by, where the language did not print it. */
 static void show_error(const struct client_answer *answer)
 {
 	_cleanup_buf_ struct buf text = { 0 };
-	const char *value, *file, *type, *message;
-	size_t size;
-	json_t *error;
+	json_t *result = json_loadb(answer->text, answer->size, JSON_ALLOW_NUL, NULL);
 
-	if (!json_member(answer->text, answer->size, "error", &value, &size))
-		return;
-	error = json_loadb(value, size, JSON_DECODE_ANY, NULL);
-	type = json_string_value(json_object_get(error, "type"));
-	message = json_string_value(json_object_get(error, "message"));
-	file = json_string_value(json_object_get(error, "file"));
-	if (type && file)
-		buf_printf(&text, "  File \"%s\", line %lld\n", file,
-			   (long long)json_integer_value(json_object_get(error, "line")));
-	if (type)
-		buf_printf(&text, "%s%s%s\n", type, message && *message ? ": " : "", message ? message : "");
-	if (text.size > 0)
+	session_error_text(result, &text);
+	if (text.size > 0 && !text.failed)
 		on_output(STDERR_FILENO, text.data, text.size, NULL);
-	json_decref(error);
+	json_decref(result);
 }
 
 /* What a cell shows besides what it writes, as text. */
@@ -381,7 +370,8 @@ static bool execute_remote(struct run *run, int stdin_fd, int *code)
 	} else if (answered && read_ending(&answer, &ending, status, message)) {
 		if (run->session && !run->json) {
 			show_values(&answer);
-			show_error(&answer);
+			if (strcmp(status, "ok") != 0)
+				show_error(&answer);
 		}
 		*code = show_ending(run, &ending);
 		done = true;

@@ -14,6 +14,7 @@ static const struct command {
 } commands[] = {
 	{ "run", "run a program in a box, stream its output, exit as it did", cmd_run },
 	{ "repl", "an interactive session: what was defined stays", cmd_repl },
+	{ "session", "sessions of the service: list, start, exec, stop, their files", cmd_session },
 	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
 	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
 	{ "check", "a look at a program: mistakes, imports, dangerous calls", cmd_check },

@@ -10,11 +10,11 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "client/client.h"
-#include "client/request_json.h"
 #include "cmd/options.h"
 #include "cmd/repl_cells.h"
 #include "cmd/repl_unfinished.h"
 #include "cmd/run.h"
+#include "cmd/session_wish.h"
 #include "cmd/source.h"
 #include "cmd/table.h"
 #include "registry/config.h"
@@ -27,26 +27,9 @@
 #include <unistd.h>
 
 enum {
-	OPT_REQUEST_FIRST =
-		1, /* the options between here and OPT_REQUEST_LAST are keys of the spec by their own names */
-	OPT_CPU_TIME,
-	OPT_MEMORY,
-	OPT_CPUS,
-	OPT_PIDS,
-	OPT_DISK,
-	OPT_MAX_OUTPUT,
-	OPT_ENV,
-	OPT_FILE,
-	OPT_ALLOW_WEAKER,
-	OPT_REQUEST_LAST,
-	OPT_TIMEOUT,
-	OPT_PROJECT,
-	OPT_PROFILE,
-	OPT_READ_ONLY,
+	OPT_PROJECT = 1,
 	OPT_SESSION,
 	OPT_LOAD,
-	OPT_TTL,
-	OPT_IDLE_TTL,
 	OPT_KEEP,
 	OPT_QUIET,
 	OPT_HELP,
@@ -56,20 +39,7 @@ static const struct option_spec specs[] = {
 	{ OPT_SESSION, 0, "session", "ID", "join a session that is there; it stays when you leave" },
 	{ OPT_LOAD, 0, "load", "FILE", "run the cells of a file first, as :save wrote it" },
 	{ OPT_PROJECT, 0, "project", "DIR", "copy a directory to /sandbox/code; :reload brings your edits" },
-	{ OPT_FILE, 0, "file", "HOST[:BOX]", "give it a copy of a file, in its directory or at BOX; may be repeated" },
-	{ OPT_ENV, 0, "env", "K=V", "set an environment variable; may be repeated" },
-	{ OPT_TIMEOUT, 0, "timeout", "SEC", "wall time of a cell (30)" },
-	{ OPT_CPU_TIME, 0, "cpu-time", "SEC", "CPU time of a cell" },
-	{ OPT_MEMORY, 0, "memory", "SIZE", "memory of the session, without swap (512m)" },
-	{ OPT_CPUS, 0, "cpus", "N", "cores, also a part of one (1)" },
-	{ OPT_PIDS, 0, "pids", "N", "processes and threads (64)" },
-	{ OPT_DISK, 0, "disk", "SIZE", "what it may write below /sandbox and /tmp (1g)" },
-	{ OPT_MAX_OUTPUT, 0, "max-output", "SIZE", "how much of each stream the record of a cell keeps (20k)" },
-	{ OPT_PROFILE, 0, "profile", "NAME", "a profile of the service's registry, or of the language" },
-	{ OPT_READ_ONLY, 0, "read-only", NULL, "/sandbox/code and /sandbox/data cannot be changed" },
-	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "go on if the host lacks this layer; may be repeated" },
-	{ OPT_TTL, 0, "ttl", "SEC", "how long the session may live" },
-	{ OPT_IDLE_TTL, 0, "idle-ttl", "SEC", "how long it may wait for a cell" },
+	SESSION_WISH_OPTIONS(""),
 	{ OPT_KEEP, 0, "keep", NULL, "leave the session in the service when you leave, and tell its id" },
 	{ OPT_QUIET, 'q', "quiet", NULL, "no greeting" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
@@ -78,15 +48,11 @@ static const struct option_spec specs[] = {
 
 /* What the arguments say. */
 struct repl_args {
-	struct spec spec;     /* the session's limits, files and variables */
-	const char *language; /* LANG, or NULL */
-	const char *session;  /* of --session, or NULL */
-	const char *load;     /* of --load, or NULL */
-	const char *profile;  /* of --profile, or NULL */
-	const char *ttl;      /* of --ttl, or NULL */
-	const char *idle_ttl; /* of --idle-ttl, or NULL */
-	bool limited;         /* something was given that only a new session can have */
-	bool quiet;           /* --quiet */
+	struct session_wish wish; /* what a new session is to be */
+	const char *language;     /* LANG, or NULL */
+	const char *session;      /* of --session, or NULL */
+	const char *load;         /* of --load, or NULL */
+	bool quiet;               /* --quiet */
 };
 
 static int print_help(void)
@@ -100,47 +66,18 @@ static int print_help(void)
 	return cmd_flush(0);
 }
 
-static const char *option_name(int option)
-{
-	for (const struct option_spec *spec = specs; spec->id; spec++)
-		if (spec->id == option)
-			return spec->name;
-	return "";
-}
-
-static int check_seconds(const char *name, const char *value)
-{
-	double seconds;
-
-	if (text_number(value, &seconds) && seconds > 0)
-		return 0;
-	return cmd_usage("repl", "--%s: expected seconds, not \"%.32s\"", name, value);
-}
-
 /* Returns 0, or an exit code. */
 static int take_option(struct repl *repl, struct repl_args *args, int option, const char *value)
 {
-	struct error err = { 0 };
-
-	if (option > OPT_REQUEST_FIRST && option < OPT_REQUEST_LAST) {
-		args->limited = true;
-		return spec_set(&args->spec, option_name(option), value, &err) < 0 ? repl_failed(&err) : 0;
+	if (option > WISH_FIRST && option < WISH_LAST) {
+		if (option == WISH_TIMEOUT)
+			repl->timeout = value;
+		return session_wish_take(&args->wish, "repl", option, value);
 	}
 	switch (option) {
-	case OPT_TIMEOUT:
-		repl->timeout = value;
-		/* Its bounds are the spec's. */
-		return spec_set(&args->spec, "timeout", value, &err) < 0 ? repl_failed(&err) : 0;
-	case OPT_READ_ONLY:
-		args->limited = true;
-		return spec_set(&args->spec, "read-only", "yes", &err) < 0 ? repl_failed(&err) : 0;
 	case OPT_PROJECT:
-		args->limited = true;
+		args->wish.any = true;
 		repl->project = value;
-		return 0;
-	case OPT_PROFILE:
-		args->limited = true;
-		args->profile = value;
 		return 0;
 	case OPT_SESSION:
 		args->session = value;
@@ -148,11 +85,6 @@ static int take_option(struct repl *repl, struct repl_args *args, int option, co
 	case OPT_LOAD:
 		args->load = value;
 		return 0;
-	case OPT_TTL:
-	case OPT_IDLE_TTL:
-		args->limited = true;
-		*(option == OPT_TTL ? &args->ttl : &args->idle_ttl) = value;
-		return check_seconds(option_name(option), value);
 	case OPT_KEEP:
 		repl->keep = true;
 		return 0;
@@ -180,36 +112,23 @@ static int read_arguments(struct repl *repl, struct repl_args *args, int argc, c
 		return code;
 	if (!args->language && !args->session)
 		return cmd_usage("repl", "which language? emberbox repl LANG, as in: emberbox repl python");
-	if (args->session && args->limited)
+	if (args->session && args->wish.any)
 		return cmd_usage("repl",
 				 "--session joins a session as it is; limits, files and settings are those that "
 				 "it was made with");
-	if (args->language && spec_set(&args->spec, "language", args->language, &err) < 0)
-		return repl_failed(&err);
+	if (args->language && spec_set(&args->wish.spec, "language", args->language, &err) < 0)
+		return session_failed(&err);
 	return 0;
 }
 
 /* What POST /v1/sessions is sent. */
 static int make_request(struct repl *repl, const struct repl_args *args)
 {
-	const struct request_extra extra = { .language = args->spec.runtime->name };
-	_cleanup_buf_ struct buf text = { 0 };
 	_cleanup_close_ int dir = -1;
-	double seconds;
+	int code = session_wish_request(&args->wish, "repl", &repl->request);
 
-	if (!request_json(&args->spec, &extra, &text))
-		return cmd_usage("repl", "a file that was given cannot be read, or all together have more than 16m");
-	repl->request = json_loadb(text.data, text.size, 0, NULL);
-	if (!repl->request) {
-		cmd_complain("no memory");
-		return EXIT_BROKEN;
-	}
-	if (args->profile)
-		json_object_set_new(repl->request, "profile", json_string(args->profile));
-	if (args->ttl && text_number(args->ttl, &seconds))
-		json_object_set_new(repl->request, "ttl", json_real(seconds));
-	if (args->idle_ttl && text_number(args->idle_ttl, &seconds))
-		json_object_set_new(repl->request, "idle_ttl", json_real(seconds));
+	if (code != 0)
+		return code;
 	dir = repl->project ? open(repl->project, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (repl->project && dir < 0)
 		return cmd_usage("repl", "--project: cannot open \"%s\": %s", repl->project, strerror(errno));
@@ -239,7 +158,7 @@ static int find_service(struct repl *repl, const struct config *config, bool joi
 		return EXIT_BROKEN;
 	}
 	if (private_service_start(&repl->own, &err) < 0)
-		return repl_failed(&err);
+		return session_failed(&err);
 	snprintf(repl->socket, sizeof(repl->socket), "%s", repl->own.socket);
 	if (repl->keep) {
 		cmd_complain(
@@ -263,7 +182,7 @@ int repl_open(struct repl *repl, const char *id)
 	done = id ? session_link_ask(&repl->link, "GET", "", NULL, &repl->object, &err)
 		  : session_link_open(&repl->link, repl->request, &repl->object, &err);
 	if (done < 0)
-		return repl_failed(&err);
+		return session_failed(&err);
 	repl->next = (unsigned)json_integer_value(json_object_get(repl->object, "cells")) + 1;
 	language = json_string_value(json_object_get(repl->object, "language"));
 	/* Of one that was joined it is told here. */
@@ -478,19 +397,6 @@ static int run(struct repl *repl, const struct repl_args *args, const struct con
 	return code;
 }
 
-/* Where the service is, and what it is started with, may be said in a file. */
-static int configure(struct config *config)
-{
-	struct error err = { 0 }, registry = { 0 };
-
-	if (config_load_without(config, &registry, &err) < 0)
-		return cmd_misconfigured(err.text);
-	if (config_export(config) == 0)
-		return 0;
-	cmd_complain("no memory");
-	return EXIT_BROKEN;
-}
-
 static bool wants_help(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -511,14 +417,14 @@ int cmd_repl(int argc, char **argv)
 
 	if (wants_help(argc, argv))
 		return print_help();
-	spec_init(&args.spec);
+	spec_init(&args.wish.spec);
 	repl.cells = json_array();
-	code = configure(&config);
+	code = session_configure(&config);
 	if (code == 0)
 		code = read_arguments(&repl, &args, argc, argv);
 	if (code == 0) {
-		repl.language = args.spec.runtime ? args.spec.runtime->name : NULL;
-		repl.title = args.spec.runtime ? args.spec.runtime->display : NULL;
+		repl.language = args.wish.spec.runtime ? args.wish.spec.runtime->name : NULL;
+		repl.title = args.wish.spec.runtime ? args.wish.spec.runtime->display : NULL;
 		code = run(&repl, &args, &config);
 	}
 	private_service_end(&repl.own);
@@ -531,6 +437,6 @@ int cmd_repl(int argc, char **argv)
 	buf_free(&repl.pending);
 	close_fd(&repl.wake[0]);
 	close_fd(&repl.wake[1]);
-	spec_free(&args.spec);
+	spec_free(&args.wish.spec);
 	return code;
 }

@@ -49,8 +49,6 @@ enum repl_end repl_run(struct repl *repl, const char *code, char status[24]);
 char repl_woken(struct repl *repl);
 /* Makes the session, or joins one (`id`). Returns 0, or an exit code. */
 int repl_open(struct repl *repl, const char *id);
-/* Says an error of ours and returns its exit code. */
-int repl_failed(const struct error *err);
 /* What Tab asks. */
 line_complete_fn repl_complete;
 /* A line that is a command: ":help", "?name", "name?". False: it is code. */

@@ -25,15 +25,6 @@ static void own_json(json_t **value)
 	json_decref(*value);
 }
 
-int repl_failed(const struct error *err)
-{
-	cmd_complain("%s", err->text);
-	return err->kind == ERROR_USAGE      ? EXIT_USAGE
-	       : err->kind == ERROR_LANGUAGE ? EB_NO_LANGUAGE
-	       : err->kind == ERROR_BLOCKED  ? EB_BLOCKED
-					     : EXIT_BROKEN;
-}
-
 char repl_woken(struct repl *repl)
 {
 	char letters[64], said = 0;

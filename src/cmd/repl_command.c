@@ -1,16 +1,15 @@
 /* What begins with a colon: the REPL's own commands. */
-#include "base/fd.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cmd/repl.h"
 #include "cmd/repl_cells.h"
 #include "cmd/repl_unfinished.h"
+#include "cmd/session_view.h"
 #include "cmd/source.h"
 #include "cmd/table.h"
 #include "term/literal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 
@@ -75,62 +74,17 @@ static void verb_files(struct repl *repl, char *const words[])
 {
 	_cleanup_(own_json) json_t *answer = NULL;
 	_cleanup_table_ struct table table = { 0 };
-	_cleanup_buf_ struct buf tail = { 0 }, out = { 0 };
-	const json_t *files, *file;
+	_cleanup_buf_ struct buf out = { 0 };
 	struct error err = { 0 };
-	char bytes[TABLE_WORD];
-	size_t index;
 
-	buf_text(&tail, "files?path=");
-	http_path_add(&tail, session_link_path(words[0] ? words[0] : "/sandbox/code"), true);
-	if (tail.failed || session_link_ask(&repl->link, "GET", tail.data, NULL, &answer, &err) < 0) {
+	if (session_files(&repl->link, words[0], &answer, &err) < 0) {
 		fail(repl, &err);
-		return;
-	}
-	files = json_is_array(answer) ? answer : json_object_get(answer, "files");
-	if (!files)
-		files = json_object_get(answer, "entries");
-	if (json_array_size(files) == 0) {
+	} else if (session_files_table(answer, &table) == 0) {
 		show_note(&repl->show, "No files in %s.", words[0] ? words[0] : "/sandbox/code");
-		return;
+	} else {
+		table_print(&table, repl->show.width, repl->show.colour, &out);
+		show_text(&repl->show, &out);
 	}
-	table_begin(&table, "NAME|>SIZE");
-	json_array_foreach(files, index, file)
-	{
-		const char *name = json_string_value(json_object_get(file, "name"));
-		const char *type = json_string_value(json_object_get(file, "type"));
-		bool directory = type && strncmp(type, "dir", 3) == 0;
-
-		if (!name)
-			name = json_string_value(json_object_get(file, "path"));
-		table_addf(&table, directory ? PAINT_CYAN : PAINT_NONE, "%s%s", name ? name : "?",
-			   directory ? "/" : "");
-		table_add(&table, PAINT_NONE,
-			  directory ? "" : bytes_text(json_number_value(json_object_get(file, "size")), bytes));
-	}
-	table_print(&table, repl->show.width, repl->show.colour, &out);
-	show_text(&repl->show, &out);
-}
-
-enum unit {
-	BYTES,
-	SECONDS,
-	COUNT,
-};
-
-static void add_limit(struct table *table, const char *name, const json_t *value, enum unit unit)
-{
-	char text[TABLE_WORD], number[TEXT_NUMBER_MAX];
-
-	table_add(table, PAINT_NONE, name);
-	if (!json_is_number(value))
-		table_add(table, PAINT_DIM, json_string_value(value) ?: "-");
-	else if (unit == BYTES)
-		table_add(table, PAINT_NONE, bytes_text(json_number_value(value), text));
-	else if (unit == SECONDS)
-		table_add(table, PAINT_NONE, duration_text(json_number_value(value), text));
-	else
-		table_add(table, PAINT_NONE, text_number_format(json_number_value(value), number));
 }
 
 static void verb_limits(struct repl *repl, char *const words[])
@@ -138,7 +92,6 @@ static void verb_limits(struct repl *repl, char *const words[])
 	_cleanup_table_ struct table table = { 0 };
 	_cleanup_buf_ struct buf out = { 0 };
 	struct error err = { 0 };
-	const json_t *limits;
 	json_t *object = NULL;
 
 	if (session_link_ask(&repl->link, "GET", "", NULL, &object, &err) < 0) {
@@ -147,28 +100,9 @@ static void verb_limits(struct repl *repl, char *const words[])
 	}
 	json_decref(repl->object);
 	repl->object = object;
-	limits = json_object_get(object, "limits");
-	table_begin(&table, "LIMIT|>VALUE");
-	add_limit(&table, "memory", json_object_get(limits, "memory"), BYTES);
-	add_limit(&table, "memory in use", json_object_get(object, "memory_used"), BYTES);
-	add_limit(&table, "disk", json_object_get(limits, "disk"), BYTES);
-	add_limit(&table, "processes", json_object_get(limits, "pids"), COUNT);
-	add_limit(&table, "cores", json_object_get(limits, "cpus"), COUNT);
-	add_limit(&table, "time of a cell", json_object_get(limits, "timeout"), SECONDS);
-	add_limit(&table, "CPU time so far", json_object_get(object, "cpu_time"), SECONDS);
-	add_limit(&table, "may live", json_object_get(object, "ttl"), SECONDS);
-	add_limit(&table, "may wait for a cell", json_object_get(object, "idle_ttl"), SECONDS);
+	session_limits_table(object, &table);
 	table_print(&table, repl->show.width, repl->show.colour, &out);
 	show_text(&repl->show, &out);
-}
-
-static int write_file(const char *path, const void *data, size_t size, struct error *err)
-{
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-
-	if (fd < 0 || fd_write(fd, data, size) < 0)
-		return error_errno(err, "cannot write \"%s\"", path);
-	return 0;
 }
 
 static void verb_save(struct repl *repl, char *const words[])
@@ -201,7 +135,7 @@ static void verb_save(struct repl *repl, char *const words[])
 	snprintf(title, sizeof(title), "emberbox session: %s%s%.60s, saved %s", repl->language, version ? " " : "",
 		 version ? version : "", when);
 	cells_write(cells, unfinished_comment(repl->language), title, &text);
-	if (text.failed || write_file(words[0], text.data, text.size, &err) < 0) {
+	if (text.failed || session_write_file(words[0], text.data, text.size, &err) < 0) {
 		fail(repl, &err);
 		return;
 	}
@@ -320,9 +254,9 @@ static void verb_get(struct repl *repl, char *const words[])
 	char path[4200], bytes[TABLE_WORD];
 	struct error err = { 0 };
 
-	snprintf(path, sizeof(path), "%s%.4000s", *words[0] == '/' ? "" : "/sandbox/output/", words[0]);
+	session_file_path(words[0], "/sandbox/output", path, sizeof(path));
 	if (session_link_get_file(&repl->link, path, &content, &err) < 0 ||
-	    write_file(to, content.data ? content.data : "", content.size, &err) < 0)
+	    session_write_file(to, content.data ? content.data : "", content.size, &err) < 0)
 		fail(repl, &err);
 	else
 		show_note(&repl->show, "%s written to %s.", bytes_text((double)content.size, bytes), to);

@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/repl_line.h"
+#include "cmd/session_view.h"
 #include "cmd/table.h"
 #include "term/grid.h"
 #include "term/literal.h"
@@ -23,7 +24,6 @@
 enum {
 	ANSWER_MSEC = 1000,    /* for a terminal that is far away; every terminal answers */
 	PICTURE_MAX = 8 << 20, /* bytes of one that is shown in the terminal */
-	FRAMES_SHOWN = 10,     /* of an error that is told by us */
 };
 
 void show_open(struct show *show)
@@ -341,28 +341,12 @@ void show_end(struct show *show)
 
 void show_error(struct show *show, const json_t *result)
 {
-	const json_t *error = json_object_get(result, "error"), *frames = json_object_get(error, "frames");
-	const char *type = json_string_value(json_object_get(error, "type"));
-	const char *message = json_string_value(json_object_get(error, "message"));
-	const char *said = json_string_value(json_object_get(result, "stderr"));
 	_cleanup_buf_ struct buf text = { 0 };
-	size_t count = json_array_size(frames);
 
-	/* As it says itself: the language printed it. */
-	if (!type || (said && *said && (!message || strstr(said, type) || strstr(said, message))))
+	session_error_text(result, &text);
+	if (text.size == 0 || text.failed)
 		return;
-	/* They begin with the newest; people read it last. */
-	for (size_t i = count < FRAMES_SHOWN ? count : FRAMES_SHOWN; i-- > 0;) {
-		const json_t *frame = json_array_get(frames, i);
-		const char *file = json_string_value(json_object_get(frame, "file"));
-		const char *function = json_string_value(json_object_get(frame, "function"));
-
-		buf_printf(&text, "  File \"%s\", line %lld, in %s\n", file ? file : "?",
-			   (long long)json_integer_value(json_object_get(frame, "line")), function ? function : "?");
-	}
-	buf_printf(&text, "%s%s%s\n", type, message && *message ? ": " : "", message ? message : "");
-	if (!text.failed)
-		put_stream(show, STDERR_FILENO, text.data, text.size);
+	put_stream(show, STDERR_FILENO, text.data, text.size);
 	fresh_line(show);
 }
 

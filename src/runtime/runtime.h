@@ -128,7 +128,7 @@ struct runtime_ember {
 	bool any_entry;                 /* the program may have any name, not only `file` */
 };
 
-/* A box that lives, with a driver in it that keeps the language's state (emberbox-session(7)). */
+/* A box that lives, with a driver in it that keeps the language's state (emberbox-session-driver(7)). */
 struct runtime_session {
 	struct runtime_step step; /* the driver; without argv: the language has no sessions */
 	bool fork;                /* the zygote can be told to run it, by its first word below {drivers} */

@@ -1,5 +1,5 @@
 /*
- * What the keeper and a session's driver say to each other: emberbox-session(7).
+ * What the keeper and a session's driver say to each other: emberbox-session-driver(7).
  * Pure: bytes in, messages out, and the other way round.
  *
  * A message is a line of words with one blank between them, and then so many

@@ -16,7 +16,7 @@ import kit
 from service import Service
 
 PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1", "serve": "emberbox-serve.1",
-         "mcp": "emberbox-mcp.1",
+         "mcp": "emberbox-mcp.1", "session": "emberbox-session.1",
          "repl": "emberbox-repl.1"}
 
 
@@ -68,6 +68,11 @@ def mcp_options():
 @kit.test
 def repl_options():
     compare("repl")
+
+
+@kit.test
+def session_options():
+    compare("session")
 
 
 @kit.test
@@ -400,7 +405,7 @@ def architecture_names_every_operation():
 @kit.test
 def pages_are_well_formed():
     for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1", "emberbox-serve.1", "emberbox-history.1", "emberbox-config.1",
-                 "emberbox-session.7", "emberbox-repl.1", "emberbox-mcp.1", "emberbox-check.1", "emberbox-detect.1"):
+                 "emberbox-session.1", "emberbox-session-driver.7", "emberbox-repl.1", "emberbox-mcp.1", "emberbox-check.1", "emberbox-detect.1"):
         text = page(name)
         kit.matches(text, r"\A\.Dd [A-Z][a-z]+ \d+, \d{4}\n\.Dt [A-Z-]+ [17]\n\.Os\n\.Sh NAME\n", name)
         command = name.endswith(".1")
