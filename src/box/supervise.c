@@ -67,8 +67,10 @@ struct watch {
 	bool window_lost;                 /* no more sizes come */
 	bool source_open;                 /* io->stdin_fd still has something */
 	bool typing_end;                  /* what is pending is the end of the terminal's input */
+	struct terminal_again end_again;  /* of that end, once it was typed */
 	char last_typed;                  /* the last byte that went to the terminal; 0: none yet */
 	char end_typed[TERMINAL_END_MAX]; /* its end */
+	size_t end_size;                  /* of it */
 	const char *pending;              /* input not yet written */
 	size_t pending_size;              /* how much */
 	char *input_block;                /* input on its way, BLOCK bytes */
@@ -230,6 +232,7 @@ static void end_input(struct watch *w)
 	if (w->box->terminal >= 0 && w->box->input >= 0) {
 		w->pending = w->end_typed;
 		w->pending_size = terminal_end(w->box->terminal, w->last_typed, w->end_typed);
+		w->end_size = w->pending_size;
 		w->typing_end = true;
 	} else if (w->box->terminal < 0) {
 		close_fd(&w->box->input);
@@ -361,6 +364,8 @@ static void on_input(struct watch *w)
 	}
 	if (w->pending_size > 0 || w->source_open)
 		return;
+	if (n >= 0 && w->typing_end)
+		terminal_again_begin(&w->end_again, w->end_size, clock_usec());
 	if (n < 0 || w->typing_end)
 		close_fd(&w->box->input);
 	else
@@ -496,24 +501,22 @@ static void on_time(struct watch *w)
 	if (w->cpu_check_usec && now >= w->cpu_check_usec)
 		check_cpu(w, now);
 	refusals_on_time(w->refusals);
+	terminal_again_on_time(&w->end_again, w->box->terminal, now);
 }
 
 /* The next moment at which something is due; after the end, when patience ends. */
 static uint64_t next_due(const struct watch *w)
 {
+	const uint64_t others[] = { w->cpu_check_usec, w->sample_usec, w->quiet_usec, w->refusals->due_usec,
+				    w->end_again.due_usec };
 	uint64_t due;
 
 	if (w->killed || w->reported)
 		return (w->killed ? w->killed_usec : w->verdict->ended_usec) + END_USEC;
 	due = deadline(w);
-	if (w->cpu_check_usec && w->cpu_check_usec < due)
-		due = w->cpu_check_usec;
-	if (w->sample_usec && w->sample_usec < due)
-		due = w->sample_usec;
-	if (w->quiet_usec && w->quiet_usec < due)
-		due = w->quiet_usec;
-	if (w->refusals->due_usec && w->refusals->due_usec < due)
-		due = w->refusals->due_usec;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (others[i] && others[i] < due)
+			due = others[i];
 	return due;
 }
 

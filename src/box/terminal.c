@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 enum {
-	SIZES = 64 /* taken at once; only the last counts */
+	SIZES = 64,               /* taken at once; only the last counts */
+	END = 4,                  /* Ctrl-D */
+	AGAIN_USEC = 50000,       /* until it is looked at whether the end was lost… */
+	AGAIN_MOST_USEC = 1000000 /* …and between two later looks, at most */
 };
 
 int terminal_follow(int terminal, int pipe)
@@ -30,13 +33,42 @@ int terminal_follow(int terminal, int pipe)
 	return 0;
 }
 
+static char end_of(const struct termios *modes)
+{
+	return modes->c_cc[VEOF] != _POSIX_VDISABLE ? (char)modes->c_cc[VEOF] : END;
+}
+
 size_t terminal_end(int terminal, char last, char out[TERMINAL_END_MAX])
 {
 	struct termios modes;
-	cc_t end = 4; /* Ctrl-D */
+	char end = tcgetattr(terminal, &modes) == 0 ? end_of(&modes) : END;
 
-	if (tcgetattr(terminal, &modes) == 0 && modes.c_cc[VEOF] != _POSIX_VDISABLE)
-		end = modes.c_cc[VEOF];
 	memset(out, end, TERMINAL_END_MAX);
-	return last == 0 || last == '\n' || last == '\r' || last == (char)end ? 1 : TERMINAL_END_MAX;
+	return last == 0 || last == '\n' || last == '\r' || last == end ? 1 : TERMINAL_END_MAX;
+}
+
+void terminal_again_begin(struct terminal_again *again, size_t size, uint64_t now)
+{
+	*again =
+		(struct terminal_again){ .due_usec = now + AGAIN_USEC, .wait_usec = AGAIN_USEC, .line_open = size > 1 };
+}
+
+void terminal_again_on_time(struct terminal_again *again, int terminal, uint64_t now)
+{
+	struct termios modes;
+	char typed[2];
+	size_t size = 0;
+
+	if (!again->due_usec || now < again->due_usec)
+		return;
+	again->wait_usec = again->wait_usec < AGAIN_MOST_USEC ? 2 * again->wait_usec : AGAIN_MOST_USEC;
+	again->due_usec = now + again->wait_usec;
+	if (tcgetattr(terminal, &modes) < 0 || modes.c_lflag & ICANON)
+		return;
+	if (again->line_open)
+		typed[size++] = '\r';
+	typed[size++] = end_of(&modes);
+	/* What does not go in now is typed the next time. */
+	if (write(terminal, typed, size) > 0)
+		again->line_open = false;
 }

@@ -188,6 +188,22 @@ def input_from_a_pipe_ends_as_at_a_keyboard():
     kit.equal((r.code, r.out), (0, b"over\r\n"))
 
 
+@both_ways(timeout=60)
+def the_end_is_heard_by_who_edits_lines():
+    """Typed long before readline takes the terminal, where the kernel makes it a NUL."""
+    slow = "import time, code; time.sleep(0.3); code.interact(banner='', exitmsg='left')"
+    for text in (b"print(6*7)\n", b"print(6*7)", b"import time; time.sleep(0.5)\nprint(6*7)\n"):
+        r = run("python", slow, "--timeout", "20", stdin=text)
+        kit.equal(r.code, 0, f"{text!r}: {r!r}")
+        kit.matches(r.text, r"(?s)\n42\r\n>>> .*left\r\n\Z", repr(text))
+    r = run("bash", "sleep 0.2; read -e -p '? ' line; echo \"$? <$line>\"", "--timeout", "20")
+    kit.equal(r.code, 0, repr(r))
+    kit.matches(r.text, r"(?s)\? .*1 <>\r\n\Z")
+    # Who reads lines gets the end once, and bytes that were not typed go to nobody.
+    r = run("python", "import sys, time; time.sleep(0.3); print(repr(sys.stdin.read()))", stdin=b"one\n")
+    kit.equal((r.code, r.out), (0, b"one\r\n'one\\n'\r\n"))
+
+
 @both_ways
 def streams_are_one_and_the_result_says_so():
     r = run("bash", "echo out; echo err >&2; exit 4", "--json")
