@@ -21,6 +21,7 @@ int door_find(struct door *out)
 		cmd_complain("%s", err.text);
 		return err.kind == ERROR_USAGE ? EXIT_USAGE : EXIT_BROKEN;
 	}
+	out->given = config.values[CONFIG_TOKEN].text != NULL;
 	listen = config.values[CONFIG_LISTEN].text;
 	/* The service knows best, if there is one. */
 	out->running = announce_read(out->address) == 0;

@@ -9,6 +9,7 @@
 struct door {
 	char token[TOKEN_MAX];      /* the first one */
 	char address[ANNOUNCE_MAX]; /* such as http://127.0.0.1:7320; "": there is no HTTP over TCP */
+	bool given;                 /* that token is EMBERBOX_TOKEN, which its owner knows */
 	bool running;               /* a service lives, and says so itself; else it is what the settings would make */
 };
 

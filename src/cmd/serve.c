@@ -3,9 +3,11 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/door.h"
 #include "cmd/options.h"
 #include "registry/config.h"
 #include "serve/serve.h"
+#include "serve/site.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +139,28 @@ static int export_settings(const struct serve_options *options, struct error *er
 	return config_export(&config) == 0 ? 0 : error_set(err, ERROR_FAILED, 0, "no memory");
 }
 
+/*
+ * For a person at a terminal: the page, with the token in the part of its address
+ * that browsers do not send. What is no terminal is a log, which has no tokens.
+ */
+static void show_door(const char *address)
+{
+	const struct http_text pack = { (const char *)site_pack_data, site_pack_size };
+	struct site_file page;
+	struct door door;
+
+	if (!*address || door_find(&door) != 0)
+		return;
+	if (!site_find(pack, "/", &page))
+		cmd_complain("this build is without the playground");
+	else if (door.given)
+		cmd_complain("the playground: %s/ (its token is EMBERBOX_TOKEN)", address);
+	else
+		cmd_complain("the playground, signed in: %s/#token=%s", address, door.token);
+	cmd_complain("`emberbox token show` prints the token%s",
+		     tcgetpgrp(STDERR_FILENO) == getpgrp() ? "; Ctrl-C ends the service" : "");
+}
+
 int cmd_serve(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -154,6 +178,7 @@ int cmd_serve(int argc, char **argv)
 			return code;
 	}
 	options.say = log_say;
+	options.on_ready = isatty(STDERR_FILENO) ? show_door : NULL;
 	if (export_settings(&options, &err) == 0 && serve_run(&options, &err) == 0)
 		return 0;
 	cmd_complain("%s", err.text);

@@ -277,6 +277,8 @@ static void on_ready(struct supervisor *s, struct child *child)
 	if (s->setup.address[0])
 		SAY(s, "HTTP at %s", s->setup.address);
 	SAY(s, "serving at %s", *s->listener.path ? s->listener.path : "the socket that was passed");
+	if (s->options->on_ready && s->setup.log == LOG_EVENTS)
+		s->options->on_ready(s->setup.address);
 	setup_record(s->journal, "service_started", s->setup.address);
 	activation_notify(&s->activation, "READY=1");
 	activation_ready(&s->activation);

@@ -20,16 +20,17 @@ enum {
 };
 
 struct serve_options {
-	const char *socket;    /* where to listen; NULL: where clients look */
-	const char *listen;    /* HOST:PORT for HTTP, or "none"; NULL: as the configuration says */
-	const char *registry;  /* the file; NULL: as the configuration says */
-	const char *log;       /* events, text or json; NULL: as the configuration says */
-	const char *tls_cert;  /* a file; NULL: as the configuration says */
-	const char *tls_key;   /* the same */
-	size_t max_running;    /* runs at once; 0: two for each CPU, and at least 4 */
-	size_t max_queued;     /* requests that wait */
-	size_t embers;         /* idle embers at most */
-	uint64_t ember_memory; /* bytes that they may take */
+	const char *socket;                    /* where to listen; NULL: where clients look */
+	const char *listen;                    /* HOST:PORT for HTTP, or "none"; NULL: as the configuration says */
+	const char *registry;                  /* the file; NULL: as the configuration says */
+	const char *log;                       /* events, text or json; NULL: as the configuration says */
+	const char *tls_cert;                  /* a file; NULL: as the configuration says */
+	const char *tls_key;                   /* the same */
+	size_t max_running;                    /* runs at once; 0: two for each CPU, and at least 4 */
+	size_t max_queued;                     /* requests that wait */
+	size_t embers;                         /* idle embers at most */
+	uint64_t ember_memory;                 /* bytes that they may take */
+	void (*on_ready)(const char *address); /* it serves, HTTP there ("": not at all); may be NULL */
 	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line for a person */
 };
 

@@ -59,6 +59,49 @@ def a_run_over_the_socket():
     kit.equal(running.stop().code, 0)
 
 
+def said_on_a_terminal(*options, **env):
+    """What `serve` says where its standard error is a terminal, until it says no more; its home."""
+    home, (ours, theirs) = kit.tmp(), os.openpty()
+    process = kit.start([kit.built(), "serve", "--listen", "127.0.0.1:0", *options], env={"EMBERBOX_HOME": home, **env},
+                        stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    # The socket answers once all was said, and the audit log has the start behind it.
+    kit.eventually(lambda: b"service_started" in (service.read(os.path.join(home, "audit.log")) or b""), "it does not start")
+    yield home
+    process.send_signal(signal.SIGTERM)
+    try:
+        while data := os.read(ours, 65536):
+            text += data
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    kit.equal(process.wait(20), 0)
+    yield text.decode().replace("\r\n", "\n")
+
+
+@kit.test(timeout=60)
+def a_person_is_shown_the_page_and_a_log_no_token():
+    talk = said_on_a_terminal()
+    home = next(talk)
+    token, address = kit.emberbox("token", "show", env={"EMBERBOX_HOME": home}).text.split()
+    said = next(talk)
+    kit.contains(said, f"emberbox: the playground, signed in: {address}/#token={token}\n")
+    kit.contains(said, "emberbox: `emberbox token show` prints the token\n")
+    # Who chose it knows it; what is written for programs is kept.
+    for options, env, line in (((), {"EMBERBOX_TOKEN": token}, "(its token is EMBERBOX_TOKEN)"), (("--log", "json"), {}, '"serving at ')):
+        talk = said_on_a_terminal(*options, **env)
+        home = next(talk)
+        token = kit.emberbox("token", "show", env={"EMBERBOX_HOME": home, **env}).text.split()[0]
+        said = next(talk)
+        kit.contains(said, line)
+        kit.true(token not in said, said)
+    running = Service(listen=True)
+    running.process.send_signal(signal.SIGTERM)
+    said = running.heard(r"ended\n")
+    kit.true(running.token not in said and "playground" not in said, said)
+
+
 @kit.test
 def a_refused_request_names_its_field():
     with Service().connect() as client:
