@@ -1,9 +1,14 @@
 /* emberbox doctor: what this host can enforce. */
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "registry/config.h"
+#include "runtime/state.h"
+#include "service/doctor.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
 	OPT_JSON = 1,
@@ -21,16 +26,55 @@ static const struct option_spec specs[] = {
 static int print_help(void)
 {
 	puts("Usage: emberbox doctor [options]\n"
-	     "What this host can enforce, what is missing, and how to get it.\n"
-	     "Exits with 1 when something essential is missing.\n");
+	     "What this host can enforce, what is missing, and how to get it; and whether the\n"
+	     "settings can be used. Exits with 1 when something essential is missing or wrong.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
+}
+
+enum {
+	SETTINGS = 2 /* rows of them */
+};
+
+/* What is wrong with settings refuses every run, and is told here with its place. How many rows: where the registry is
+ * depends on the variables. */
+static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
+{
+	struct doctor_setting *variables = &settings[0], *registry = &settings[1];
+	_cleanup_config_ struct config config = { 0 };
+	struct error wrong = { 0 }, err = { 0 };
+	char path[PATH_MAX];
+	bool there = state_path(".env", path, sizeof(path)) == 0 && access(path, F_OK) == 0;
+
+	*variables = (struct doctor_setting){ .name = "environment, .env" };
+	*registry = (struct doctor_setting){ .name = "registry.yaml" };
+	if (config_load_without(&config, &wrong, &err) < 0) {
+		variables->wrong = true;
+		variables->fix = "that line or variable; `man emberbox-config` has what each setting takes";
+		snprintf(variables->detail, sizeof(variables->detail), "%s", err.text);
+		return 1;
+	}
+	snprintf(variables->detail, sizeof(variables->detail),
+		 there ? "%.900s is read; `emberbox config` shows what it sets" : "there is no %.900s", path);
+	if (wrong.kind != ERROR_NONE) {
+		registry->wrong = true;
+		registry->fix = "that place (line:column); `man emberbox-config` has the keys";
+		snprintf(registry->detail, sizeof(registry->detail), "%s", wrong.text);
+	} else if (config.registry_size > 0) {
+		snprintf(registry->detail, sizeof(registry->detail), "%.900s has %zu profile%s", config.registry_where,
+			 config.registry.count, config.registry.count == 1 ? "" : "s");
+	} else {
+		snprintf(registry->detail, sizeof(registry->detail), "there is no %.900s", config.registry_where);
+	}
+	return SETTINGS;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
 	int json = 0, prove = 0, good = 0, code, option;
+	struct doctor_setting settings[SETTINGS];
+	size_t count;
 	char *text = NULL;
 	eb_error err = { 0 };
 
@@ -52,7 +96,8 @@ int cmd_doctor(int argc, char **argv)
 	}
 	if (json && prove)
 		return cmd_usage("doctor", "--prove prints a table; it cannot be combined with --json");
-	if ((prove ? eb_prove(&text, &good, &err) : eb_doctor(json, &good, &text, &err)) < 0) {
+	count = look_at_settings(settings);
+	if ((prove ? eb_prove(&text, &good, &err) : doctor_report(json, settings, count, &good, &text, &err)) < 0) {
 		cmd_complain("%s", err.message);
 		return (int)err.code;
 	}

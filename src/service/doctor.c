@@ -204,56 +204,101 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 	return rows.count;
 }
 
-static char *report_json(const struct doctor_row *rows, size_t count, bool healthy, const char *kernel)
-{
-	json_t *layers = json_array();
+/* All that is told. */
+struct report {
+	struct doctor_row rows[DOCTOR_ROWS];   /* the layers */
+	size_t count;                          /* of them */
+	const struct doctor_setting *settings; /* what was looked at */
+	size_t setting_count;                  /* of them; 0: nobody looked */
+	bool healthy;                          /* nothing is missing or wrong */
+	bool wrong;                            /* one of the settings is */
+	struct utsname kernel;                 /* where */
+};
 
-	for (size_t i = 0; i < count; i++)
+static char *report_json(const struct report *report)
+{
+	const struct doctor_row *rows = report->rows;
+	json_t *layers = json_array(), *settings = json_array(), *root;
+
+	for (size_t i = 0; i < report->count; i++)
 		json_array_append_new(layers, json_pack("{s:s, s:s, s:s, s:s?}", "name", rows[i].name, "state",
 							state_names[rows[i].state], "detail", rows[i].detail, "fix",
 							*rows[i].fix ? rows[i].fix : NULL));
-	return languages_dump(json_pack("{s:b, s:s, s:s, s:i, s:o, s:o}", "healthy", healthy, "version", eb_version(),
-					"kernel", kernel, "uid", (int)geteuid(), "layers", layers, "languages",
-					languages_json()));
+	root = json_pack("{s:b, s:s, s:s, s:i, s:o, s:o}", "healthy", report->healthy, "version", eb_version(),
+			 "kernel", report->kernel.release, "uid", (int)geteuid(), "layers", layers, "languages",
+			 languages_json());
+	for (size_t i = 0; i < report->setting_count; i++) {
+		const struct doctor_setting *setting = &report->settings[i];
+		_cleanup_buf_ struct buf detail = { 0 };
+
+		/* A path need not be UTF-8, and JSON has to be. */
+		buf_utf8(&detail, setting->detail, strlen(setting->detail));
+		json_array_append_new(settings, json_pack("{s:s, s:s, s:s, s:s?}", "name", setting->name, "state",
+							  setting->wrong ? "wrong" : "good", "detail",
+							  detail.data ? detail.data : "", "fix", setting->fix));
+	}
+	if (report->setting_count > 0)
+		json_object_set(root, "settings", settings);
+	json_decref(settings);
+	return languages_dump(root);
 }
 
-static char *report_text(const struct doctor_row *rows, size_t count, bool healthy, const char *kernel)
+static char *report_text(const struct report *report)
 {
+	const struct doctor_row *rows = report->rows;
 	struct buf out = { 0 };
 
-	buf_printf(&out, "emberbox %s on Linux %s as uid %u\n\n", eb_version(), kernel, (unsigned)geteuid());
+	buf_printf(&out, "emberbox %s on Linux %s as uid %u\n\n", eb_version(), report->kernel.release,
+		   (unsigned)geteuid());
 	buf_printf(&out, "%-18s %-9s %s\n", "LAYER", "STATE", "DETAIL");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < report->count; i++) {
 		buf_printf(&out, "%-18s %-9s %s\n", rows[i].name, state_names[rows[i].state], rows[i].detail);
 		if (*rows[i].fix)
 			buf_printf(&out, "%-28s get it: %s\n", "", rows[i].fix);
 	}
 	buf_text(&out, "\n");
 	languages_table(&out);
-	buf_text(&out,
-		 healthy ? "\nEverything that a run needs is here.\n"
-			 : "\nSomething that a run needs is missing: runs are refused until it is there or waived.\n");
+	if (report->setting_count > 0)
+		buf_printf(&out, "\n%-18s %-9s %s\n", "SETTINGS", "STATE", "DETAIL");
+	for (size_t i = 0; i < report->setting_count; i++) {
+		const struct doctor_setting *setting = &report->settings[i];
+
+		buf_printf(&out, "%-18s %-9s %s\n", setting->name, setting->wrong ? "wrong" : "good", setting->detail);
+		if (setting->fix)
+			buf_printf(&out, "%-28s mend it: %s\n", "", setting->fix);
+	}
+	buf_text(&out, report->healthy ? "\nEverything that a run needs is here.\n"
+		       : report->wrong
+			       ? "\nA setting is wrong: runs and the service are refused until it is mended.\n"
+			       : "\nSomething that a run needs is missing: runs are refused until it is there or "
+				 "waived.\n");
 	return buf_take(&out);
+}
+
+int doctor_report(bool json, const struct doctor_setting *settings, size_t count, int *healthy, char **text,
+		  eb_error *err)
+{
+	struct report report = { .settings = settings, .setting_count = count, .healthy = languages_any() };
+	struct doctor_host host;
+	struct error inner = { 0 };
+
+	if (doctor_look(&host, &inner) < 0)
+		return public_error(err, &inner);
+	report.count = doctor_judge(&host, report.rows);
+	for (size_t i = 0; i < report.count; i++)
+		report.healthy = report.healthy && report.rows[i].state != DOCTOR_MISSING;
+	for (size_t i = 0; i < count; i++)
+		report.wrong |= settings[i].wrong;
+	report.healthy = report.healthy && !report.wrong;
+	uname(&report.kernel);
+	*healthy = report.healthy;
+	*text = json ? report_json(&report) : report_text(&report);
+	if (!*text)
+		return public_error(err, &(struct error){ .kind = ERROR_FAILED, .text = "no memory" });
+	return 0;
 }
 
 int eb_doctor(int json, int *healthy, char **text, eb_error *err)
 {
-	struct doctor_row rows[DOCTOR_ROWS];
-	struct doctor_host host;
-	struct error inner = { 0 };
-	struct utsname kernel = { 0 };
-	size_t count;
-	bool good = languages_any();
-
-	if (doctor_look(&host, &inner) < 0)
-		return public_error(err, &inner);
-	count = doctor_judge(&host, rows);
-	for (size_t i = 0; i < count; i++)
-		good = good && rows[i].state != DOCTOR_MISSING;
-	uname(&kernel);
-	*healthy = good;
-	*text = json ? report_json(rows, count, good, kernel.release) : report_text(rows, count, good, kernel.release);
-	if (!*text)
-		return public_error(err, &(struct error){ .kind = ERROR_FAILED, .text = "no memory" });
-	return 0;
+	return doctor_report(json, NULL, 0, healthy, text, err);
 }

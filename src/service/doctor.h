@@ -9,6 +9,8 @@
 
 #include "kern/probe.h"
 
+#include <emberbox.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -38,9 +40,20 @@ struct doctor_host {
 	char lsm[256];            /* the active security modules, "" when they cannot be read */
 };
 
+/* What is set where, by who knows settings. */
+struct doctor_setting {
+	const char *name;                               /* what was looked at */
+	bool wrong;                                     /* runs and the service are refused until it is mended */
+	char detail[sizeof(((struct error *)0)->text)]; /* what is there, or what is wrong, with its place */
+	const char *fix;                                /* what to do; NULL: nothing */
+};
+
 /* File names in /proc/self/ns, ended by NULL. */
 extern const char *const doctor_namespaces[];
 
 int doctor_look(struct doctor_host *host, struct error *err);
 /* How many rows it filled. */
 size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows[static DOCTOR_ROWS]);
+/* eb_doctor() with a look at the settings; `count` 0: nobody looked, and nothing is said of them. */
+int doctor_report(bool json, const struct doctor_setting *settings, size_t count, int *healthy, char **text,
+		  eb_error *err);

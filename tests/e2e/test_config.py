@@ -125,6 +125,44 @@ def a_token_is_never_shown():
             home=kit.tmp(), env={"EMBERBOX_TOKEN": "hunter2"})
 
 
+def doctor(home, **env):
+    """Its exit code, the last line of the table, and the settings of --json."""
+    env = {"EMBERBOX_HOME": home, **env}
+    text, told = kit.emberbox("doctor", env=env), kit.emberbox("doctor", "--json", env=env)
+    kit.equal((text.code, text.err, told.err), (told.code, b"", b""))
+    kit.equal(told.json["healthy"], told.code == 0)
+    for row in told.json["settings"]:
+        kit.contains(text.text, f"{row['name']:18} {row['state']:9} {row['detail']}\n")
+    return text.code, text.text.splitlines()[-1], [(row["name"], row["state"], row["detail"]) for row in told.json["settings"]]
+
+
+@kit.test
+def doctor_looks_at_the_settings():
+    home = kit.tmp()
+    dotenv, registry = os.path.join(home, ".env"), os.path.join(home, "registry.yaml")
+    variables = "environment, .env"
+    # A host may lack a layer; with settings that are right doctor says of it what it says.
+    code, last, rows = doctor(home)
+    kit.equal(rows, [(variables, "good", f"there is no {dotenv}"), ("registry.yaml", "good", f"there is no {registry}")])
+    kit.true("setting" not in last, last)
+    kit.write(dotenv, "SANDBOX_TIMEOUT_SEC=5\n")
+    kit.write(registry, "containers:\n  a: {language: python}\n")
+    kit.equal(doctor(home), (code, last, [
+        (variables, "good", f"{dotenv} is read; `emberbox config` shows what it sets"),
+        ("registry.yaml", "good", f"{registry} has 1 profile")]))
+    wrong = (1, "A setting is wrong: runs and the service are refused until it is mended.")
+    kit.write(registry, "containers:\n  a:\n    languag: python\n")
+    kit.equal(doctor(home), (*wrong, [
+        (variables, "good", f"{dotenv} is read; `emberbox config` shows what it sets"),
+        ("registry.yaml", "wrong", f'{registry}:3:5: containers.a: unknown key "languag"; did you mean "language"?')]))
+    kit.write(dotenv, "\nSANDBOX_TIMEOUT_SEC=soon\n")
+    kit.equal(doctor(home), (*wrong, [
+        (variables, "wrong", f'"{dotenv}", line 2: SANDBOX_TIMEOUT_SEC: "soon" is not a number of seconds between 0.001 and 86400')]))
+    os.unlink(dotenv)
+    code, _, rows = doctor(home, SANDBOX_TIMEOUT_SEC="soon")
+    kit.equal((code, rows), (1, [(variables, "wrong", 'SANDBOX_TIMEOUT_SEC: "soon" is not a number of seconds between 0.001 and 86400')]))
+
+
 @kit.test
 def a_bad_value_is_refused_by_name_and_by_every_command():
     home = kit.tmp()
