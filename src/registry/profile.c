@@ -165,6 +165,20 @@ int profile_defaults(const struct profile *profile, const struct token *token, c
 	return profile_settle(profile, token, &said, &config->settings, target, err);
 }
 
+/* "; Bash, Shell and Zsh have it, Python has not": a profile of other languages. */
+static void tell_who_has(const struct runtime *asked, const char *name, struct buf *out)
+{
+	const struct runtime *runtime;
+	_cleanup_buf_ struct buf list = { 0 };
+
+	for (size_t i = 0; (runtime = runtime_at(i)); i++)
+		for (size_t j = 0; j < runtime->profile_count; j++)
+			if (strcmp(runtime->profiles[j].name, name) == 0)
+				buf_printf(&list, "%s%s", list.size > 0 ? ", " : "", runtime->display);
+	if (list.size > 0)
+		buf_printf(out, "; it is a profile of %s, and %s has none of that name", list.data, asked->display);
+}
+
 void profile_unknown(const struct registry *registry, const char *language, const char *name, struct error *err)
 {
 	const struct runtime *runtime = language ? runtime_find(language) : NULL;
@@ -186,6 +200,8 @@ void profile_unknown(const struct registry *registry, const char *language, cons
 		if (names)
 			names[count++] = runtime->profiles[i].name;
 	}
+	if (runtime)
+		tell_who_has(runtime, name, &list);
 	nearest = names ? text_nearest(name, names) : NULL;
 	error_usage(err, "profile: there is no \"%.80s\"; %s%s%s%s", name, nearest ? "did you mean " : "",
 		    nearest ? nearest : "", nearest ? "? " : "", list.data && !list.failed ? list.data : "");

@@ -402,7 +402,8 @@ def a_profile_that_cannot_be_meant_is_refused():
         (("--profile", "bax", "-l", "sh"), f'profile: there is no "bax"; did you mean box? {have}; Shell has: restricted'),
         (("--profile", "zzzzzzzzzz", "-l", "sh"), f'profile: there is no "zzzzzzzzzz"; {have}; Shell has: restricted'),
         (("--profile", "zzzzzzzzzz", "-l", "python"), f'profile: there is no "zzzzzzzzzz"; {have}'),
-        (("--profile", "restricted", "-l", "python"), f'profile: there is no "restricted"; {have}'),
+        (("--profile", "restricted", "-l", "python"), f'profile: there is no "restricted"; {have}; it is a profile of Bash, Shell, Zsh, '
+         "and Python has none of that name"),
         # Before anybody asks for the language, which would not help.
         (("--profile", "zzzzzzzzzz"), f'profile: there is no "zzzzzzzzzz"; {have}'),
         (("--profile", "py", "-l", "sh"), 'language: the profile "py" is for python, not for "sh"'),
