@@ -48,6 +48,25 @@ static int print_help(void)
 	return cmd_flush(0);
 }
 
+/* Somebody who types --failed wants --status failed. */
+static int unknown_option(const struct option_reader *reader)
+{
+	static const char unknown[] = "unknown option --";
+	const char *typed = reader->message + strlen(unknown);
+	size_t size;
+
+	if (strncmp(reader->message, unknown, strlen(unknown)) != 0)
+		return cmd_usage("history", "%s", reader->message);
+	size = strcspn(typed, ";");
+	for (int status = STATUS_OK; status <= STATUS_ERROR; status++) {
+		const char *name = status_name((enum status)status);
+
+		if (strlen(name) == size && memcmp(name, typed, size) == 0)
+			return cmd_usage("history", "%s%s; did you mean --status %s?", unknown, name, name);
+	}
+	return cmd_usage("history", "%s", reader->message);
+}
+
 /* 0, or the exit code. */
 static int read_option(int option, const struct option_reader *reader, struct history *history)
 {
@@ -83,7 +102,7 @@ static int read_option(int option, const struct option_reader *reader, struct hi
 	case OPTION_WORD:
 		return cmd_usage("history", "unexpected argument \"%s\"", reader->value);
 	default:
-		return cmd_usage("history", "%s", reader->message);
+		return unknown_option(reader);
 	}
 }
 

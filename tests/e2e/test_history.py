@@ -721,6 +721,8 @@ def bad_usage():
         (["history", "--since", "soon"], '--since: expected 30s, 10m, 2h, 7d or a time like 2026-01-31T12:00:00Z, not "soon"'),
         (["history", "--since", "-1h"], '--since: expected 30s, 10m, 2h, 7d or a time like 2026-01-31T12:00:00Z, not "-1h"'),
         (["history", "--statu", "ok"], "unknown option"),
+        (["history", "--failed"], "unknown option --failed; did you mean --status failed?"),
+        (["history", "--out_of_memory"], "unknown option --out_of_memory; did you mean --status out_of_memory?"),
         (["show"], "which run? Give an id of `emberbox history`, or last"),
         (["show", "a", "b"], 'unexpected argument "b"'),
         (["show", "../../etc"], '"../../etc" is not an id, the beginning of one, or last'),
