@@ -565,7 +565,8 @@ static bool has_session(struct front *front, struct peer *peer)
 	/* In a pipe there is nothing else to hear before it. */
 	refuse(front, peer, mcp->head.session[0] ? 404 : 400, RPC_NO_SESSION, mcp->message.id,
 	       mcp->head.session[0] ? "there is no such session; send initialize again"
-				    : "Mcp-Session-Id: it is needed; send initialize first, which answers with one",
+				    : "send initialize first; over HTTP its answer has an Mcp-Session-Id, which is "
+				      "needed from then on",
 	       NULL);
 	return false;
 }
