@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "cmd/cmd.h"
 #include "cmd/door.h"
+#include "registry/config.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -221,12 +222,17 @@ static int refuse_client(const char *name)
 int mcp_config_print(const struct mcp_config *config)
 {
 	const struct client *client = find_client(config->client ? config->client : "json");
+	_cleanup_config_ struct config settings = { 0 };
 	_cleanup_buf_ struct buf out = { 0 };
+	struct error registry, err = { 0 };
 	json_t *server = NULL;
 	int code = 0;
 
 	if (!client)
 		return refuse_client(config->client);
+	/* What would be refused when the client starts it is refused here. */
+	if (config_load_without(&settings, &registry, &err) < 0)
+		return cmd_misconfigured(err.text);
 	if (config->http)
 		code = describe_address(client, &server);
 	else

@@ -65,6 +65,15 @@ def each_client_can_start_it():
 
 
 @kit.test
+def what_would_be_refused_is_not_printed():
+    """A path that is right only where this is typed."""
+    for name in ("EMBERBOX_HOME", "EMBERBOX_SOCKET"):
+        for options in ((), ("--http",)):
+            r = printed(*options, home=kit.tmp(), env={name: "here"})
+            kit.equal((r.code, r.text, r.errtext), (2, "", f'emberbox: {name}: "here" is not an absolute path\nSee: man emberbox-config\n'))
+
+
+@kit.test
 def words_are_quoted_as_each_client_unquotes_them():
     odd = "/tmp/it's \"odd\" \\ $HOME `x`\t\x7f é"
     for client in CLIENTS:
