@@ -5,6 +5,7 @@
  * executed, with output passed on as it comes, and the exit code is the
  * program's. What is wrong with the arguments is said before anything runs.
  */
+#include "base/text.h"
 #include "box/spec.h"
 #include "cmd/options.h"
 #include "cmd/run.h"
@@ -331,6 +332,18 @@ static int ask_for_terminal(struct run *run)
 	return eb_request_set(run->request, "env", text, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
+/* It is no mistake: the same words may be meant for larger machines. But nobody should wait for what cannot come. */
+static void tell_cores(const struct run *run)
+{
+	const double asked = request_spec(run->request)->limits.cpus;
+	const long there = sysconf(_SC_NPROCESSORS_ONLN);
+	char number[TEXT_NUMBER_MAX];
+
+	if (there > 0 && asked > (double)there && !run->json && !run->quiet && !run->explain)
+		cmd_complain("--cpus %s: this machine has %ld core%s, and the program gets no more",
+			     text_number_format(asked, number), there, there == 1 ? "" : "s");
+}
+
 static int read_arguments(struct run *run, int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -361,6 +374,8 @@ static int read_arguments(struct run *run, int argc, char **argv)
 		code = run_usage(run, "--session: there is no service; sessions live in it: emberbox serve");
 	if (code == 0 && run->session && run->tty)
 		code = run_usage(run, "--tty: a session's cells have none; leave it out");
+	if (code == 0)
+		tell_cores(run);
 	if (code == 0 && run->tty)
 		code = ask_for_terminal(run);
 	if (code == 0 && run->engine && strcmp(run->engine, "docker") == 0)

@@ -355,6 +355,15 @@ def a_limit_on_cores_is_enforced_or_refused():
 
 
 @kit.test
+def more_cores_than_there_are_is_said():
+    there = os.sysconf("SC_NPROCESSORS_ONLN")
+    sentence = f"emberbox: --cpus 1000: this machine has {there} core{'' if there == 1 else 's'}, and the program gets no more\n"
+    for cpus, options, said in (("1000", (), sentence), ("1000", ("--quiet",), ""), ("1000", ("--json",), ""), (str(there), (), "")):
+        r = python("1", "--cpus", cpus, "--allow-weaker", "cgroup", *options)
+        kit.equal((r.code, r.errtext), (0, said), f"{cpus} {options}")
+
+
+@kit.test
 def isolation_names_every_layer():
     told = result("1")["meta"]["isolation"]
     names = [entry.partition(":")[0] for entry in told]
