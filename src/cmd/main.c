@@ -61,10 +61,13 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < COMMANDS; i++)
 		names[i] = commands[i].name;
 	nearest = text_nearest(name, names);
-	if (nearest)
+	/* Who mistyped one does not need the others. */
+	if (nearest) {
 		cmd_complain("unknown command \"%s\"; did you mean %s?", name, nearest);
-	else
-		cmd_complain("unknown command \"%s\"", name);
+		fputs("See: emberbox --help\n", stderr);
+		return EXIT_USAGE;
+	}
+	cmd_complain("unknown command \"%s\"", name);
 	print_commands(stderr);
 	return EXIT_USAGE;
 }

@@ -404,6 +404,11 @@ static int detect_language(struct run *run)
 	char known[512];
 	eb_error err = { 0 };
 
+	if (!language && source->size >= 4 && memcmp(source->data, "\177ELF", 4) == 0)
+		return run_usage(run,
+				 "%s is a compiled program, and not source code; a shell can start it: "
+				 "emberbox run -l bash --file %s:program -c ./program",
+				 source->name ? source->name : "standard input", source->name ? source->name : "FILE");
 	if (!language) {
 		list_languages(known, sizeof(known));
 		return run_usage(run, "cannot tell the language of %s; name it with -l LANG: %s",

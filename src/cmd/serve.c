@@ -112,8 +112,16 @@ static int read_option(int option, struct option_reader *reader, struct serve_op
 			return 0;
 		return cmd_usage("serve", "--ember-memory: expected a size like 256m, not \"%.32s\"", reader->value);
 	case OPTION_WORD:
+		if (strchr(reader->value, ':'))
+			return cmd_usage("serve", "unexpected argument \"%s\"; did you mean --listen %s?",
+					 reader->value, reader->value);
 		return cmd_usage("serve", "unexpected argument \"%s\"", reader->value);
 	default:
+		/* As others call it. */
+		if (strcmp(reader->message, "unknown option --port") == 0 ||
+		    strcmp(reader->message, "unknown option --host") == 0 ||
+		    strcmp(reader->message, "unknown option -p") == 0)
+			return cmd_usage("serve", "%s; did you mean --listen HOST:PORT?", reader->message);
 		return cmd_usage("serve", "%s", reader->message);
 	}
 }

@@ -163,9 +163,28 @@ def standard_input_that_cannot_be_opened():
 @kit.test
 def commands():
     refused([], "no command")
-    refused(["rnu"], "rnu", "run")
+    # One that was mistyped is told alone; of one that nobody can guess all are listed.
+    r = kit.emberbox("rnu")
+    kit.equal((r.code, r.errtext), (2, 'emberbox: unknown command "rnu"; did you mean run?\nSee: emberbox --help\n'))
+    refused(["zzzzzz"], 'unknown command "zzzzzz"', "Commands:\n  run ")
     refused(["languages", "--zz"], "--zz")
     refused(["doctor", "--zz"], "--zz")
+
+
+@kit.test
+def an_address_as_others_take_it():
+    for args in (["--port", "80"], ["--host", "0.0.0.0"], ["-p", "80"]):
+        refused(["serve", *args], f"unknown option {args[0]}; did you mean --listen HOST:PORT?")
+    refused(["serve", "127.0.0.1:80"], 'unexpected argument "127.0.0.1:80"; did you mean --listen 127.0.0.1:80?')
+    refused(["serve", "word"], 'unexpected argument "word"\n')
+
+
+@kit.test
+def a_compiled_program_is_no_source():
+    refused(["run", "/bin/true"], "/bin/true is a compiled program, and not source code; a shell can start it: "
+            "emberbox run -l bash --file /bin/true:program -c ./program")
+    r = kit.emberbox("run", "-l", "bash", "--file", "/bin/echo:program", "-c", "./program it runs")
+    kit.equal((r.code, r.text), (0, "it runs\n"))
 
 
 @kit.test
