@@ -360,7 +360,7 @@ static const char *no_token(const struct http_head *head)
 
 	return given.size > 7 && strncasecmp(given.data, "bearer ", 7) == 0
 		       ? token_unknown
-		       : "a token is needed: send Authorization: Bearer TOKEN";
+		       : "a token is needed: send Authorization: Bearer TOKEN, which `emberbox token show` prints";
 }
 
 static void refuse_method(struct front *front, struct peer *peer)

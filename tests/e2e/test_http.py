@@ -549,7 +549,7 @@ def without_tls_other_addresses_are_warned_of():
 @kit.test
 def refusals_say_what_would_do():
     running = Service(listen=True)
-    kit.equal(Web(running, token=None).get("/v1/stats").message, "a token is needed: send Authorization: Bearer TOKEN")
+    kit.equal(Web(running, token=None).get("/v1/stats").message, "a token is needed: send Authorization: Bearer TOKEN, which `emberbox token show` prints")
     for path in ("/v1/stats", "/v1/nonesuch"):
         kit.equal(Web(running, token="ebt_wrong").get(path).message,
                   "this token is not known: it is wrong, or it was removed")
