@@ -14,6 +14,7 @@
 #include "cmd/repl_cells.h"
 #include "cmd/repl_unfinished.h"
 #include "cmd/run.h"
+#include "cmd/session_view.h"
 #include "cmd/session_wish.h"
 #include "cmd/source.h"
 #include "cmd/table.h"
@@ -175,10 +176,8 @@ int repl_open(struct repl *repl, const char *id)
 	struct spec named;
 	int done;
 
-	if (id && strlen(id) >= sizeof(repl->link.id))
-		return cmd_usage("repl", "--session: \"%.80s\" is no id of a session", id);
-	if (id)
-		strcpy(repl->link.id, id);
+	if (id && session_find(&repl->link, id, &err) < 0)
+		return session_failed(&err);
 	done = id ? session_link_ask(&repl->link, "GET", "", NULL, &repl->object, &err)
 		  : session_link_open(&repl->link, repl->request, &repl->object, &err);
 	if (done < 0)

@@ -7,8 +7,10 @@
  */
 #include "base/text.h"
 #include "box/spec.h"
+#include "client/client.h"
 #include "cmd/options.h"
 #include "cmd/run.h"
+#include "cmd/session_view.h"
 #include "cmd/terminal.h"
 #include "service/public.h"
 
@@ -332,6 +334,22 @@ static int ask_for_terminal(struct run *run)
 	return eb_request_set(run->request, "env", text, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
+/* As `emberbox session` calls them. */
+static int settle_session(struct run *run)
+{
+	char socket[PATH_MAX];
+	struct session_link link = { .socket = socket };
+	struct error err = { 0 };
+
+	if (client_socket_path(socket, sizeof(socket)) < 0)
+		return run_usage(run, "--session: there is no directory for the service's socket; set EMBERBOX_HOME");
+	if (session_find(&link, run->session, &err) < 0)
+		return run_failed(run, &err);
+	snprintf(run->session_id, sizeof(run->session_id), "%s", link.id);
+	run->session = run->session_id;
+	return 0;
+}
+
 /* It is no mistake: the same words may be meant for larger machines. But nobody should wait for what cannot come. */
 static void tell_cores(const struct run *run)
 {
@@ -374,6 +392,8 @@ static int read_arguments(struct run *run, int argc, char **argv)
 		code = run_usage(run, "--session: there is no service; sessions live in it: emberbox serve");
 	if (code == 0 && run->session && run->tty)
 		code = run_usage(run, "--tty: a session's cells have none; leave it out");
+	if (code == 0 && run->session)
+		code = settle_session(run);
 	if (code == 0)
 		tell_cores(run);
 	if (code == 0 && run->tty)

@@ -2,6 +2,7 @@
  * the registry, execute.c runs. */
 #pragma once
 
+#include "client/session_link.h"
 #include "cmd/cmd.h"
 #include "cmd/source.h"
 #include "registry/config.h"
@@ -20,7 +21,7 @@ struct run {
 	const char *file;         /* FILE or "-", or NULL */
 	const char *language;     /* of -l, or NULL */
 	const char *project;      /* of --project, or NULL */
-	const char *session;      /* of --session, or NULL */
+	const char *session;      /* of --session, or NULL; then session_id */
 	const char *of_box;       /* an option that is said of a box when it is made, such as --memory; or NULL */
 	const char *entry;        /* of --entry, or NULL */
 	const char *stdin_from;   /* of --stdin, or NULL */
@@ -42,6 +43,7 @@ struct run {
 	const char *registry;     /* of --registry, or NULL */
 	const char *policy;       /* of --policy, or NULL */
 	struct config config;     /* the settings */
+	char session_id[SESSION_ID_SIZE]; /* of the session that was meant */
 };
 
 /* All three say what failed before there was a result and return the exit code. */

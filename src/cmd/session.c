@@ -109,60 +109,12 @@ static int find_service(struct asked *asked, bool starts)
 	return EXIT_BROKEN;
 }
 
-static bool has_ended(const json_t *session)
-{
-	return strcmp(past_text(session, "status"), "ended") == 0;
-}
-
-/* How many of the list are called so; *found is the last of them. */
-static size_t match(const json_t *list, const char *typed, bool ended, const json_t **found)
-{
-	const json_t *session;
-	size_t index, count = 0;
-
-	json_array_foreach(list, index, session)
-	{
-		const char *id = past_text(session, "id");
-
-		if (has_ended(session) != ended)
-			continue;
-		if (strcmp(id, typed) == 0) {
-			*found = session;
-			return 1;
-		}
-		if (strncmp(id, typed, strlen(typed)) != 0 && strcmp(past_text(session, "name"), typed) != 0)
-			continue;
-		*found = session;
-		count++;
-	}
-	return count;
-}
-
-/* Keeps the id of the session that was meant. Returns 0, or an exit code. */
+/* Returns 0, or an exit code. */
 static int find_session(struct asked *asked, const char *typed)
 {
-	_cleanup_(own_json) json_t *answer = NULL;
-	const json_t *list, *found = NULL;
 	struct error err = { 0 };
-	size_t count;
 
-	if (!*typed)
-		return cmd_usage("session", "the session's id is empty; `emberbox session list` names them");
-	if (session_link_list(&asked->link, &answer, &err) < 0)
-		return session_failed(&err);
-	list = json_object_get(answer, "sessions");
-	count = match(list, typed, false, &found);
-	if (count == 0)
-		count = match(list, typed, true, &found);
-	if (count == 1) {
-		snprintf(asked->link.id, sizeof(asked->link.id), "%s", past_text(found, "id"));
-		return 0;
-	}
-	cmd_complain(count > 1
-			     ? "several sessions are called \"%.80s\", or begin so; `emberbox session list` names them"
-			     : "there is no session \"%.80s\"; `emberbox session list` names them",
-		     typed);
-	return EXIT_USAGE;
+	return session_find(&asked->link, typed, &err) < 0 ? session_failed(&err) : 0;
 }
 
 /* How long ago, in words. */
@@ -192,15 +144,16 @@ static void add_session(struct table *table, const json_t *session)
 	table_add(table, PAINT_NONE, past_text(session, "language"));
 	table_add(table,
 		  strcmp(status, "busy") == 0 ? PAINT_CYAN
-		  : has_ended(session)        ? PAINT_DIM
+		  : session_is_over(session)  ? PAINT_DIM
 					      : PAINT_GOOD,
 		  status);
 	table_addf(table, PAINT_NONE, "%.0f", past_number(session, "cells"));
-	table_add(table, PAINT_NONE, has_ended(session) ? "" : bytes_text(past_number(session, "memory_used"), word));
+	table_add(table, PAINT_NONE,
+		  session_is_over(session) ? "" : bytes_text(past_number(session, "memory_used"), word));
 	table_add(table, PAINT_NONE, since(past_text(session, "last_used"), word));
 	table_add(table, PAINT_NONE, past_text(session, "caller"));
 	/* Why one has ended is what people ask for then. */
-	if (has_ended(session))
+	if (session_is_over(session))
 		table_addf(table, PAINT_NONE, "%s%s%s", name, *name ? ": " : "", past_text(session, "reason"));
 	else
 		table_add(table, PAINT_NONE, name);
@@ -220,7 +173,7 @@ static int verb_list(struct asked *asked)
 	table_begin(&table, "ID|LANGUAGE|STATUS|>CELLS|>MEMORY|>USED|CALLER|NAME");
 	json_array_foreach(json_object_get(answer, "sessions"), index, session)
 	{
-		if (has_ended(session) && !asked->all)
+		if (session_is_over(session) && !asked->all)
 			continue;
 		json_array_append(shown, session);
 		add_session(&table, session);
@@ -283,12 +236,12 @@ static int verb_show(struct asked *asked)
 	buf_printf(&out, "%-10s %s %s\n", "language", past_text(session, "language"),
 		   past_text(session, "language_version"));
 	add_line(&out, "status", past_text(session, "status"));
-	if (has_ended(session))
+	if (session_is_over(session))
 		add_line(&out, "because", past_text(session, "reason"));
 	buf_printf(&out, "%-10s %.0f\n", "cells", past_number(session, "cells"));
 	add_line(&out, "created", past_time(past_text(session, "created"), word));
 	add_line(&out, "last used", past_time(past_text(session, "last_used"), word));
-	if (!has_ended(session))
+	if (!session_is_over(session))
 		add_line(&out, "expires", past_time(past_text(session, "expires"), word));
 	buf_text(&out, "\n");
 	session_limits_table(session, &table);
@@ -348,7 +301,7 @@ static int stop_all(struct asked *asked, json_t *stopped)
 	{
 		int one;
 
-		if (has_ended(session))
+		if (session_is_over(session))
 			continue;
 		snprintf(asked->link.id, sizeof(asked->link.id), "%s", past_text(session, "id"));
 		one = stop(asked, stopped);

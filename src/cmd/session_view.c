@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "box/result.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,66 @@
 enum {
 	FRAMES_SHOWN = 10 /* of an error that is told by us */
 };
+
+static void own_json(json_t **value)
+{
+	json_decref(*value);
+}
+
+static const char *member(const json_t *session, const char *key)
+{
+	return json_string_value(json_object_get(session, key)) ?: "";
+}
+
+bool session_is_over(const json_t *session)
+{
+	return strcmp(member(session, "status"), "ended") == 0;
+}
+
+/* How many of the list are called so; *found is the last of them. */
+static size_t match(const json_t *list, const char *typed, bool ended, const json_t **found)
+{
+	const json_t *session;
+	size_t index, count = 0;
+
+	json_array_foreach(list, index, session)
+	{
+		if (session_is_over(session) != ended || (strncmp(member(session, "id"), typed, strlen(typed)) != 0 &&
+							  strcmp(member(session, "name"), typed) != 0))
+			continue;
+		*found = session;
+		count++;
+	}
+	return count;
+}
+
+int session_find(struct session_link *link, const char *typed, struct error *err)
+{
+	_cleanup_(own_json) json_t *answer = NULL;
+	const json_t *list, *found = NULL;
+	size_t count;
+
+	if (!*typed)
+		return error_usage(err, "the session's id is empty; `emberbox session list` names them");
+	if (strlen(typed) == RESULT_ID - 1 && strspn(typed, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == RESULT_ID - 1) {
+		snprintf(link->id, sizeof(link->id), "%s", typed);
+		return 0;
+	}
+	if (session_link_list(link, &answer, err) < 0)
+		return -1;
+	list = json_object_get(answer, "sessions");
+	count = match(list, typed, false, &found);
+	if (count == 0)
+		count = match(list, typed, true, &found);
+	if (count > 1)
+		return error_usage(
+			err, "several sessions are called \"%.80s\", or begin so; `emberbox session list` names them",
+			typed);
+	if (count == 0)
+		return error_usage(err, "there is no session \"%.80s\"; `emberbox session list` names them", typed);
+	snprintf(link->id, sizeof(link->id), "%s", member(found, "id"));
+	return 0;
+}
 
 int session_files(const struct session_link *link, const char *directory, json_t **answer, struct error *err)
 {

@@ -265,7 +265,9 @@ def a_session_of_the_service():
     kit.equal(second.text, "42\n")
     # Joined, and so left alone.
     kit.equal(piped("x\n", "--session", found.group(1), home=service.home).text, "41\n")
-    kit.contains(piped("x\n", "--session", "nonsuch", home=service.home, code=125).errtext, "nonsuch")
+    kit.contains(piped("x\n", "--session", "nonsuch", home=service.home, code=2).errtext,
+                 'there is no session "nonsuch"; `emberbox session list` names them')
+    kit.equal(piped("x\n", "--session", found.group(1)[:-1], home=service.home).text, "41\n")
     # One that nobody keeps is gone when its REPL is.
     piped("x = 1\n", "python", home=service.home)
     listed = kit.command(["/usr/bin/curl", "-s", "--unix-socket", service.path, "http://localhost/v1/sessions"])

@@ -85,6 +85,12 @@ def called_by_id_beginning_or_name():
     same = len(os.path.commonprefix([work, other]))
     kit.equal(sh("exec", work[:same + 1], "-c", "echo $x").out, b"1\n")
     kit.equal(sh("exec", other[:same + 1], "-c", "echo $x").out, b"\n")
+    for given in ("work", work[:same + 1], work):
+        kit.equal(kit.emberbox("run", "--session", given, "-c", "echo $x", env=sh.env).out, b"1\n", given)
+        kit.equal(kit.emberbox("repl", "--session", given, env=sh.env, stdin=b"echo $x").out, b"1\n", given)
+    r = kit.emberbox("run", "--session", "nobody", "-c", "1", "--json", env=sh.env)
+    kit.equal((r.code, r.json["status"], r.json["error_message"]),
+              (2, "error", 'there is no session "nobody"; `emberbox session list` names them'))
     for args in (["show"], ["exec"]):
         r = sh(*args, work[:same], code=2)
         kit.equal(r.errtext, f'emberbox: several sessions are called "{work[:same]}", or begin so; `emberbox session list` names them\n')
