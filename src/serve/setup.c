@@ -198,14 +198,14 @@ static int listen_tcp(struct setup *setup, struct error *err)
 		return 0;
 	}
 	if (setup->config.values[CONFIG_LISTEN].source == CONFIG_DEFAULT) {
-		setup->options->say("%s is not free (%s): there is no HTTP over TCP; choose another with --listen, or "
-				    "none",
+		setup->options->say("%s is not free (%s): there is no HTTP over TCP; choose another with --listen or "
+				    "EMBERBOX_LISTEN, or none",
 				    text, strerror(errno));
 		return 0;
 	}
 	error_errno(err, "cannot listen at %s", text);
 	if (err->errnum == EADDRINUSE || err->errnum == EACCES)
-		error_hint(err, "; choose another with --listen, or port 0");
+		error_hint(err, "; choose another with --listen or EMBERBOX_LISTEN; port 0 is any that is free");
 	return -1;
 }
 

@@ -435,7 +435,7 @@ def what_was_given_as_an_option_is_called_so():
         port = taken.getsockname()[1]
         r = kit.emberbox("serve", "--listen", f"127.0.0.1:{port}", env={"EMBERBOX_HOME": home})
         kit.equal((r.code, r.errtext), (125, f"emberbox: cannot listen at 127.0.0.1:{port}: Address already in use; "
-                                             "choose another with --listen, or port 0\n"))
+                                             "choose another with --listen or EMBERBOX_LISTEN; port 0 is any that is free\n"))
     for args, env, why in (
         (["--tls-cert", "/x"], {}, "--tls-cert: it needs --tls-key beside it"),
         (["--tls-key", "/x"], {}, "--tls-key: it needs --tls-cert beside it"),
