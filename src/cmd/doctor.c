@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -43,8 +44,9 @@ static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
 	struct doctor_setting *variables = &settings[0], *registry = &settings[1];
 	_cleanup_config_ struct config config = { 0 };
 	struct error wrong = { 0 }, err = { 0 };
-	char path[PATH_MAX];
-	bool there = state_path(".env", path, sizeof(path)) == 0 && access(path, F_OK) == 0;
+	char path[PATH_MAX] = ".env";
+	struct stat st;
+	bool there = state_path(".env", path, sizeof(path)) == 0 && lstat(path, &st) == 0;
 
 	*variables = (struct doctor_setting){ .name = "environment, .env" };
 	*registry = (struct doctor_setting){ .name = "registry.yaml" };
@@ -54,8 +56,12 @@ static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
 		snprintf(variables->detail, sizeof(variables->detail), "%s", err.text);
 		return 1;
 	}
+	/* Root may have the HOME of another, whose settings are not his. */
 	snprintf(variables->detail, sizeof(variables->detail),
-		 there ? "%.900s is read; `emberbox config` shows what it sets" : "there is no %.900s", path);
+		 !there                                     ? "there is no %.900s"
+		 : st.st_uid != geteuid() && st.st_uid != 0 ? "%.900s is another user's, and not read"
+							    : "%.900s is read; `emberbox config` shows what it sets",
+		 path);
 	if (wrong.kind != ERROR_NONE) {
 		registry->wrong = true;
 		registry->fix = "that place (line:column); `man emberbox-config` has the keys";

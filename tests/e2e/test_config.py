@@ -158,6 +158,9 @@ def doctor_looks_at_the_settings():
     kit.write(dotenv, "\nSANDBOX_TIMEOUT_SEC=soon\n")
     kit.equal(doctor(home), (*wrong, [
         (variables, "wrong", f'"{dotenv}", line 2: SANDBOX_TIMEOUT_SEC: "soon" is not a number of seconds between 0.001 and 86400')]))
+    if kit.mode == "root":
+        os.chown(dotenv, kit.UID, kit.UID)
+        kit.equal(doctor(home)[2][0], (variables, "good", f"{dotenv} is another user's, and not read"))
     os.unlink(dotenv)
     code, _, rows = doctor(home, SANDBOX_TIMEOUT_SEC="soon")
     kit.equal((code, rows), (1, [(variables, "wrong", 'SANDBOX_TIMEOUT_SEC: "soon" is not a number of seconds between 0.001 and 86400')]))
