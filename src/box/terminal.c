@@ -33,15 +33,18 @@ int terminal_follow(int terminal, int pipe)
 	return 0;
 }
 
+/* NULL: nobody knows the modes. */
 static char end_of(const struct termios *modes)
 {
-	return modes->c_cc[VEOF] != _POSIX_VDISABLE ? (char)modes->c_cc[VEOF] : END;
+	if (modes && modes->c_cc[VEOF] != _POSIX_VDISABLE)
+		return (char)modes->c_cc[VEOF];
+	return END;
 }
 
 size_t terminal_end(int terminal, char last, char out[TERMINAL_END_MAX])
 {
 	struct termios modes;
-	char end = tcgetattr(terminal, &modes) == 0 ? end_of(&modes) : END;
+	char end = end_of(tcgetattr(terminal, &modes) == 0 ? &modes : NULL);
 
 	memset(out, end, TERMINAL_END_MAX);
 	return last == 0 || last == '\n' || last == '\r' || last == end ? 1 : TERMINAL_END_MAX;

@@ -532,9 +532,9 @@ static int read_arguments(struct asked *asked, int argc, char **argv)
 				code = unknown_verb(reader.value);
 		}
 	}
-	if (code == 0 && !verb)
-		code = cmd_usage("session", "what to do is missing: " VERBS_NAMED);
-	return code == 0 ? act(verb, asked) : code;
+	if (code != 0)
+		return code;
+	return verb ? act(verb, asked) : cmd_usage("session", "what to do is missing: " VERBS_NAMED);
 }
 
 int cmd_session(int argc, char **argv)
