@@ -6,7 +6,7 @@
 #   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make fuzz       each fuzz target for TIME seconds
-#   make soak       many runs, cold, SOAK_RUNS through the service, and by 200 clients over HTTP, then nothing may be left
+#   make soak       every test, none of them twice; many runs, cold, SOAK_RUNS through the service, and by 200 clients over HTTP, then nothing may be left
 #                   behind; CPython's own tests
 #   make lint       clang-format and clang-tidy
 #   make clean
@@ -69,7 +69,8 @@ fuzz:
 
 soak:
 	@tools/setup build test
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all asan
+	@tests/run --strict --build $(BUILD) --asan $(ASAN)
 	@tests/soak/cold $(if $(RUNS),--runs $(RUNS))
 	@tests/soak/service --build $(BUILD)
 	@tests/soak/http --build $(BUILD)

@@ -114,4 +114,104 @@ def under_ci_only_known_skips_pass():
     last(run(tests, env={"CI": "true"}), "0 passed, 1 failed, 1 skipped", 1)
 
 
+@kit.test
+def orphans_that_ended_are_not_kept():
+    code = "import os, time\nout, into = os.pipe()\nif os.fork() == 0:\n    if os.fork() == 0:\n" \
+           "        os.write(into, b'%d' % os.getpid())\n    os._exit(0)\nos.wait()\npid = int(os.read(out, 20))\n" \
+           "end = time.monotonic() + 20\nwhile os.path.exists(f'/proc/{pid}') and time.monotonic() < end: time.sleep(0.01)\n" \
+           "print('ok a' if not os.path.exists(f'/proc/{pid}') else 'not ok a: it is a zombie')"
+    last(run({"e2e/test_a.py": code}), "1 passed, 0 failed, 0 skipped", 0)
+
+
+# What a test does the first time that it is run, and not the second.
+SHY = """
+import os, sys, time
+here = os.path.dirname(os.path.abspath(__file__))
+first = not os.path.exists(f"{here}/{sys.argv[0].rpartition('/')[2]}.ran")
+open(f"{here}/{sys.argv[0].rpartition('/')[2]}.ran", "w").close()
+print("ok a")
+if first:
+    %s
+"""
+FAILS = SHY % "print('not ok b: too slow'); sys.exit(1)"
+PASSES = "print('ok c')"
+# One that goes on until so many of those have begun: they run beside it.
+KEEPS = """
+import os, time
+end = time.monotonic() + 20
+while len([name for name in os.listdir(os.path.dirname(os.path.abspath(__file__))) if name.endswith(".ran")]) < %d:
+    if time.monotonic() > end: raise SystemExit("nobody came")
+    time.sleep(0.01)
+print('ok c')
+"""
+
+
+def beside(tests, *args):
+    """These, which begin beside one that ends when all of them have begun."""
+    directory = {path.rpartition("/")[0] for path in tests}.pop()
+    return run({f"{directory}/test_0.py": "# tests/run: timeout=100\n" + KEEPS % len(tests), **tests}, *args)
+
+
+@kit.test
+def what_failed_beside_others_is_run_again_alone():
+    r = beside({"e2e/test_a.py": FAILS})
+    last(r, "2 passed, 0 failed, 0 skipped", 0)
+    kit.equal(r.text.splitlines()[-2],
+              "unsteady: tests/e2e/test_a.py failed beside others (b: too slow), passed alone")
+    kit.contains(r.text, "tests/e2e/test_a.py: once more, alone\n")
+    # One that fails both times has failed, and is counted once.
+    r = beside({"e2e/test_a.py": (SHY % "pass") + "print('not ok b: wrong'); sys.exit(1)"})
+    last(r, "2 passed, 1 failed, 0 skipped", 1)
+    kit.equal(r.text.count("not ok b: wrong"), 2, r.text)
+    kit.true("unsteady" not in r.text, r.text)
+
+
+@kit.test
+def a_test_that_was_too_slow_beside_others_is_run_again():
+    r = beside({"e2e/test_a.py": "# tests/run: timeout=3" + SHY % "sys.stdout.flush(); time.sleep(1000)"})
+    last(r, "2 passed, 0 failed, 0 skipped", 0)
+    kit.contains(r.text, "unsteady: tests/e2e/test_a.py failed beside others (still running after 3 s), passed alone\n")
+
+
+@kit.test
+def strict_gives_no_second_chance():
+    r = beside({"e2e/test_a.py": FAILS}, "--strict")
+    last(r, "2 passed, 1 failed, 0 skipped", 1)
+    kit.true("once more" not in r.text, r.text)
+
+
+@kit.test
+def what_nothing_ran_beside_has_failed():
+    last(run({"e2e/test_a.py": FAILS}), "1 passed, 1 failed, 0 skipped", 1)
+    last(run({"e2e/test_a.py": FAILS, "e2e/test_b.py": PASSES}, "-j", "1"), "2 passed, 1 failed, 0 skipped", 1)
+
+
+@kit.test
+def attacks_and_faults_get_no_second_chance():
+    for directory in ("escape", "fault"):
+        last(beside({f"{directory}/test_a.py": FAILS}), "2 passed, 1 failed, 0 skipped", 1)
+
+
+@kit.test
+def a_crash_gets_no_second_chance():
+    for code, says in (("os.abort()", "SIGABRT"),
+                       ("print('not ok b: ==7==ERROR: AddressSanitizer: heap'); sys.exit(1)", "AddressSanitizer"),
+                       ("print('x.c:1:2: runtime error: overflow'); sys.exit(1)", "runtime error")):
+        r = beside({"e2e/test_a.py": SHY % ("sys.stdout.flush(); " + code)})
+        last(r, "2 passed, 1 failed, 0 skipped", 1)
+        kit.contains(r.text, says)
+        kit.true("once more" not in r.text, r.text)
+
+
+@kit.test
+def three_are_unsteady_and_four_are_broken():
+    three = {f"e2e/test_{name}.py": FAILS for name in "abc"}
+    r = beside(three, "-j", "9")
+    last(r, "4 passed, 0 failed, 0 skipped", 0)
+    kit.equal(r.text.count("\nunsteady: "), 3, r.text)
+    r = beside({**three, "e2e/test_d.py": FAILS}, "-j", "9")
+    last(r, "5 passed, 4 failed, 0 skipped", 1)
+    kit.contains(r.text, "4 programs failed beside others: too many to try them alone\n")
+
+
 kit.main()
