@@ -5,6 +5,8 @@
 #
 #   250 the channel   251 that pipe   252 the box's standard input   253 a cell's input   254 a pipe that keeps the secret
 exec 250<>/dev/null 250<&3 3<&- 252<&0 0</dev/null
+# A box of few processes has no room for the next child before this one is gone, and Bash does not try twice.
 exec 251<> <(:)
+wait "$!"
 printf '. %q %q\n' "${BASH_SOURCE[0]%/*}/session_cells.sh" "$BASH" >&251
 exec -a bash "$BASH" --norc --noprofile /dev/fd/251

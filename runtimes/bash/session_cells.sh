@@ -1,5 +1,6 @@
 # What the shell of a session begins with. See session.sh.
 exec 254<> <(:)
+wait "$!"
 mkdir -p /tmp/.cells
 set --
 trap '__emberbox_interrupt' INT
