@@ -72,20 +72,10 @@ static int check_place(const struct audit *audit, struct error *err)
 	return audit_tampered(err, "%s", what);
 }
 
-static uint64_t first_entry(int log)
-{
-	char head[64];
-	ssize_t n = pread(log, head, sizeof(head) - 1, 0);
-	uint64_t seq = 0;
-
-	head[n > 0 ? n : 0] = '\0';
-	return sscanf(head, "{\"seq\":%" SCNu64 ",", &seq) == 1 ? seq : 0;
-}
-
 /* Puts a file that is full aside. Dying in here is seen to by finish_rotation(). */
 static int rotate(struct audit *audit, struct error *err)
 {
-	uint64_t first = first_entry(audit->log);
+	uint64_t first = audit_first_entry(audit->log);
 	char name[40];
 	int log;
 

@@ -232,41 +232,78 @@ static uint64_t first_of_name(const char *name)
 	return strcmp(again, name) == 0 ? first : 0;
 }
 
-/* Between the two looks audit.log may have been put aside: then it is there twice. */
-static void drop_twin(struct audit_files *files)
+uint64_t audit_first_entry(int fd)
 {
-	struct audit_file *last = files->list + files->count - 1;
-	struct stat a, b;
+	char head[64];
+	ssize_t n = pread(fd, head, sizeof(head) - 1, 0);
+	uint64_t seq = 0;
 
-	if (files->count > 1 && fstat(last[0].fd, &a) == 0 && fstat(last[-1].fd, &b) == 0 && a.st_ino == b.st_ino &&
-	    a.st_dev == b.st_dev)
-		close_fd(&files->list[--files->count].fd);
+	head[n > 0 ? n : 0] = '\0';
+	return sscanf(head, "{\"seq\":%" SCNu64 ",", &seq) == 1 ? seq : 0;
 }
 
-/* audit.log is opened before the others are looked for: put aside meanwhile, it is not missed. */
-int audit_files_open(int dir, struct audit_files *files, struct error *err)
+/* While the others were looked for, audit.log may have been put aside, and those that came after it, too; of files that
+ * come meanwhile a listing has some and not others. So what we opened as audit.log is the end. Files that claim to be
+ * newer though nothing was put aside are kept, and found to be wrong. */
+static void drop_newer(int dir, struct audit_files *files)
 {
-	int listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *entries = listing < 0 ? NULL : fdopendir(listing);
+	struct audit_file *log = files->count < 2 ? NULL : &files->list[files->count - 1];
+	struct stat ours, there;
+	uint64_t first;
+
+	if (!log || log->first != 0 || fstat(log->fd, &ours) < 0)
+		return;
+	if (fstatat(dir, AUDIT_LOG, &there, AT_SYMLINK_NOFOLLOW) == 0 && there.st_ino == ours.st_ino &&
+	    there.st_dev == ours.st_dev)
+		return;
+	first = audit_first_entry(log->fd);
+	for (; first > 0 && files->count > 1 && log[-1].first >= first; log--, files->count--) {
+		close_fd(&log[-1].fd);
+		log[-1] = log[0];
+	}
+}
+
+static int files_look(int dir, struct audit_files *files, struct error *err)
+{
+	_cleanup_closedir_ DIR *entries = NULL;
+	int listing;
 
 	*files = (struct audit_files){ 0 };
+	/* Before the others are looked for: put aside meanwhile, it is not missed. */
+	if (files_add(files, dir, AUDIT_LOG, 0, err) < 0)
+		return -1;
+	listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	entries = listing < 0 ? NULL : fdopendir(listing);
 	if (!entries) {
 		close_fd(&listing);
 		return error_errno(err, "cannot read the state directory");
 	}
-	if (files_add(files, dir, AUDIT_LOG, 0, err) < 0)
-		goto failed;
 	for (struct dirent *entry; (entry = readdir(entries));) {
 		uint64_t first = first_of_name(entry->d_name);
 
 		if (first && files_add(files, dir, entry->d_name, first, err) < 0)
-			goto failed;
+			return -1;
 	}
 	if (files->count > 0)
 		qsort(files->list, files->count, sizeof(*files->list), by_first);
-	drop_twin(files);
 	return 0;
-failed:
+}
+
+int audit_files_open(int dir, struct audit_files *files, struct error *err)
+{
+	/* Between the old audit.log and the new one there is none for a moment. A log without any stays so. */
+	for (int tries = 0;; tries++) {
+		bool none;
+
+		if (files_look(dir, files, err) < 0)
+			break;
+		none = files->count == 0 || files->list[files->count - 1].first != 0;
+		if (!none || tries == 100 || faccessat(dir, AUDIT_LOG, F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+			drop_newer(dir, files);
+			return 0;
+		}
+		audit_files_close(files);
+	}
 	audit_files_close(files);
 	return -1;
 }

@@ -70,6 +70,8 @@ bool audit_end_same(const struct audit_end *a, const struct audit_end *b);
 int audit_files_open(int dir, struct audit_files *files, struct error *err);
 void audit_files_close(struct audit_files *files);
 
+/* The number of the entry that a file begins with, by what it says of itself; 0: there is none. */
+uint64_t audit_first_entry(int fd);
 /* The entry that ends at `offset` of a file, by what it says of itself. False: there is none. */
 bool audit_entry_before(int fd, uint64_t offset, struct audit_end *end);
 
