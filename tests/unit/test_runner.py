@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import kit
 
 
-def run(tests, *args, env=None):
+def run(tests, *args, env=None, before=()):
     """A repository with these tests {path: text}, and what tests/run says of it."""
     directory = kit.tmp()
     kit.write(f"{directory}/build/.keep", "")
@@ -21,7 +21,7 @@ def run(tests, *args, env=None):
     for path, text in tests.items():
         kit.write(f"{directory}/tests/{path}", text)
     settings = {"CI": "false", "EB_BUILD": "", **(env or {})}
-    return kit.command([f"{directory}/tests/run", *args], env=settings)
+    return kit.command([*before, f"{directory}/tests/run", *args], env=settings)
 
 
 def last(r, line, code):
@@ -112,6 +112,12 @@ def under_ci_only_known_skips_pass():
     tests = {"e2e/test_a.py": "print('skip a: no delegated cgroup\\nskip b: not in the mood')"}
     last(run(tests), "0 passed, 0 failed, 2 skipped", 0)
     last(run(tests, env={"CI": "true"}), "0 passed, 1 failed, 1 skipped", 1)
+
+
+@kit.test
+def signals_that_were_ignored_are_not():
+    code = "import signal\nprint('ok a' if signal.getsignal(signal.SIGQUIT) == signal.SIG_DFL else 'not ok a: ignored')"
+    last(run({"e2e/test_a.py": code}, before=["/usr/bin/env", "--ignore-signal=QUIT"]), "1 passed, 0 failed, 0 skipped", 0)
 
 
 @kit.test
