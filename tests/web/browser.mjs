@@ -123,7 +123,7 @@ export async function main() {
     };
     let timer;
     try {
-      const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Failed("still running after 40 s")), 40_000)));
+      const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Failed(`still running after ${most} s`)), most * 1000)));
       await Promise.race([call(open), late]);
       for (const visit of visits) equal(visit.wrong.join("; "), "", "errors in the browser's console");
       console.log(`ok playground_${name}`);

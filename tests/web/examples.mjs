@@ -1,7 +1,7 @@
 // Every example of every language, chosen and run as a person does: it does what it says.
 //
 //     node examples.mjs URL TOKEN [PATTERN]
-import { equal, main, test, truth } from "./browser.mjs";
+import { Visit, equal, main, test, truth } from "./browser.mjs";
 
 const LANGUAGES = ["bash", "c", "cpp", "go", "java", "javascript", "lua", "perl", "php", "postgres", "python", "r", "ruby", "rust", "sh", "sqlite", "typescript", "zsh"];
 const FAILING = ["A crash", "A type error"];
@@ -12,10 +12,15 @@ test("languages_are_these", async (open) => {
   equal((await values(page, ".language")).sort().join(), LANGUAGES.join());
 });
 
+// One page for all: a person who looks around does not load it anew for each language, and loading it takes longer
+// than most examples. What failed in it is not carried on.
+let shared = null;
 for (const name of LANGUAGES) {
-  test(`examples_of_${name}`, async (open) => {
-    const visit = await open();
+  test(`examples_of_${name}`, async () => {
+    shared ??= await Visit.open();
+    const visit = shared;
     const { page } = visit;
+    shared = null;
     await page.selectOption(".language", name);
     const examples = await values(page, ".templates");
     truth(examples.length > 0, "there is none");
@@ -35,6 +40,8 @@ for (const name of LANGUAGES) {
       equal(output.includes(fails ? "✗" : "✓"), true, `${example}: ${output}`);
       equal(await page.locator(".card.error").count(), fails ? 1 : 0, `${example}: explained`);
     }
+    equal(visit.wrong.join("; "), "", "errors in the browser's console");
+    shared = visit;
   }, 60);
 }
 
