@@ -193,9 +193,12 @@ def cpus_bound_the_speed():
     r = run("while True: pass", "--cpus", "0.25", "--timeout", "2")
     share = r.json["cpu_time"] / r.json["execution_time"]
     kit.true(share < 0.4, f"{share:.2f} of a core")
-    r = run("import os\nos.fork()\nwhile True: pass", "--cpus", "1", "--timeout", "2")
-    share = r.json["cpu_time"] / r.json["execution_time"]
-    kit.true(0.3 < share < 1.25, f"{share:.2f} of a core")
+    # The control, which gets less where others want the cores as well: once is enough.
+    shares = []
+    while len(shares) < 5 and max(shares, default=0) <= 0.4:
+        r = run("import os\nos.fork()\nwhile True: pass", "--cpus", "1", "--timeout", "2")
+        shares.append(r.json["cpu_time"] / r.json["execution_time"])
+    kit.true(0.4 < max(shares) < 1.25, f"{shares} of a core")
 
 
 # Processes
