@@ -238,14 +238,19 @@ def shares(language):
         while client.request({"language": language, "code": kit.warm.TRIVIAL[language]})[1]["meta"]["start"] != "warm":
             kit.true(time.monotonic() < end, "no run is warm")
             time.sleep(0.2)
+    def count(wanted):
+        end = time.monotonic() + 20
+        while len(found := waiting_or_at_work(own.pid)) != wanted:
+            kit.true(time.monotonic() < end, f"{len(found)} programs, not {wanted}")
+            time.sleep(0.1)
+        return found
+
     clients = [own.connect() for _ in range(2)]
+    count(2)  # a run for which none waits is a cold one
     for client in clients:
         client.ask({"language": language, "code": READING[language], "input": "stream"}, stream=True)
         client.until("1")
-    end = time.monotonic() + 20
-    while len(programs := waiting_or_at_work(own.pid)) != 4:
-        kit.true(time.monotonic() < end, f"{len(programs)} programs, not 4")
-        time.sleep(0.1)
+    programs = count(4)
     above = [one.pid for one in zygotes(stems(own)[0])] + [stems(own)[0].pid, own.role("keeper")]
     for pid in programs:
         kit.equal(shared_memory(pid), [], "memory that is shared and can be written")
