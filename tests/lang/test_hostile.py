@@ -57,6 +57,9 @@ CASES = {
 }
 
 
+_works = set()  # languages whose hello was the last that they compiled
+
+
 def state():
     return {"EMBERBOX_HOME": os.path.join(kit.home(), "emberbox")}
 
@@ -74,7 +77,9 @@ def control(extension, timeout=60):
 
 def hostile(name, statuses):
     extension = os.path.splitext(name)[1]
-    control(extension, FIRST)
+    if extension not in _works:  # else it was the control after the one before
+        control(extension, FIRST)
+    _works.discard(extension)
     r = run(os.path.join(HERE, "_hostile", name), SECONDS + 30)
     result = r.json
     kit.true(result["status"] in statuses, f"{result['status']}, not {statuses}: {result['error_message']}")
@@ -83,6 +88,7 @@ def hostile(name, statuses):
     kit.true(result["memory_used"] <= MEMORY + SLACK, f"{result['memory_used']} bytes of memory")
     kit.true(r.seconds < SECONDS + 15, f"{r.seconds} s")
     control(extension)
+    _works.add(extension)
 
 
 @kit.test(name="hostile.every_file_is_a_case", modes=("root",))

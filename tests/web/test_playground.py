@@ -2,7 +2,6 @@
 """The playground as a person uses it; what is tested is in playground.mjs."""
 # tests/run: args=--as root
 # tests/run: timeout=240
-# tests/run: alone
 
 import os
 import sys
