@@ -5,6 +5,7 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
@@ -193,12 +194,14 @@ def cpus_bound_the_speed():
     r = run("while True: pass", "--cpus", "0.25", "--timeout", "2")
     share = r.json["cpu_time"] / r.json["execution_time"]
     kit.true(share < 0.4, f"{share:.2f} of a core")
-    # The control, which gets less where others want the cores as well: once is enough.
-    shares = []
-    while len(shares) < 5 and max(shares, default=0) <= 0.4:
-        r = run("import os\nos.fork()\nwhile True: pass", "--cpus", "1", "--timeout", "2")
-        shares.append(r.json["cpu_time"] / r.json["execution_time"])
-    kit.true(0.4 < max(shares) < 1.25, f"{shares} of a core")
+    # The control, which gets less where others want the cores as well: then it is held against what we get ourselves.
+    r = run("import os\nos.fork()\nwhile True: pass", "--cpus", "1", "--timeout", "2")
+    share = r.json["cpu_time"] / r.json["execution_time"]
+    began, used = time.monotonic(), time.process_time()
+    while time.monotonic() < began + 0.5:
+        pass
+    bare = (time.process_time() - used) / (time.monotonic() - began)
+    kit.true(min(0.4, bare / 2) < share < 1.25, f"{share:.2f} of a core, where a loop outside gets {bare:.2f}")
 
 
 # Processes

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The playground for everybody: by keyboard, by screen reader, at every width and in both themes; what is tested is in access.mjs."""
 # tests/run: args=--as root
-# tests/run: timeout=240
+# tests/run: timeout=420
 
 import os
 import sys
@@ -11,7 +11,7 @@ import kit
 from playground import drive
 
 
-@kit.test(timeout=230)
+@kit.test(timeout=400)
 def access():
     drive("access.mjs")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The examples of the playground; what is tested is in examples.mjs."""
 # tests/run: args=--as root
-# tests/run: timeout=240
+# tests/run: timeout=420
 
 import os
 import sys
@@ -11,7 +11,7 @@ import kit
 from playground import drive
 
 
-@kit.test(timeout=230)
+@kit.test(timeout=400)
 def examples():
     drive("examples.mjs")
 
