@@ -11,13 +11,18 @@
 
 /* A path as programs quote it, before or after the words for an errno. */
 #define PATH "(?<path>/[^\\s'\"’`:,)]+)"
+/* One that is not the program's own, of which messages tell where they come from. */
+#define OTHER_PATH "(?<![\\w.-])(?!/sandbox/code/)" PATH
+/* A host in the line where it failed, if there is one. */
+#define HOST_IN_CODE                                                                                                   \
+	"(?i)^(?:.*?(?:\\b(?:https?|ftp|wss?)://(?:[^\\s'\"/@]*@)?(?<host>[a-z0-9][a-z0-9.-]*\\.[a-z]{2,})"            \
+	"|['\"](?<host>(?:[a-z0-9-]+\\.)+(?:com|org|net|io|dev|edu|gov|co|ai|app|[a-z]{2}))(?::\\d+)?['\"])|)"
 
 const struct runtime_kind explain_common[] = {
 	{
 		.name = "read-only-path",
-		.text = "(?i)" PATH
-			"[^/\\n]*(?:read-only file ?system|EROFS)|(?:read-only file ?system|EROFS)[^/\\n]*" PATH
-			"|read-only file ?system|\\bEROFS\\b",
+		.text = "(?i)(?:read-only file ?system|EROFS)[^/\\n]*" OTHER_PATH "|" OTHER_PATH
+			"[^/\\n]*(?:read-only file ?system|EROFS)|read-only file ?system|\\bEROFS\\b",
 		.say = LIST(
 			"Write to /sandbox/output, which is kept with the result, or to /tmp, instead of {path}: the "
 			"rest of "
@@ -26,12 +31,19 @@ const struct runtime_kind explain_common[] = {
 			"read-only."),
 	},
 	{
+		.name = "is-directory",
+		.text = "(?i)(?:is a directory|EISDIR)[^/\\n]*" OTHER_PATH "|" OTHER_PATH
+			"[^/\\n]*(?:is a directory|EISDIR)|is a directory|\\bEISDIR\\b",
+		.say = LIST("{path} is a directory: name a file in it.", "A directory is opened as a file: name a file in it."),
+	},
+	{
 		.name = "no-network",
-		.text = "(?i)(?:could not resolve host:? |getaddrinfo (?:ENOTFOUND|EAI_AGAIN) |lookup "
-			"|UnknownHostException: "
+		.text = "(?i)(?:could not resolve host:? |getaddrinfo (?:ENOTFOUND|EAI_AGAIN) |getaddrinfo for |lookup (?!address)"
+			"|UnknownHostException: |bad hostname '|open TCP connection to "
 			"|cannot resolve host |unable to resolve host address (?:‘|'))(?<host>[\\w.-]*\\w)"
 			"|temporary failure in name resolution|name or service not known|network is "
-			"unreachable|\\bENETUNREACH\\b",
+			"unreachable|\\bENETUNREACH\\b|couldn't resolve host name",
+		.code = HOST_IN_CODE,
 		.say = LIST(
 			"The box has no network: give the data of {host} with the request (--file, files or stdin) and "
 			"read it from there; a rule that allows a host is not available yet.",
@@ -69,14 +81,19 @@ const struct runtime_kind explain_common[] = {
 	},
 	{
 		.name = "missing-file",
-		.text = "(?i)no such file or directory[^'\"(/\\n]*?(?:['\"]|‘)(?<path>[^'\"’\\n]+)"
+		/* The path stands before the words or after them; PHP's in the call, the C++ library's in brackets. */
+		.text = "(?i)no such file or directory[:, ][^'\"(/\\n]*?(?:['\"]|‘)(?<path>[^'\"’\\n]+)"
 			"|ENOENT[^'\\n]*'(?<path>[^'\\n]+)'"
+			"|\\w\\((?<path>[^()\\s]+)\\): failed to open stream: no such file"
+			"|no such file or directory (?:@ \\w+ - (?<path>[^\\s(]+)|\\[(?<path>[^\\]\\n]+)\\])"
 			"|(?:cannot open|can't open|open|opening|failed to open|fopen\\()(?: file)?[ "
-			"(]*(?:['\"]|‘)?(?<path>[^\\s:'\"’,)]+).*no "
-			"such file or directory"
-			"|(?:^|: | file )(?<path>[^\\s:]+): no such file or directory"
-			"|FileNotFoundException: (?<path>\\S+)"
+			"(]*(?:['\"]|‘)?(?<path>[^\\s:'\"’,)]+)(?<!stream).*no "
+			"such file(?: or directory)?"
+			"|(?:^|:\\s+)(?!E[A-Z]+:)(?<path>[^\\s:]+): no such file or directory"
+			"|no such file or directory: (?<path>[^\\s:'\"]+)$"
+			"|(?:FileNotFound|NoSuchFile)Exception: (?<path>\\S+)"
 			"|no such file or directory",
+		.code = "(?i)^(?:.*?(?:open|read|load|file)\\w*!?\\(\\s*[\"'](?<path>[^\"'\\n]+)[\"']|)",
 		.near = "path",
 		.among_files = true,
 		.say = LIST(

@@ -159,6 +159,7 @@ void explain_make(const struct explain_input *in, struct heap *heap, struct expl
 	else
 		read_error(&x);
 	take_told(&x);
+	caret_read(&x);
 	x.matcher.effort.left = PATTERN_STEPS;
 	kind_find(&x);
 	source_context(&x);

@@ -32,13 +32,20 @@ struct span source_short(struct span file);
 const struct explain_source *source_find(const struct explain_input *in, const char *file);
 /* A line of it, without its end. */
 bool source_line(const struct explain_source *source, long number, struct span *line);
+/* How many characters its first bytes are. */
+long source_characters(struct span line, size_t bytes);
 void source_context(struct explainer *x);
+
+/* The column, if that is not told, by the ^ below a line that is shown. */
+void caret_read(struct explainer *x);
 
 /* Frames, newest first, and from them the place. */
 void trace_read(struct explainer *x);
 
 /* The nearest name in the code, or of those that the language has, to one that is not known. */
 bool near_name(const struct explain_input *in, const char *word, char *out, size_t size);
+/* Whether the first is the second and something more: then the one does not stand for the other. */
+bool near_is_part(const char *word, const char *meant);
 /* The same among the files that were given. */
 bool near_file(const struct explain_input *in, const char *path, char *out, size_t size);
 

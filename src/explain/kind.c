@@ -98,7 +98,7 @@ static bool applies(struct finding *f)
 		return false;
 	if (kind->text && !text_matches(f))
 		return false;
-	return !kind->code || (f->where.size > 0 && matches(f, kind->code, f->where));
+	return !kind->code || matches(f, kind->code, f->where);
 }
 
 static const char *group_text(const struct finding *f, const char *name)
@@ -208,7 +208,7 @@ static void look_up(struct finding *f)
 	if (f->x->out->line > 0)
 		snprintf(f->number, sizeof(f->number), "%ld", f->x->out->line);
 	/* The language knows more names than stand in the source. */
-	if (meant)
+	if (meant && !(name && near_is_part(name, meant)))
 		snprintf(f->close, sizeof(f->close), "%s", meant);
 	else if (name && f->kind->among_files)
 		near_file(f->x->in, name, f->close, sizeof(f->close));
@@ -220,15 +220,6 @@ static bool is_word(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
 	       (unsigned char)c >= 0x80;
-}
-
-static long characters(struct span line, size_t bytes)
-{
-	long count = 0;
-
-	for (size_t i = 0; i < bytes && i < line.size; i++)
-		count += ((unsigned char)line.start[i] & 0xC0) != 0x80;
-	return count;
 }
 
 /* Whether a column is the same, whatever it is counted in. */
@@ -262,11 +253,11 @@ static void make_fix(struct finding *f)
 	struct explain_fix *fix = &e->fix;
 	size_t at = 0;
 
-	if (!f->kind->fix || f->where.size == 0 || !fill_in(f, f->kind->fix, fix->text, sizeof(fix->text)))
+	if (f->where.size == 0 || !fill_in(f, f->kind->fix, fix->text, sizeof(fix->text)))
 		return;
 	if (word && find_word(f->where, word, &at)) {
-		fix->column = characters(f->where, at) + 1;
-		fix->end_column = fix->column + characters((struct span){ word, strlen(word) }, strlen(word));
+		fix->column = source_characters(f->where, at) + 1;
+		fix->end_column = fix->column + source_characters((struct span){ word, strlen(word) }, strlen(word));
 	} else if (!word && e->column > 0 && is_ascii(f->where, (size_t)e->column - 1)) {
 		fix->column = fix->end_column = e->column;
 	} else {
@@ -287,7 +278,9 @@ static bool say(struct finding *f)
 		snprintf(e->kind, sizeof(e->kind), "%s", f->kind->name);
 		if (!f->kind->docs || !fill_in(f, f->kind->docs, e->docs, sizeof(e->docs)))
 			e->docs[0] = '\0';
-		make_fix(f);
+		/* The change is the one that the sentence names. */
+		if (f->kind->fix && (!strstr(f->kind->fix, "{close}") || strstr(*sentence, "{close}")))
+			make_fix(f);
 		if (strcmp(e->kind, "not-permitted") == 0) {
 			refused_find(e->cause, e->call, sizeof(e->call));
 			refused_find(f->code, e->call, sizeof(e->call));
@@ -317,7 +310,7 @@ static void adopt(struct finding *f)
 static bool try_kinds(struct explainer *x, const struct runtime_kind *kinds, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct finding f = { .x = x, .kind = &kinds[i] };
+		struct finding f = { .x = x, .kind = &kinds[i], .where = { "", 0 } };
 
 		if (source_line(source_find(x->in, x->out->file), x->out->line, &f.where))
 			span_copy(f.where, f.code, sizeof(f.code));

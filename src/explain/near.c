@@ -8,6 +8,7 @@
 enum {
 	WORD_MAX = 64, /* longer names are no slips */
 	WORD_MIN = 3,
+	PART_MIN = 3, /* letters that are a part of a name, and no slip */
 };
 
 struct nearest {
@@ -65,15 +66,43 @@ static bool is_keyword(const char *word, size_t size)
 	return false;
 }
 
+/* Whether the longer is the shorter and a part of its own before or after it: mb_strlen is no slip of strlen. */
+static bool has_more(const char *shorter, size_t size, const char *longer, size_t longer_size)
+{
+	if (longer_size < size + PART_MIN)
+		return false;
+	return memcmp(longer, shorter, size) == 0 || memcmp(longer + longer_size - size, shorter, size) == 0;
+}
+
+bool near_is_part(const char *word, const char *meant)
+{
+	return has_more(meant, strlen(meant), word, strlen(word));
+}
+
+/* The same letters, two of them in the wrong order. */
+static bool is_turned(const char *a, const char *b)
+{
+	return (a[0] == b[1] && a[1] == b[0] && a[2] == b[2]) || (a[0] == b[0] && a[1] == b[2] && a[2] == b[1]);
+}
+
 static void consider(struct nearest *n, const char *word, size_t size)
 {
 	size_t far;
 
+	/* Before a variable where it is used, and in no message about it. */
+	while (size > 0 && *word == '$' && *n->word != '$') {
+		word++;
+		size--;
+	}
 	if (size < WORD_MIN || size > WORD_MAX || size > n->size + n->limit || n->size > size + n->limit ||
-	    (size == n->size && memcmp(word, n->word, size) == 0) || is_keyword(word, size))
+	    (size == n->size && memcmp(word, n->word, size) == 0) || is_keyword(word, size) ||
+	    has_more(n->word, n->size, word, size) || has_more(word, size, n->word, n->size))
 		return;
 	far = distance(n->word, n->size, word, size);
 	if (far > 2 * n->limit || far >= n->best || size >= n->room)
+		return;
+	/* Of three letters one that is wrong is too much: abc is no slip of abs. */
+	if (n->size == WORD_MIN && size == WORD_MIN && far > 1 && !is_turned(n->word, word))
 		return;
 	n->best = far;
 	memcpy(n->out, word, size);

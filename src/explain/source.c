@@ -56,6 +56,15 @@ bool source_line(const struct explain_source *source, long number, struct span *
 	return false;
 }
 
+long source_characters(struct span line, size_t bytes)
+{
+	long count = 0;
+
+	for (size_t i = 0; i < bytes && i < line.size; i++)
+		count += ((unsigned char)line.start[i] & 0xC0) != 0x80;
+	return count;
+}
+
 /* As it stands, with what is before its first letter. */
 static void copy_line(struct span line, char *to, size_t size)
 {

@@ -77,6 +77,39 @@ def every_kind_has_a_program():
         kit.equal(sorted(re.findall(r"^  ([a-z-]+):", kinds, re.M)), sorted(kind for of, kind in listed if of == language), language)
 
 
+# What interpreters mark below the line, and where nothing is marked: columns in characters, from 1.
+COLUMNS = [
+    ("python", "def f(x):\n    return 'ä' + len(x)\nf(5)\n", 2, 18),
+    ("python", "if 1:\n    x = (1,\n", 2, 9),
+    ("javascript", "let a = 1;\n  if (a {\n}\n", 2, 9),
+    ("ruby", "a = nil\nputs 'b', a.foo\n", 2, 12),
+    ("java", "public class Main {\n  public static void main(String[] a) {\n    int b = 1\n  }\n}\n", 3, 14),
+    ("postgres", "select 1;\n  select 2,\n    nothing_there;\n", 3, 5),
+    ("bash", "echo a\nnothing_there\n", 2, None),
+]
+
+
+def column(language, code, line, want):
+    error = run(language, code)["error"]
+    kit.equal((error["line"], error["column"]), (line, want), str(error))
+
+
+for number, (language, code, line, want) in enumerate(COLUMNS):
+    kit.test(functools.partial(column, language, code, line, want), name=f"column.{language}.{number}", timeout=FIRST)
+
+
+@kit.test
+def what_is_thrown_and_no_error_has_a_place():
+    error = run("javascript", "const a = 1;\nthrow 'a text';\n")["error"]
+    kit.equal([error[key] for key in ("type", "message", "file", "line", "column")], ["Error", "a text", "main.js", 2, 1], str(error))
+
+
+@kit.test
+def of_a_group_of_exceptions_the_place_is_where_it_was_raised():
+    error = run("python", "x = 1\nraise ExceptionGroup('g', [ValueError(1)])\n")["error"]
+    kit.equal([error[key] for key in ("type", "message", "line")], ["ExceptionGroup", "g (1 sub-exception)", 2], str(error))
+
+
 for case in CASES:
     kit.test(functools.partial(explained, case), name=case.label(), timeout=FIRST)
 
