@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "client/client.h"
 #include "client/request_json.h"
+#include "cmd/beside.h"
 #include "cmd/past.h"
 #include "cmd/relay.h"
 #include "cmd/run.h"
@@ -198,8 +199,13 @@ static void tell_warnings(const struct run *run, const struct ending *ending)
 	json_decref(warnings);
 }
 
-static int show_ending(const struct run *run, const struct ending *ending)
+static int show_ending(const struct run *run, const struct ending *told)
 {
+	const bool alone = run->file && strcmp(run->file, "-") != 0 && !run->project && !run->session;
+	_cleanup_free_ char *json = alone && told->json ? beside_suggest(told->json, run->file) : NULL;
+	const struct ending better = { told->status, told->message, told->signal, told->code,
+				       json ? json : told->json };
+	const struct ending *ending = &better;
 	int ended = ended_from_outside(ending->status);
 	/* Who reads the output of a program that ended may take his time; a run that was ended does not wait for him.
 	 */

@@ -34,11 +34,13 @@ const struct runtime_kind explain_common[] = {
 		.name = "is-directory",
 		.text = "(?i)(?:is a directory|EISDIR)[^/\\n]*" OTHER_PATH "|" OTHER_PATH
 			"[^/\\n]*(?:is a directory|EISDIR)|is a directory|\\bEISDIR\\b",
-		.say = LIST("{path} is a directory: name a file in it.", "A directory is opened as a file: name a file in it."),
+		.say = LIST("{path} is a directory: name a file in it.",
+			    "A directory is opened as a file: name a file in it."),
 	},
 	{
 		.name = "no-network",
-		.text = "(?i)(?:could not resolve host:? |getaddrinfo (?:ENOTFOUND|EAI_AGAIN) |getaddrinfo for |lookup (?!address)"
+		.text = "(?i)(?:could not resolve host:? |getaddrinfo (?:ENOTFOUND|EAI_AGAIN) |getaddrinfo for |lookup "
+			"(?!address)"
 			"|UnknownHostException: |bad hostname '|open TCP connection to "
 			"|cannot resolve host |unable to resolve host address (?:‘|'))(?<host>[\\w.-]*\\w)"
 			"|temporary failure in name resolution|name or service not known|network is "

@@ -110,6 +110,35 @@ def of_a_group_of_exceptions_the_place_is_where_it_was_raised():
     kit.equal([error[key] for key in ("type", "message", "line")], ["ExceptionGroup", "g (1 sub-exception)", 2], str(error))
 
 
+def beside(files, *options, cwd=None):
+    """What is suggested for the first of the files, run alone."""
+    directory = kit.tmp()
+    paths = [kit.write(os.path.join(directory, "a", name), content) for name, content in files.items()]
+    env = {"EMBERBOX_HOME": os.path.join(kit.home(), "emberbox")}
+    r = kit.emberbox("run", "--json", os.path.relpath(paths[0], os.path.join(directory, cwd or "")), *options, env=env, timeout=FIRST,
+                     cwd=os.path.join(directory, cwd or ""))
+    return (r.json["error"] or {}).get("suggestion")
+
+
+@kit.test
+def what_lies_beside_the_file_is_hinted_at():
+    given = 'Add "--project a": {} is beside a/{}, and only that file was given.'
+    program = {"main.py": "import helper\n", "other.py": ""}
+    kit.equal(beside({**program, "helper.py": "x = 1\n"}), given.format("helper.py", "main.py"))
+    kit.equal(beside({**program, "helper.py": "x = 1\n"}, cwd="a"), 'Add "--project .": helper.py is beside main.py, and only that file was given.')
+    kit.equal(beside({"main.py": "open('data.csv')\n", "data.csv": ""}), given.format("data.csv", "main.py"))
+    kit.equal(beside({"main.js": "require('./util');\n", "util.js": ""}), given.format("util.js", "main.js"))
+    kit.equal(beside({"main.c": '#include "util.h"\nint main(void) {}\n', "util.h": ""}), given.format("util.h", "main.c"))
+    kit.equal(beside({"main.rb": "require_relative 'util'\n", "util.rb": ""}), given.format("util.rb", "main.rb"))
+    # Nothing there, a longer name, and a project that has it.
+    for files in (program, {**program, "helpers.py": ""}):
+        kit.true("--project" not in beside(files), str(files))
+    directory = kit.tmp()
+    kit.write(os.path.join(directory, "a", "helper.py"), "x = 1\n")
+    r = kit.emberbox("run", kit.write(os.path.join(directory, "a", "main.py"), "import helper\nprint(helper.x)\n"), "--project", os.path.join(directory, "a"))
+    kit.equal((r.code, r.text), (0, "1\n"), r.errtext)
+
+
 for case in CASES:
     kit.test(functools.partial(explained, case), name=case.label(), timeout=FIRST)
 
