@@ -49,15 +49,12 @@ static int print_help(void)
 /* "4:9 high import os: files, processes and the environment" and the line itself. */
 static void entry_print(const struct policy_entry *entry, const char *code, size_t size, struct buf *out)
 {
-	char line[120];
+	char line[120], mistake[REPORT_MISTAKE_MAX];
 
 	report_line(code, size, entry->line, line, sizeof(line));
 	buf_printf(out, "%u:%u ", entry->line, entry->column);
 	if (entry->kind == WIRE_SYNTAX)
-		buf_printf(out,
-			   entry->how == SYNTAX_MISSING ? "syntax: missing \"%s\"\n"
-							: "syntax: cannot be understood: %s\n",
-			   entry->name);
+		buf_printf(out, "syntax: %s\n", (report_mistake(entry, line, mistake), mistake));
 	else if (entry->kind == WIRE_FINDING)
 		buf_printf(out, "%s %s: %s\n", severity_name(entry->rule->severity), entry->rule->pattern,
 			   entry->rule->reason);

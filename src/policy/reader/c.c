@@ -52,10 +52,20 @@ static void visit_declarator(struct reader *r, TSNode node)
 	alias_add(r, own, target);
 }
 
+/* #define RUN system */
+static void visit_define(struct reader *r, TSNode node)
+{
+	char name[NAME_ROOM], value[NAME_ROOM], *target = value;
+
+	node_text(r, field(r, node, FIELD_NAME), name);
+	node_text(r, field(r, node, FIELD_VALUE), value);
+	target += strspn(target, " \t");
+	target[strcspn(target, " \t\r\n")] = '\0';
+	if (*target)
+		alias_add(r, name, target);
+}
+
 const struct visitor c_visitors[] = {
-	{ "preproc_include", visit_include },
-	{ "call_expression", visit_call },
-	{ "gnu_asm_expression", visit_asm },
-	{ "init_declarator", visit_declarator },
-	{ NULL, NULL },
+	{ "preproc_include", visit_include },    { "call_expression", visit_call }, { "gnu_asm_expression", visit_asm },
+	{ "init_declarator", visit_declarator }, { "preproc_def", visit_define },   { NULL, NULL },
 };

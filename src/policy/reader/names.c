@@ -208,9 +208,25 @@ static bool member_add(const struct reader *r, TSNode node, enum field object, e
 	if (ts_node_is_null(last))
 		return false;
 	(void)name_add(r, field(r, node, object), out, depth + 1);
+	/* x.__dict__["y"] is x.y */
+	if (node_is(r, last, "__dict__"))
+		return *out != '\0';
 	append(out, ".", 1);
 	append_node(r, last, out);
 	return true;
+}
+
+/* Python's globals(), which has every name, and vars(x), which has those of x. */
+static bool scope_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
+{
+	TSNode function = field(r, node, FIELD_FUNCTION), first;
+
+	if (r->language->visitors != python_visitors || !is_type(r, node, TYPE_CALL))
+		return false;
+	if (node_is(r, function, "globals") || node_is(r, function, "locals"))
+		return true;
+	first = ts_node_named_child(field(r, node, FIELD_ARGUMENTS), 0);
+	return node_is(r, function, "vars") && (ts_node_is_null(first) || name_add(r, first, out, depth + 1));
 }
 
 /* object["member"] */
@@ -223,9 +239,10 @@ static bool element_add(const struct reader *r, TSNode node, char out[NAME_ROOM]
 		index = field(r, node, FIELD_SUBSCRIPT);
 		object = field(r, node, FIELD_VALUE);
 	}
-	if (!name_add(r, object, out, depth + 1) || !constant(r, index, text))
+	if ((!name_add(r, object, out, depth + 1) && !scope_add(r, object, out, depth)) || !constant(r, index, text))
 		return false;
-	append(out, ".", 1);
+	if (*out)
+		append(out, ".", 1);
 	append(out, text, strlen(text));
 	return true;
 }

@@ -84,6 +84,15 @@ static void visit_call(struct reader *r, TSNode node)
 	}
 }
 
+/* What is only read, and leads on: x.__mro__ */
+static void tell_hidden(struct reader *r, TSNode node, const char *name)
+{
+	const char *last = strrchr(name, '.');
+
+	if (last && strncmp(last, ".__", 3) == 0)
+		tell_call(r, node, name, (TSNode){ 0 });
+}
+
 /* x = os.system; m = __import__("os") */
 static void visit_assignment(struct reader *r, TSNode node)
 {
@@ -97,14 +106,16 @@ static void visit_assignment(struct reader *r, TSNode node)
 					 : (name_of(r, right, target), target[0] == '\0'))
 		return;
 	alias_add(r, name, target);
+	tell_hidden(r, node, target);
 }
 
-/* sys.modules["os"] */
+/* sys.modules["os"], f.__globals__["os"] */
 static void visit_subscript(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM];
 
 	name_of(r, field(r, node, FIELD_VALUE), name);
+	tell_hidden(r, node, name);
 	if (strcmp(name, "sys.modules") == 0 && constant(r, field(r, node, FIELD_SUBSCRIPT), name))
 		tell_import(r, HOW_DYNAMIC, node, name);
 }

@@ -54,7 +54,7 @@ struct language {
 extern const struct language reader_language;
 
 struct reader {
-	const char *source;                /* all of it */
+	char *source;                      /* all of it; SQL that the grammar does not have is made blank */
 	uint32_t size;                     /* of it */
 	const struct language *language;   /* whose it is */
 	const struct numbers *numbers;     /* of the grammar that fits */
@@ -74,6 +74,7 @@ struct reader {
 /* walk.c: parses and tells; `state` is enum wire_state. */
 uint32_t reader_read(struct reader *r, TSParser *parser);
 void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name);
+void tell_at(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSPoint at, const char *name);
 void tell_import(struct reader *r, enum wire_how how, TSNode node, const char *module);
 /* Every rule that what is called, with its arguments (may be null), is one of. */
 void tell_call(struct reader *r, TSNode node, const char *name, TSNode arguments);
@@ -99,6 +100,8 @@ void name_strip(const struct reader *r, char name[NAME_ROOM]);
 /* The module that the call imports, if it is one of the language's ways to: 1 and its name, 2: only the run will know
  * (the expression), 0: it is none. */
 int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM]);
+/* sql.c: statements by their words; those that the grammar does not have are made blank, before it is parsed. */
+void sql_words(struct reader *r);
 /* `pattern` may begin or end with a star. */
 bool matches(const char *pattern, size_t size, const char *text);
 

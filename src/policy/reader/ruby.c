@@ -24,9 +24,13 @@ static void visit_call(struct reader *r, TSNode node)
 		tell_import(r, HOW_COMPUTED, node, text);
 		return;
 	}
-	/* send(:system, "ls") is system("ls"). */
-	if ((matches("*send", 5, name) || matches("*public_send", 12, name)) && !ts_node_is_null(first) &&
-	    constant(r, first, text))
+	/* A block is code that can be read, not a text. */
+	if (matches("*_eval", 6, name) && ts_node_is_null(first))
+		return;
+	/* send(:system, "ls") is system("ls"), and method(:system) will be. */
+	if ((matches("*send", 5, name) || matches("*public_send", 12, name) || strcmp(name, "method") == 0 ||
+	     matches("*.method", 8, name)) &&
+	    !ts_node_is_null(first) && constant(r, first, text))
 		memcpy(name, text, sizeof(text));
 	tell_call(r, node, name, arguments);
 }

@@ -9,9 +9,8 @@ enum {
 	COMMENTS_MAX = 32,    /* comments with elements in them that are skipped */
 };
 
-void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name)
+void tell_at(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSPoint at, const char *name)
 {
-	TSPoint at = ts_node_start_point(node);
 	struct wire_record record = { .kind = (uint32_t)kind,
 				      .how = how,
 				      .rule = rule,
@@ -27,6 +26,11 @@ void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TS
 	memcpy(r->out + r->used + sizeof(record), name, record.size);
 	r->used += (uint32_t)sizeof(record) + record.size;
 	r->count++;
+}
+
+void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name)
+{
+	tell_at(r, kind, how, rule, ts_node_start_point(node), name);
 }
 
 void tell_import(struct reader *r, enum wire_how how, TSNode node, const char *module)
@@ -146,6 +150,8 @@ uint32_t reader_read(struct reader *r, TSParser *parser)
 	TSTree *tree = NULL, *other = NULL;
 	bool whole = false;
 
+	if (r->language->visitors == sql_visitors)
+		sql_words(r);
 	ts_parser_set_timeout_micros(parser, PARSE_USEC);
 	if (ts_parser_set_language(parser, grammar))
 		tree = ts_parser_parse_string(parser, NULL, r->source, r->size);
