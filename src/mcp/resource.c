@@ -119,6 +119,7 @@ char *guide_instructions(void)
 		 "give to the next ones. read_file, write_file and list_files work on its files.\n"
 		 "- get_output: the rest of an output that was too long to come back whole.\n"
 		 "- check_code: what a program would do, without running it.\n"
+		 "- get_report: when what worked fails: alike failures before, and what changed.\n"
 		 "- container_*: long-lived sandboxes that an administrator has described.\n"
 		 "Print what you want to see. Put files that are to be kept, pictures too, into /sandbox/output. After "
 		 "a "

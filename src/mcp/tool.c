@@ -1,4 +1,4 @@
-#include "mcp/tool.h"
+#include "mcp/tool_parts.h"
 
 #include "base/base64.h"
 #include "base/own.h"
@@ -14,15 +14,7 @@ enum {
 	SHOWN_USUAL = 20 << 10, /* bytes of a stream that a result shows unless somebody says otherwise */
 };
 
-struct tool {
-	const char *name; /* as api/tools has it */
-	/* The request of call->step. */
-	int (*ask)(struct tool_call *call, struct tool_request *request, struct error *err);
-	/* The result of a good answer; NULL: call->step was set to the next. */
-	json_t *(*told)(struct tool_call *call, const struct tool_answer *answer);
-};
-
-static const char *argument(const struct tool_call *call, const char *name)
+const char *tool_argument(const struct tool_call *call, const char *name)
 {
 	return json_string_value(json_object_get(call->arguments, name));
 }
@@ -54,7 +46,7 @@ static void show_more(const struct tool_call *call, json_t *body)
 }
 
 /* The arguments as a body, but for those of MCP's own; with a confirmation, if there is one. */
-static int post_arguments(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
+int tool_post_arguments(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
 {
 	json_t *body = json_copy(call->arguments);
 
@@ -74,7 +66,7 @@ static void get(struct tool_request *request, const char *path)
 }
 
 /* An id stands in a path: nothing else may be made of it. */
-static int take_id(const struct tool_call *call, const char *name, char out[64], struct error *err)
+int tool_take_id(const struct tool_call *call, const char *name, char out[64], struct error *err)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 	const json_t *value = json_object_get(call->arguments, name);
@@ -87,12 +79,12 @@ static int take_id(const struct tool_call *call, const char *name, char out[64],
 	return 0;
 }
 
-static json_t *load(const struct tool_answer *answer)
+json_t *tool_load(const struct tool_answer *answer)
 {
 	return json_loadb(answer->body, answer->size, JSON_ALLOW_NUL, NULL);
 }
 
-static json_t *no_answer(void)
+json_t *tool_no_answer(void)
 {
 	return content_refusal("the service's answer cannot be understood");
 }
@@ -147,7 +139,7 @@ static json_t *base64_text(const char *data, size_t size)
 static json_t *told_run(struct tool_call *call, const struct tool_answer *answer)
 {
 	if (call->step == 0) {
-		call->kept = load(answer);
+		call->kept = tool_load(answer);
 		call->pictures = json_array();
 	} else if (answer->status == 200) {
 		json_array_append_new(call->pictures, json_pack("{s:s, s:o, s:s}", "type", "image", "data",
@@ -155,14 +147,15 @@ static json_t *told_run(struct tool_call *call, const struct tool_answer *answer
 								content_image_type(next_picture(call))));
 	}
 	if (!json_is_object(call->kept))
-		return no_answer();
+		return tool_no_answer();
 	call->step++;
 	return next_picture(call) ? NULL : content_run(take_ptr(call->kept), call->pictures, "", call->tokens);
 }
 
 static int ask_run(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	return call->step > 0 ? ask_picture(call, request, err) : post_arguments(call, "/v1/execute", request, err);
+	return call->step > 0 ? ask_picture(call, request, err)
+			      : tool_post_arguments(call, "/v1/execute", request, err);
 }
 
 static int ask_exec(struct tool_call *call, struct tool_request *request, struct error *err)
@@ -171,7 +164,7 @@ static int ask_exec(struct tool_call *call, struct tool_request *request, struct
 		return ask_picture(call, request, err);
 	if (!json_object_get(call->arguments, "code") == !json_object_get(call->arguments, "command"))
 		return error_usage(err, "code: give either code or a command");
-	return post_arguments(call, "/containers/exec", request, err);
+	return tool_post_arguments(call, "/containers/exec", request, err);
 }
 
 /* Sessions */
@@ -223,25 +216,25 @@ static int ask_session(struct tool_call *call, struct tool_request *request, str
 		return 0;
 	}
 	if (call->step == SESSION_MAKE && given) {
-		if (take_id(call, "session", call->session, err) < 0)
+		if (tool_take_id(call, "session", call->session, err) < 0)
 			return -1;
 		call->step = SESSION_RUN;
 	}
 	if (call->step == SESSION_RUN)
 		return ask_cell(call, request, err);
-	if (!argument(call, "language") && !argument(call, "profile"))
+	if (!tool_argument(call, "language") && !tool_argument(call, "profile"))
 		return error_usage(err, "language: name the language of a new session, or give the id of a session");
 	return ask_new_session(call, request, err);
 }
 
 static json_t *told_session(struct tool_call *call, const struct tool_answer *answer)
 {
-	json_t *body = call->step == SESSION_END ? json_incref(call->kept) : load(answer);
+	json_t *body = call->step == SESSION_END ? json_incref(call->kept) : tool_load(answer);
 	const char *id = json_string_value(json_object_get(body, "id"));
 
 	if (!json_is_object(body)) {
 		json_decref(body);
-		return no_answer();
+		return tool_no_answer();
 	}
 	if (call->step == SESSION_MAKE && id && strlen(id) < sizeof(call->session)) {
 		snprintf(call->session, sizeof(call->session), "%s", id);
@@ -255,25 +248,6 @@ static json_t *told_session(struct tool_call *call, const struct tool_answer *an
 		return NULL;
 	}
 	return content_run(body, NULL, call->step == SESSION_END ? "the session was ended\n" : "", call->tokens);
-}
-
-/* Checks */
-
-static int ask_check(struct tool_call *call, struct tool_request *request, struct error *err)
-{
-	return post_arguments(call, "/v1/check", request, err);
-}
-
-static json_t *told_check(struct tool_call *call, const struct tool_answer *answer)
-{
-	json_t *body = load(answer);
-	_cleanup_buf_ struct buf text = { 0 };
-
-	words_check(body, call->tokens * CONTENT_TOKEN_BYTES, &text);
-	if (json_is_object(body) && text.data)
-		return content_answer(body, text.data, text.size);
-	json_decref(body);
-	return no_answer();
 }
 
 /* Files */
@@ -302,11 +276,12 @@ static int file_place(struct tool_call *call, const char *path, struct tool_requ
 
 	if (run == (json_object_get(call->arguments, "session") != NULL))
 		return error_usage(err, "session: give either a session or an execution");
-	if (take_id(call, run ? "execution" : "session", id, err) < 0)
+	if (tool_take_id(call, run ? "execution" : "session", id, err) < 0)
 		return -1;
 	if (run && strncmp(path, "/sandbox/output/", 16) == 0)
 		path += 16;
-	if (!*path || strlen(argument(call, "path")) != json_string_length(json_object_get(call->arguments, "path")))
+	if (!*path ||
+	    strlen(tool_argument(call, "path")) != json_string_length(json_object_get(call->arguments, "path")))
 		return error_usage(err, "path: expected the path of a file");
 	if (!run)
 		path = session_path(path, &before);
@@ -330,7 +305,7 @@ static json_int_t offset_of(const struct tool_call *call)
 
 static int ask_read(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	const char *path = argument(call, "path");
+	const char *path = tool_argument(call, "path");
 	json_int_t from = offset_of(call);
 
 	request->method = HTTP_GET;
@@ -360,7 +335,7 @@ static void page(const struct tool_call *call, const struct tool_answer *answer,
 
 static json_t *told_read(struct tool_call *call, const struct tool_answer *answer)
 {
-	const char *path = argument(call, "path"), *image = content_image_type(path), *data;
+	const char *path = tool_argument(call, "path"), *image = content_image_type(path), *data;
 	json_int_t from, total, next;
 	size_t size, whole;
 	bool text;
@@ -414,7 +389,7 @@ static int ask_write(struct tool_call *call, struct tool_request *request, struc
 	if (decoded < 0)
 		return error_usage(err, "base64: expected bytes as base64");
 	request->size = text ? size : (size_t)decoded;
-	return file_place(call, argument(call, "path"), request, err);
+	return file_place(call, tool_argument(call, "path"), request, err);
 }
 
 static json_t *told_write(struct tool_call *call, const struct tool_answer *answer)
@@ -434,22 +409,22 @@ static json_t *told_write(struct tool_call *call, const struct tool_answer *answ
 			end--;
 		}
 	}
-	buf_printf(&note, "%s: %zu bytes written", argument(call, "path"), size);
-	return content_answer(json_pack("{s:s, s:I}", "path", argument(call, "path"), "size", (json_int_t)size),
+	buf_printf(&note, "%s: %zu bytes written", tool_argument(call, "path"), size);
+	return content_answer(json_pack("{s:s, s:I}", "path", tool_argument(call, "path"), "size", (json_int_t)size),
 			      note.data, note.size);
 }
 
 static int ask_list(struct tool_call *call, struct tool_request *request, struct error *err)
 {
 	const bool run = json_object_get(call->arguments, "execution");
-	const char *path = argument(call, "path") ? argument(call, "path") : "/sandbox/output";
+	const char *path = tool_argument(call, "path") ? tool_argument(call, "path") : "/sandbox/output";
 	const char *before;
 	size_t used;
 	char id[64];
 
 	if (run == (json_object_get(call->arguments, "session") != NULL))
 		return error_usage(err, "session: give either a session or an execution");
-	if (take_id(call, run ? "execution" : "session", id, err) < 0)
+	if (tool_take_id(call, run ? "execution" : "session", id, err) < 0)
 		return -1;
 	request->method = HTTP_GET;
 	snprintf(request->path, sizeof(request->path), run ? "/v1/executions/%s" : "/v1/sessions/%s/files", id);
@@ -490,8 +465,8 @@ static json_t *files_of(json_t *body, const char *directory)
 
 static json_t *told_list(struct tool_call *call, const struct tool_answer *answer)
 {
-	const char *path = argument(call, "path") ? argument(call, "path") : "/sandbox/output";
-	json_t *files = files_of(load(answer), path), *file, *facts;
+	const char *path = tool_argument(call, "path") ? tool_argument(call, "path") : "/sandbox/output";
+	json_t *files = files_of(tool_load(answer), path), *file, *facts;
 	_cleanup_buf_ struct buf note = { 0 };
 	size_t i;
 
@@ -516,11 +491,11 @@ static json_t *told_list(struct tool_call *call, const struct tool_answer *answe
 
 static int ask_output(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	const char *stream = argument(call, "stream") ? argument(call, "stream") : "stdout";
+	const char *stream = tool_argument(call, "stream") ? tool_argument(call, "stream") : "stdout";
 	json_int_t from = offset_of(call);
 	char id[64];
 
-	if (take_id(call, "id", id, err) < 0)
+	if (tool_take_id(call, "id", id, err) < 0)
 		return -1;
 	request->method = HTTP_GET;
 	snprintf(request->path, sizeof(request->path), "/v1/executions/%s/%s", id, stream);
@@ -534,7 +509,7 @@ static int ask_output(struct tool_call *call, struct tool_request *request, stru
 
 static json_t *told_output(struct tool_call *call, const struct tool_answer *answer)
 {
-	const char *stream = argument(call, "stream") ? argument(call, "stream") : "stdout", *data;
+	const char *stream = tool_argument(call, "stream") ? tool_argument(call, "stream") : "stdout", *data;
 	json_int_t from, total, next;
 	size_t size, whole;
 	bool text;
@@ -549,14 +524,14 @@ static json_t *told_output(struct tool_call *call, const struct tool_answer *ans
 	whole = content_whole(data, size, &text);
 	size = whole > 0 && from + (json_int_t)size < total ? whole : size;
 	next = from + (json_int_t)size;
-	buf_printf(&note, "[%s of %s: bytes %lld to %lld of %lld%s", stream, argument(call, "id"), (long long)from,
+	buf_printf(&note, "[%s of %s: bytes %lld to %lld of %lld%s", stream, tool_argument(call, "id"), (long long)from,
 		   (long long)next, (long long)total, next < total ? "; the next page begins at offset " : "]\n");
 	if (next < total)
 		buf_printf(&note, "%lld]\n", (long long)next);
 	buf_add(&note, data, size);
-	return content_answer(json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "id", argument(call, "id"), "stream", stream,
-					"offset", from, "size", total, "text", content_text(data, size), "next_offset",
-					next < total ? json_integer(next) : json_null()),
+	return content_answer(json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "id", tool_argument(call, "id"), "stream",
+					stream, "offset", from, "size", total, "text", content_text(data, size),
+					"next_offset", next < total ? json_integer(next) : json_null()),
 			      note.data ? note.data : "", note.size);
 }
 
@@ -571,13 +546,13 @@ static int ask_containers(struct tool_call *call, struct tool_request *request, 
 
 static json_t *told_containers(struct tool_call *call, const struct tool_answer *answer)
 {
-	json_t *body = load(answer), *list = json_incref(json_object_get(body, "containers")), *facts;
+	json_t *body = tool_load(answer), *list = json_incref(json_object_get(body, "containers")), *facts;
 	_cleanup_buf_ struct buf text = { 0 };
 
 	json_decref(body);
 	if (!json_is_array(list)) {
 		json_decref(list);
-		return no_answer();
+		return tool_no_answer();
 	}
 	if (call->step == 0) {
 		call->kept = list;
@@ -586,23 +561,23 @@ static json_t *told_containers(struct tool_call *call, const struct tool_answer 
 	}
 	words_containers(call->kept, list, &text);
 	facts = json_pack("{s:O, s:o}", "profiles", call->kept, "running", list);
-	return facts && text.data ? content_answer(facts, text.data, text.size) : no_answer();
+	return facts && text.data ? content_answer(facts, text.data, text.size) : tool_no_answer();
 }
 
 static int ask_start(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	return post_arguments(call, "/containers/start", request, err);
+	return tool_post_arguments(call, "/containers/start", request, err);
 }
 
 static json_t *told_start(struct tool_call *call, const struct tool_answer *answer)
 {
-	json_t *body = load(answer), *result = json_object_get(body, "result"), *made;
+	json_t *body = tool_load(answer), *result = json_object_get(body, "result"), *made;
 	const char *id = json_string_value(json_object_get(body, "id"));
 	char line[160];
 
 	if (!id) {
 		json_decref(body);
-		return no_answer();
+		return tool_no_answer();
 	}
 	snprintf(line, sizeof(line), "container %.64s runs; container_exec works in it\n", id);
 	if (!json_is_object(result))
@@ -614,29 +589,31 @@ static json_t *told_start(struct tool_call *call, const struct tool_answer *answ
 
 static int ask_stop(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	return post_arguments(call, "/containers/stop", request, err);
+	return tool_post_arguments(call, "/containers/stop", request, err);
 }
 
 static json_t *told_stop(struct tool_call *call, const struct tool_answer *answer)
 {
 	_cleanup_buf_ struct buf text = { 0 };
-	json_t *body = load(answer);
+	json_t *body = tool_load(answer);
 
-	buf_printf(&text, "container %s: %s\n", argument(call, "id"),
+	buf_printf(&text, "container %s: %s\n", tool_argument(call, "id"),
 		   json_string_value(json_object_get(body, "status")));
 	if (json_is_object(body) && text.data)
 		return content_answer(body, text.data, text.size);
 	json_decref(body);
-	return no_answer();
+	return tool_no_answer();
 }
 
 static const struct tool tools[] = {
-	{ "check_code", ask_check, told_check },
+	{ "check_code", tool_ask_check, tool_told_check },
 	{ "container_exec", ask_exec, told_run },
 	{ "container_list", ask_containers, told_containers },
 	{ "container_start", ask_start, told_start },
 	{ "container_stop", ask_stop, told_stop },
+	{ "detect_intent", tool_ask_detect, tool_told_detect },
 	{ "get_output", ask_output, told_output },
+	{ "get_report", tool_ask_report, tool_told_report },
 	{ "list_files", ask_list, told_list },
 	{ "read_file", ask_read, told_read },
 	{ "run_code", ask_run, told_run },
@@ -728,7 +705,7 @@ int tool_again(struct tool_call *call, struct tool_request *request, struct erro
 
 void tool_refusal(const struct tool_answer *answer, char *sentence, size_t size)
 {
-	json_t *body = load(answer);
+	json_t *body = tool_load(answer);
 	_cleanup_buf_ struct buf words = { 0 };
 
 	words_refusal(json_object_get(body, "error"), &words);

@@ -108,7 +108,7 @@ static uint64_t since(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-static void add_outcome(struct buf *fields, const struct result *result)
+static void add_outcome(struct buf *fields, const char *language, const struct result *result)
 {
 	const struct verdict *v = &result->verdict;
 	uint64_t started = v->started_usec ? v->started_usec : result->finish_usec;
@@ -126,6 +126,14 @@ static void add_outcome(struct buf *fields, const struct result *result)
 	field_add_text(fields, FIELD_MESSAGE, result->message);
 	if (result->explanation) {
 		field_add_text(fields, FIELD_ERROR_TYPE, result->explanation->type);
+	}
+	/* What a limit ended has that for its signature, whatever it said before. */
+	if (v->status == STATUS_TIMEOUT || v->status == STATUS_OUT_OF_MEMORY || v->status == STATUS_OUTPUT_LIMIT) {
+		char signature[96];
+
+		snprintf(signature, sizeof(signature), "%.64s %s", language, status_name(v->status));
+		field_add_text(fields, FIELD_SIGNATURE, signature);
+	} else if (result->explanation) {
 		field_add_text(fields, FIELD_SIGNATURE, result->explanation->signature);
 	}
 	field_add_number(fields, FIELD_STDOUT, result->outputs[0].bytes);
@@ -155,7 +163,7 @@ int record_end(struct journal *journal, const struct spec *spec, const struct re
 	field_add_text(&fields, FIELD_LANGUAGE, runtime ? runtime->name : "");
 	add_caller(&fields, caller);
 	add_code(&fields, journal, result->id, spec, false);
-	add_outcome(&fields, result);
+	add_outcome(&fields, runtime ? runtime->name : "", result);
 	/* Before the record that tells of them. */
 	field_add_number(&fields, FIELD_SPOOLS,
 			 spool_keep(journal_dir(journal), result) |

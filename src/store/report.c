@@ -53,7 +53,7 @@ static void bind(sqlite3_stmt *stmt, int place, const json_t *text)
 static json_t *similar(struct store *store, const char *id, const char *caller, const struct row *row)
 {
 	static const char sql[] = "SELECT id, time, status, error_message, code_sha256 = ?4 FROM executions"
-				  " WHERE signature = ?1 AND id <> ?2 AND (?3 IS NULL OR caller = ?3)"
+				  " WHERE signature = ?1 AND id < ?2 AND (?3 IS NULL OR caller = ?3)"
 				  " ORDER BY id DESC LIMIT ?5";
 	sqlite3_stmt *stmt = store_sql(store, sql, NULL);
 	json_t *list = json_array();
@@ -189,8 +189,10 @@ static json_t *success_json(struct store *store, const char *id, const char *cal
 	new_code = json_string_value(json_object_get(run, "code"));
 	if (old_code && new_code)
 		diff = report_diff(old_code, new_code);
-	answer = json_pack("{s:s, s:O, s:s, s:o, s:s?}", "id", found, "timestamp", json_object_get(before, "timestamp"),
-			   "same", by_code ? "code" : "file", "changes", changes_of(before, run), "diff", diff);
+	answer = json_pack(
+		"{s:s, s:O, s:s, s:o, s:s?, s:b}", "id", found, "timestamp", json_object_get(before, "timestamp"),
+		"same", by_code ? "code" : "file", "changes", changes_of(before, run), "diff", diff, "given_kept",
+		json_is_object(json_object_get(before, "request")) && json_is_object(json_object_get(run, "request")));
 	json_decref(before);
 	return answer ? answer : json_null();
 }

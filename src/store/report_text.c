@@ -110,6 +110,7 @@ static void add_error(struct buf *out, const json_t *run)
 	add_item(out, "message", json_object_get(error, "message"));
 	add_item(out, "file", json_object_get(error, "file"));
 	add_item(out, "line", json_object_get(error, "line"));
+	add_item(out, "column", json_object_get(error, "column"));
 	add_item(out, "verdict", json_object_get(verdict, "message"));
 	add_item(out, "suggestion", json_object_get(json_is_object(error) ? error : verdict, "suggestion"));
 	if (*text_of(error, "docs"))
@@ -195,9 +196,14 @@ static void add_success(struct buf *out, const json_t *success)
 		char *after = json_dumps(json_object_get(change, "after"), JSON_ENCODE_ANY | JSON_COMPACT);
 
 		buf_printf(out, "- %s: ", text_of(change, "what"));
-		add_code(out, before ? before : "");
-		buf_text(out, " became ");
-		add_code(out, after ? after : "");
+		/* Of code there are only its digests, which say nothing to a person. */
+		if (strcmp(text_of(change, "what"), "code") == 0) {
+			buf_text(out, "it is another");
+		} else {
+			add_code(out, before ? before : "");
+			buf_text(out, " became ");
+			add_code(out, after ? after : "");
+		}
 		buf_text(out, "\n");
 		free(before);
 		free(after);
@@ -206,6 +212,9 @@ static void add_success(struct buf *out, const json_t *success)
 		buf_text(
 			out,
 			"Nothing that is recorded has changed: it may depend on time, chance, or what it was given.\n");
+	if (json_is_false(json_object_get(success, "given_kept")))
+		buf_text(out, "What it was given then (arguments, environment, files, input) was not kept: "
+			      "SANDBOX_STORE_CODE=always keeps it.\n");
 	if (*diff) {
 		buf_text(out, "\n");
 		add_fenced(out, "diff", diff, strlen(diff));

@@ -21,7 +21,7 @@ from mcp import Http, Refused, text
 from service import Service, box
 from web import Web
 
-TOOLS = {"run_code", "run_in_session", "check_code", "read_file", "write_file", "list_files", "get_output",
+TOOLS = {"run_code", "run_in_session", "check_code", "read_file", "write_file", "list_files", "get_output", "get_report", "detect_intent",
          "container_list", "container_start", "container_exec", "container_stop"}
 REGISTRY = """
 containers:
@@ -230,7 +230,7 @@ def run_code_runs_code(running, client):
     kit.contains(text(result), "stdout:\nin ['x'] file\n")
     result = client.run("python", "def f(:")
     kit.equal(result["isError"], True)
-    kit.matches(text(result), r"^failed: exit code 1, [0-9.]+ s\nmain.py:1: SyntaxError: ")
+    kit.matches(text(result), r"^failed: exit code 1, [0-9.]+ s\nmain.py:1:7: SyntaxError: ")
 
 
 @both
@@ -242,7 +242,7 @@ def what_is_read_is_said_once(running, client):
     result = client.call("run_in_session", {"language": "sqlite", "code": "select 1 as a", "end": True})
     kit.contains(text(result), "result:\n a \n---\n 1\n(1 row)\n")
     read = text(client.run("python", "def f():\n    1 / 0\nf()"))
-    kit.equal((read.count("division by zero"), read.count("\nmain.py:2: ZeroDivisionError: ")), (2, 1), read)
+    kit.equal((read.count("division by zero"), read.count("\nmain.py:2:7: ZeroDivisionError: ")), (2, 1), read)
     result = client.run("javascript", "function f() { null.x }\nf()")
     kit.contains(text(result), "\n    at f (/sandbox/code/main.js:1:")
     kit.true("node:internal" not in text(result), text(result))
@@ -399,6 +399,35 @@ def containers_serve_many_runs(running, client):
     kit.equal([(one["id"], one["status"]) for one in running_now if one["id"] == id], [(id, "running")])
     kit.equal(client.call("container_stop", {"id": id})["structuredContent"], {"id": id, "status": "stopped"})
     kit.equal(client.call("container_exec", {"id": id, "command": "true"})["isError"], True)
+
+
+@both
+def a_run_has_a_report(running, client):
+    code = "import sys\nprint(10 / int(sys.argv[1]))\n"
+    ids = [client.call("run_code", {"language": "python", "code": code, "args": [n]})["structuredContent"]["id"] for n in "500"]
+    result = client.call("get_report", {"id": ids[-1], "max_tokens": 20000})
+    facts = result["structuredContent"]
+    kit.equal((facts["id"], facts["truncated"], facts["markdown"]), (ids[-1], False, text(result)))
+    # Why, what failed alike, and what changed since it ran well.
+    for part in ("ZeroDivisionError", f"## Failed alike before\n\n- {ids[1]}, ", f"The same code ran well as {ids[0]}", "What it was given then (arguments, environment, files, input) was not kept"):
+        kit.contains(facts["markdown"], part)
+    cut = client.call("get_report", {"id": ids[-1], "max_tokens": 200})
+    kit.equal((cut["structuredContent"]["truncated"], len(text(cut)) < 1200), (True, True))
+    kit.contains(text(cut), "ask again with a larger max_tokens")
+    kit.equal(client.call("get_report", {"id": "01JABCDEF"})["isError"], True)
+
+
+@both
+def a_message_is_judged_without_running_it(running, client):
+    result = client.call("detect_intent", {"message": "Please run this:\n```python\nprint(1)\n```"})
+    facts = result["structuredContent"]
+    kit.equal((facts["execute"], facts["blocks"]), (True, [{"language": "python", "code": "print(1)\n"}]))
+    kit.matches(text(result), r"^yes \(0\.\d\d\): .+\nblock 1: python, 9 bytes\n$")
+    kit.equal(client.call("detect_intent", {"message": "Don't run this:\n```python\nprint(1)\n```"})["structuredContent"]["execute"], False)
+    kit.equal(client.call("detect_intent", {})["isError"], True)
+    schema = client.tools()["detect_intent"]["outputSchema"]
+    kit.equal((sorted(schema["required"]), schema["additionalProperties"]), (sorted(facts), False))
+    kit.equal(Web(running).get("/v1/executions").json["executions"], [], "something was run")
 
 
 @both

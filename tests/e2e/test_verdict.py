@@ -215,9 +215,26 @@ def report_on_the_command_line():
     for part in ("# Run " + last["id"] + ": failed", "```python\na = [1]\nprint(a[9])\n```", ">    2  print(a[9])",
                  "## Failed alike before", "+ print(a[9])", "compare with len()"):
         kit.contains(text, part)
+    kit.contains(text, "- code: it is another\n")
+    kit.contains(text, "- column: `8`\n")
+    kit.true("was not kept" not in text, text)
+    # What came later did not fail before it.
+    kit.equal(json.loads(kit.emberbox("show", first["id"], "--report", "--json", env=env).text)["similar"], [])
     refused = kit.emberbox("show", last["id"], "--report", "--code", env=env)
     kit.equal(refused.code, 2)
     kit.equal(kit.emberbox("show", good["id"], "--report", env=env).code, 0)
+
+
+@kit.test(timeout=60)
+def what_a_limit_ended_is_alike_too():
+    home = os.path.join(kit.tmp(), "emberbox")
+    env = {"EMBERBOX_HOME": home}
+    ids = [of_file(home, f"a = bytearray({size} << 20)\nprint(1)\n", "--memory", "64m")["id"] for size in (100, 200)]
+    other = of_file(home, "while True: pass\n", "--timeout", "1")["id"]
+    report = json.loads(kit.emberbox("show", ids[1], "--report", "--json", env=env).text)
+    kit.equal((report["signature"], [run["id"] for run in report["similar"]]), ("python out_of_memory", ids[:1]))
+    report = json.loads(kit.emberbox("show", other, "--report", "--json", env=env).text)
+    kit.equal((report["signature"], report["similar"]), ("python timeout", []))
 
 
 @kit.test(timeout=60)

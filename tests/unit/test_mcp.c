@@ -317,6 +317,9 @@ static void requests(void)
 	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandbox\"}", 0, "", "path: expected a file below /sandbox");
 	asks("list_files", "{\"session\":\"s1\"}", HTTP_GET, "/v1/sessions/s1/files", "");
 	asks("get_output", "{\"id\":\"e1\",\"stream\":\"stderr\"}", HTTP_GET, "/v1/executions/e1/stderr", "");
+	asks("get_report", "{\"id\":\"e1\"}", HTTP_GET, "/v1/executions/e1/report", "");
+	asks("get_report", "{\"id\":\"../e1\"}", 0, "", "id: expected an id, as an earlier answer gave it");
+	asks("detect_intent", "{\"message\":\"run it\"}", HTTP_POST, "/v1/detect", "{\"message\":\"run it\"}");
 	asks("container_list", "{}", HTTP_GET, "/containers", "");
 	asks("container_start", "{\"container\":\"x\",\"ttl\":9}", HTTP_POST, "/containers/start",
 	     "{\"container\":\"x\",\"ttl\":9}");
@@ -330,7 +333,7 @@ static void every_definition_is_a_tool(void)
 	json_t *list = tools_list(), *tool;
 	size_t i;
 
-	CHECK_INT(json_array_size(list), 11);
+	CHECK_INT(json_array_size(list), 13);
 	json_array_foreach(list, i, tool) CHECK(tool_is_known(json_string_value(json_object_get(tool, "name"))));
 	CHECK_INT(mcp_guide_count, 18);
 	json_decref(list);
