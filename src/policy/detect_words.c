@@ -19,51 +19,18 @@ static const struct rule {
 	char phrase[224];      /* its words; no pointer, which would be relocated at every start of the program */
 } rules[] = {
 #define PHRASE(kind, weight, phrase) { DETECT_##kind, weight, phrase },
-#define NEGATION(phrase)
-#define NO_NEGATION(phrase)
-#define FILLER(words)
-#define LEAD(words)
-#define SPELLING(written, meant)
 #include "policy/detect_rules.def"
-#undef PHRASE
-#undef NEGATION
-#undef NO_NEGATION
-#undef FILLER
-#undef LEAD
-#undef SPELLING
 };
 
 static const char negations[][24] = {
-#define PHRASE(kind, weight, phrase)
 #define NEGATION(phrase) phrase,
-#define NO_NEGATION(phrase)
-#define FILLER(words)
-#define LEAD(words)
-#define SPELLING(written, meant)
 #include "policy/detect_rules.def"
-#undef PHRASE
-#undef NEGATION
-#undef NO_NEGATION
-#undef FILLER
-#undef LEAD
-#undef SPELLING
 };
 
 /* What begins like one of them, and is none. */
 static const char no_negations[][96] = {
-#define PHRASE(kind, weight, phrase)
-#define NEGATION(phrase)
 #define NO_NEGATION(phrase) phrase,
-#define FILLER(words)
-#define LEAD(words)
-#define SPELLING(written, meant)
 #include "policy/detect_rules.def"
-#undef PHRASE
-#undef NEGATION
-#undef NO_NEGATION
-#undef FILLER
-#undef LEAD
-#undef SPELLING
 };
 
 /* Words that people write in another way than the phrases do. */
@@ -71,53 +38,20 @@ static const struct spelling {
 	char written[16]; /* one word, folded */
 	char meant[16];   /* one word, or two */
 } spellings[] = {
-#define PHRASE(kind, weight, phrase)
-#define NEGATION(phrase)
-#define NO_NEGATION(phrase)
-#define FILLER(words)
-#define LEAD(words)
 #define SPELLING(written, meant) { written, meant },
 #include "policy/detect_rules.def"
-#undef PHRASE
-#undef NEGATION
-#undef NO_NEGATION
-#undef FILLER
-#undef LEAD
-#undef SPELLING
 };
 
 /* Blanks around each. */
 static const char leads[] =
-#define PHRASE(kind, weight, phrase)
-#define NEGATION(phrase)
-#define NO_NEGATION(phrase)
-#define FILLER(words)
 #define LEAD(words) " " words
-#define SPELLING(written, meant)
 #include "policy/detect_rules.def"
-#undef PHRASE
-#undef NEGATION
-#undef NO_NEGATION
-#undef FILLER
-#undef LEAD
-#undef SPELLING
 	" ";
 
 /* Blanks around each. */
 static const char fillers[] =
-#define PHRASE(kind, weight, phrase)
-#define NEGATION(phrase)
-#define NO_NEGATION(phrase)
 #define FILLER(words) " " words
-#define LEAD(words)
-#define SPELLING(written, meant)
 #include "policy/detect_rules.def"
-#undef PHRASE
-#undef NEGATION
-#undef NO_NEGATION
-#undef FILLER
-#undef LEAD
-#undef SPELLING
 	" ";
 
 /* Words that begin another clause: what stands before them is not about what follows. */
