@@ -48,11 +48,12 @@ def drive(package, transport, mode="", private=False):
     r = node(os.path.join(kit.REPO, "tests", "lib", "mcp_client.mjs"), package, transport, env=env, timeout=60)
     kit.equal(r.code, 0, r.errtext[-800:])
     seen = r.json
-    kit.equal(len(seen["tools"]), 11)
+    kit.equal(len(seen["tools"]), 13)
     kit.equal(seen["instructions"], "emberbox")
     wanted = {"run": "hello\n", "live": "a\nb\nc\n", "failed": True, "output": "hello\n", "careful": "agreed\n", "asked": 1,
               "file": "content\n", "files": 1, "exec": "in\n", "running": 1, "stopped": "stopped", "resources": 18,
-              "guide": "# Python", "aborted": "yes", "after": "after\n", "bad": "code: it is not given, and is needed"}
+              "guide": "# Python", "aborted": "yes", "after": "after\n", "bad": "code: it is not given, and is needed",
+              "report": "# Run", "detected": True}
     kit.equal({key: seen[key] for key in wanted}, wanted)
     # The last may come with the answer, and then an SDK drops it.
     kit.equal(seen["progress"][:2], ["a\n", "b\n"])
@@ -108,7 +109,7 @@ def inspect(*where):
         kit.equal(r.code, code, r.errtext[-600:])
         return json.loads(r.text)
 
-    kit.equal(len(ask("tools/list")["tools"]), 11)
+    kit.equal(len(ask("tools/list")["tools"]), 13)
     called = ask("tools/call", "--tool-name", "run_code", "--tool-arg", "language=python", "--tool-arg", "code=print('inspected')")
     kit.equal(called["structuredContent"]["stdout"], "inspected\n")
     kit.contains(called["content"][0]["text"], "inspected")

@@ -63,6 +63,8 @@ seen.running = (await call('container_list')).structuredContent.running.length;
 seen.stopped = (await call('container_stop', { id: started.structuredContent.id })).structuredContent.status;
 const checked = await call('check_code', { language: 'python', code: 'import os' });
 seen.check_code = checked.structuredContent.imports[0].module === 'os' ? 'ok' : text(checked);
+seen.report = text(await call('get_report', { id: run.structuredContent.id })).slice(0, 5);
+seen.detected = (await call('detect_intent', { message: 'run this:\n```python\nprint(1)\n```' })).structuredContent.execute;
 const begun = await call('run_in_session', { language: 'python', code: 'x = 41' });
 seen.run_in_session = begun.isError ? text(begun) : 'ok';
 const session = begun.structuredContent.session.id;
