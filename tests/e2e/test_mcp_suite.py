@@ -107,7 +107,7 @@ def the_release_has_no_fixtures():
         kit.equal(("mcp_fixture" in archive.text), there, build)
     # Nor does the release listen to what asks for them.
     choose(RELEASE)
-    kit.equal(len(Http(Service(listen=True, env={"EMBERBOX_TEST_MCP_FIXTURES": "1"})).tools()), 11)
+    kit.equal(len(Http(Service(listen=True, env={"EMBERBOX_TEST_MCP_FIXTURES": "1"})).tools()), 13)
 
 
 kit.main()
