@@ -16,7 +16,7 @@ enum {
 static const struct rule {
 	enum detect_kind kind; /* what it wants */
 	int weight;            /* how surely */
-	char phrase[224];      /* its words; no pointer, which would be relocated at every start of the program */
+	char phrase[384];      /* its words; no pointer, which would be relocated at every start of the program */
 } rules[] = {
 #define PHRASE(kind, weight, phrase) { DETECT_##kind, weight, phrase },
 #include "policy/detect_rules.def"
