@@ -590,7 +590,7 @@ def a_profile_is_named_in_the_result():
     r = kit.emberbox("run", "-l", "bash", "-c", "true", "--json").json
     kit.true(not any(x.startswith("profile: ") for x in r["meta"]["isolation"]), "an ordinary run has none")
     r = kit.emberbox("run", "-l", "python", "-c", "1", "--profile", "restricted")
-    kit.equal((r.code, r.errtext), (2, 'emberbox: profile: there is no "restricted"; the registry has none\nSee: emberbox run --help\n'))
+    kit.equal((r.code, r.errtext), (2, 'emberbox: profile: there is no "restricted"; the registry has none; it is a profile of Bash, Shell, Zsh, and Python has none of that name\nSee: emberbox run --help\n'))
 
 
 kit.main()

@@ -59,7 +59,7 @@ static int block_file(void)
 
 static void frames_arrive_in_order(void)
 {
-	struct direct direct;
+	struct direct direct = { 0 };
 	int file;
 
 	open_pair();
@@ -83,7 +83,7 @@ static void frames_arrive_in_order(void)
 /* To a client that does not read: what was sent is whole frames, and nothing is sent after the first that was not. */
 static void does_not_read(bool by_file)
 {
-	struct direct direct;
+	struct direct direct = { 0 };
 	uint32_t sent = 0, heard = 0;
 	char byte;
 	int file;
@@ -118,7 +118,7 @@ static void a_client_that_does_not_read(void)
 static void a_client_that_is_gone(void)
 {
 	for (int by_file = 0; by_file < 2; by_file++) {
-		struct direct direct;
+		struct direct direct = { 0 };
 		int file;
 
 		open_pair();
