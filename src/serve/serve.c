@@ -31,7 +31,7 @@
 
 enum {
 	QUICK_USEC = 1000000,  /* a role that dies sooner is not restarted at once … */
-	QUICK_MAX = 5,         /* … and so many times in a row is enough */
+	QUICK_MAX = 5,         /* … and so many times in a row, never having served, is enough */
 	DRAIN_USEC = 10000000, /* runs may go on so long after SIGTERM */
 	END_USEC = 3000000,    /* what was told to end gets so long to do it */
 	NOBODY = 65534,        /* root's front, where uids for boxes cannot be had */
@@ -319,14 +319,15 @@ static int on_control(struct supervisor *s, struct child *child, struct error *e
 	return 0;
 }
 
-/* A role that dies as soon as it lives would do so for ever. */
+/* A role that dies before it serves would do so for ever. One that served, and is killed or meets its end by what it is
+ * asked, is started again however often. */
 static int restart(struct supervisor *s, struct child *child, const char *why, struct error *err)
 {
 	const char *name = role_name(child->role);
 	bool quick = clock_usec() - child->started_usec < QUICK_USEC;
 
 	child->quick = quick ? child->quick + 1 : 0;
-	if (child->quick >= QUICK_MAX)
+	if (child->quick >= QUICK_MAX && !child->ready)
 		return error_set(err, ERROR_FAILED, 0, "the %s %s; it ended %d times in a row soon after its start",
 				 name, why, QUICK_MAX);
 	if (quick && child->quick > 1) {
@@ -437,13 +438,22 @@ static bool all_over(const struct supervisor *s)
 
 static int watch(struct supervisor *s, struct error *err)
 {
+	struct error more;
+	bool failed = false;
+
 	for (int i = 0; i < CHILDREN; i++)
 		if (child_start(s, &s->children[i], err) < 0)
 			return -1;
-	while (!all_over(s))
-		if (watch_once(s, err) < 0)
+	while (!all_over(s)) {
+		if (watch_once(s, failed ? &more : err) == 0)
+			continue;
+		if (failed || s->phase != SERVING)
 			return -1;
-	return 0;
+		/* Who is left ends in good order, and leaves nothing behind. */
+		failed = true;
+		phase_next(s);
+	}
+	return failed ? -1 : 0;
 }
 
 /* Setting up */
