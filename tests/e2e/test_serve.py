@@ -8,7 +8,6 @@
 import concurrent.futures
 import os
 import re
-import resource
 import signal
 import socket
 import stat
@@ -18,12 +17,9 @@ import time
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-import census
 import kit
 import service
 from service import Service, box
-
-SANITIZED = os.environ.get("EB_BUILD_ASAN")
 
 
 def begin(client):
@@ -255,28 +251,6 @@ def a_role_that_is_killed_again_and_again_comes_back():
     kit.equal(said.count("; restarted\n") + said.count("; it is restarted in 1 s\n"), 7)
     kit.true(said.count("; it is restarted in 1 s\n") >= 4, said)
     running.stop()
-
-
-@kit.test
-def a_role_that_never_serves_ends_the_service():
-    # The limits of a service, which no other process may touch, are root's to set; and a sanitizer needs the room itself.
-    if kit.mode != "root" or (SANITIZED and os.environ.get("EB_BUILD") == SANITIZED):
-        return
-    running = Service()
-    with running.connect() as client:
-        box(running, begin(client))
-        watch, keeper = kit.Watch(kit.descendants(running.pid)), running.role("keeper")
-        kit.true(any(f"/box-{keeper}-" in name for name in census.cgroups()), "the control: it has groups")
-        # What is started from now on has no room for itself.
-        resource.prlimit(running.pid, resource.RLIMIT_AS, (1 << 20, 1 << 20))
-        os.kill(running.role("front"), signal.SIGKILL)
-        r = kit.finish(running.process)
-    kit.equal(r.code, 125, r.errtext)
-    kit.matches(r.errtext.splitlines()[-1], r"emberbox: the front .*; it ended 5 times in a row soon after its start")
-    kit.equal(watch.survivors(), [])
-    kit.true(not os.path.exists(running.path), "the socket is still there")
-    # The keeper was told, and took its boxes' groups with it.
-    kit.equal([name for name in census.cgroups() if f"/box-{keeper}-" in name], [])
 
 
 # The end
