@@ -319,7 +319,8 @@ static void events_are_logged(void)
 	CHECK_INT(audit_tail(dir, 10, &lines, &err), 0);
 	CHECK(lines.data && strstr(lines.data, "\"event\":\"denied\"") &&
 	      strstr(lines.data, "\"path\":\"/v1/execute\""));
-	CHECK(strstr(lines.data, "\"event\":\"confirmed\"") && !strstr(lines.data, "1999"));
+	/* The whole date: four digits alone stand in a hash of the log by chance. */
+	CHECK(strstr(lines.data, "\"event\":\"confirmed\"") && !strstr(lines.data, "1999-01-01"));
 	close(front);
 	end();
 }
