@@ -78,7 +78,16 @@ static int look_at(struct gate *gate, const struct spec *spec, const void *code,
 	return report_take(gate, spec, &report, err);
 }
 
-/* A file of the host's, as the run would be given it. What cannot be read is told by the run itself. */
+/* Nobody has looked at it, and so it is not run where programs are blocked. */
+static int unread(struct gate *gate, const struct spec *spec, const char *why)
+{
+	if (spec->policy == POLICY_BLOCK)
+		gate->unread = why;
+	return 0;
+}
+
+/* A file of the host's, as the run would be given it. That it is not there is told by the run itself, which then has
+ * nothing to run. */
 static int look_at_host(struct gate *gate, const struct spec *spec, const char *path, struct error *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -86,17 +95,22 @@ static int look_at_host(struct gate *gate, const struct spec *spec, const char *
 	struct stat st;
 	ssize_t size;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fd < 0 && errno == ENOENT)
 		return 0;
-	if (st.st_size > WIRE_SOURCE_MAX) {
-		gate->unread = spec->policy == POLICY_BLOCK ? "it is larger than 4 MiB" : NULL;
-		return 0;
-	}
-	data = malloc((size_t)st.st_size + 1);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return unread(gate, spec, "it cannot be read");
+	if (!S_ISREG(st.st_mode))
+		return unread(gate, spec, "it is not a plain file");
+	/* To its end, whatever stat() said: it may grow, and files of /proc have no size. */
+	data = malloc(WIRE_SOURCE_MAX + 1);
 	if (!data)
 		return no_memory(err);
-	size = fd_read(fd, data, (size_t)st.st_size);
-	return size < 0 ? 0 : look_at(gate, spec, data, (size_t)size, err);
+	size = fd_read(fd, data, WIRE_SOURCE_MAX + 1);
+	if (size < 0)
+		return unread(gate, spec, "it cannot be read");
+	if (size > WIRE_SOURCE_MAX)
+		return unread(gate, spec, "it is larger than 4 MiB");
+	return look_at(gate, spec, data, (size_t)size, err);
 }
 
 /* Whether the file is a source of the language, by its name; the entry is one whatever it is called. */

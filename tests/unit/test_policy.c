@@ -392,6 +392,39 @@ static void the_gate(void)
 	spec_free(&spec);
 }
 
+/* A file of the host's that nobody could look at does not run where programs are blocked. */
+static void the_gate_is_shut_for_what_cannot_be_read(void)
+{
+	static const struct {
+		const char *file, *why;
+	} cases[] = {
+		{ "/proc/self/mem:own.py", "it cannot be read" }, /* opens, has the size 0, and read() is EIO */
+		{ "/proc/version:own.py", NULL },                 /* has the size 0 as well, and is read */
+		{ "/dev/null:own.py", "it is not a plain file" },
+		{ "/proc/self/exe:own.py", "it is larger than 4 MiB" },
+		{ "/proc/self/nowhere:own.py", NULL }, /* the run says so */
+		{ "/proc/version/x:own.py", "it cannot be read" },
+		{ "/dev/null:own.txt", NULL },
+	};
+	const char *const modes[] = { "warn", "block" };
+
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *why = i % 2 ? cases[i / 2].why : NULL;
+		_cleanup_gate_ struct gate gate = { 0 };
+		struct error err = { 0 };
+		struct spec spec;
+
+		spec_init(&spec);
+		CHECK_INT(spec_set(&spec, "language", "python", &err), 0);
+		CHECK_INT(spec_set_code(&spec, "import math", 11, &err), 0);
+		CHECK_INT(spec_set(&spec, "file", cases[i / 2].file, &err), 0);
+		CHECK_INT(spec_set(&spec, "policy", modes[i % 2], &err), 0);
+		CHECK_INT(gate_look(&spec, &gate, &err), why ? 1 : 0);
+		CHECK_STR(gate.unread ? gate.unread : "", why ? why : "");
+		spec_free(&spec);
+	}
+}
+
 int main(void)
 {
 	RUN(rules);
@@ -406,6 +439,7 @@ int main(void)
 	RUN(what_cannot_be_read_is_told);
 	RUN(every_byte_is_taken);
 	RUN(the_gate);
+	RUN(the_gate_is_shut_for_what_cannot_be_read);
 	policy_close();
 	return check_failures != 0;
 }
