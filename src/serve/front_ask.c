@@ -207,8 +207,8 @@ bool front_audit_full(const struct front *front)
 
 void front_audit(struct front *front, const char *event, const char *fields)
 {
-	json_t *root =
-		json_pack("{s:s, s:s, s:o?}", "what", "event", "event", event, "fields", json_loads(fields, 0, NULL));
+	json_t *root = json_pack("{s:s, s:s, s:s, s:o?}", "what", "event", "caller", MESSAGE_EVERYBODY, "event", event,
+				 "fields", json_loads(fields, 0, NULL));
 	char *json = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
 	json_decref(root);

@@ -93,7 +93,7 @@ void http_answer_error(struct front *front, struct peer *peer, int status, const
 		       unsigned retry_after, const char *message);
 /* What an answer's end changes, however it was written: the next request may come. */
 void http_answered(struct front *front, struct peer *peer, int status);
-/* {"what", "id"?, "caller"?}; the caller frees. NULL without memory. */
+/* {"what", "id"?, "caller"}; the caller frees. NULL without memory. */
 char *http_question(const struct peer *peer, unsigned everybodys, const char *what, const char *id);
 /* Asks, and passes the answer on as it is. */
 void http_pass(struct front *front, struct peer *peer, bool store, const char *question);

@@ -23,8 +23,9 @@ static const char *text_member(struct front *front, struct peer *peer, const jso
 static void pass_check(struct front *front, struct peer *peer, const char *language, json_t *code)
 {
 	const struct policy_lists lists = registry_lists(&front->config.registry, language);
-	json_t *question = json_pack("{s:s, s:s, s:O, s:s, s:s}", "what", "check", "language", language, "code", code,
-				     "block", lists.block ? lists.block : "", "allow", lists.allow ? lists.allow : "");
+	json_t *question = json_pack("{s:s, s:s, s:s, s:O, s:s, s:s}", "what", "check", "caller", peer->caller.name,
+				     "language", language, "code", code, "block", lists.block ? lists.block : "",
+				     "allow", lists.allow ? lists.allow : "");
 	_cleanup_free_ char *text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 
 	json_decref(question);

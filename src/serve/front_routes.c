@@ -17,16 +17,16 @@ enum {
 	SEE = SCOPE_READ | SCOPE_ADMIN /* who sees what others run */
 };
 
-/* {"what", "id"?, "caller"?}: who has none of the scopes that reach everybody's reaches its own. The caller frees. */
+/* {"what", "id"?, "caller"}: a client with none of the scopes that reach everybody's reaches its own. The caller frees.
+ */
 char *http_question(const struct peer *peer, unsigned everybodys, const char *what, const char *id)
 {
-	json_t *root = json_pack("{s:s}", "what", what);
+	const char *caller = peer->caller.scopes & everybodys ? MESSAGE_EVERYBODY : peer->caller.name;
+	json_t *root = json_pack("{s:s, s:s}", "what", what, "caller", caller);
 	char *text;
 
 	if (id)
 		json_object_set_new(root, "id", json_string(id) ?: json_string(""));
-	if (!(peer->caller.scopes & everybodys))
-		json_object_set_new(root, "caller", json_string(peer->caller.name));
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	return text;
@@ -47,12 +47,12 @@ static void health(struct front *front, struct peer *peer, const char *body, siz
 
 static void languages(struct front *front, struct peer *peer, const char *body, size_t size)
 {
-	http_pass(front, peer, false, "{\"what\":\"languages\"}");
+	http_pass(front, peer, false, "{\"what\":\"languages\",\"caller\":\"" MESSAGE_EVERYBODY "\"}");
 }
 
 static void doctor(struct front *front, struct peer *peer, const char *body, size_t size)
 {
-	http_pass(front, peer, false, "{\"what\":\"doctor\"}");
+	http_pass(front, peer, false, "{\"what\":\"doctor\",\"caller\":\"" MESSAGE_EVERYBODY "\"}");
 }
 
 static void openapi(struct front *front, struct peer *peer, const char *body, size_t size)
@@ -91,7 +91,7 @@ static void ask_with_query(struct front *front, struct peer *peer, const char *w
 {
 	_cleanup_free_ char *plain = http_question(peer, SEE, what, NULL), *text = NULL;
 	json_t *question = plain ? json_loads(plain, 0, NULL) : NULL;
-	json_t *own = json_incref(json_object_get(question, "caller"));
+	json_t *own = peer->caller.scopes & SEE ? NULL : json_incref(json_object_get(question, "caller"));
 
 	if (!question || take_query(front, peer, known, question) == 0) {
 		/* Who sees only its own cannot ask for another's. */
@@ -260,7 +260,7 @@ static void told_metrics(struct front *front, struct peer *peer, int status, con
 static void metrics(struct front *front, struct peer *peer, const char *body, size_t size)
 {
 	peer->exchange->phase = PHASE_ANSWER;
-	if (ask(front, peer, false, "{\"what\":\"pool\"}", told_metrics) < 0)
+	if (ask(front, peer, false, "{\"what\":\"pool\",\"caller\":\"" MESSAGE_EVERYBODY "\"}", told_metrics) < 0)
 		answer_metrics(front, peer, NULL, 0, 0);
 }
 

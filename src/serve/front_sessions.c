@@ -104,7 +104,7 @@ void session_route_execute(struct front *front, struct peer *peer, const char *b
 	json_decref(root);
 }
 
-/* {"what", "id", "caller"?, "by"}, with fields of the body where there are some; NULL: no memory. */
+/* {"what", "id", "caller", "by"}, with fields of the body where there are some; NULL: no memory. */
 static char *question_of(const struct peer *peer, const char *what, json_t *fields)
 {
 	_cleanup_free_ char *plain = http_question(peer, SCOPE_ADMIN, what, peer->exchange->part);

@@ -43,6 +43,14 @@ static int tell_failure(struct buf *out, const struct error *err)
 				 err->kind == ERROR_USAGE ? "bad_request" : "failed", "", err->text);
 }
 
+const char *keeper_caller(const json_t *question)
+{
+	const char *caller = json_string_value(json_object_get(question, "caller"));
+
+	/* Never NULL for want of a caller: that would be everybody. */
+	return !caller ? "" : strcmp(caller, MESSAGE_EVERYBODY) == 0 ? NULL : caller;
+}
+
 static int tell_text(struct buf *out, int done, char *text, const char *message)
 {
 	if (done < 0)
@@ -105,9 +113,10 @@ static int doctor(struct keeper_work *work, const json_t *question, struct buf *
 	return tell_text(out, text ? 0 : -1, text, done < 0 ? err.message : "cannot hold the answer");
 }
 
+/* Whose they are; NULL: everybody's, which keeper_ask() has seen to be said. */
 static const char *owner(const json_t *question)
 {
-	return json_string_value(json_object_get(question, "caller"));
+	return keeper_caller(question);
 }
 
 static int pool(struct keeper_work *work, const json_t *question, struct buf *out)
@@ -278,10 +287,15 @@ int keeper_ask(struct keeper_work *work, const char *json, size_t size, int give
 	};
 	json_t *question = json_loadb(json, size, JSON_ALLOW_NUL, NULL);
 	const char *what = json_string_value(json_object_get(question, "what"));
+	const char *caller = json_string_value(json_object_get(question, "caller"));
 	int status = 0;
 
 	*file = -1;
-	for (size_t i = 0; what && i < ARRAY_SIZE(answers); i++)
+	/* One that was left out must not be everybody. */
+	if (what && (!caller || !*caller))
+		status =
+			keeper_tell_error(out, 400, "bad_request", "caller", "caller: the question does not say whose");
+	for (size_t i = 0; what && !status && i < ARRAY_SIZE(answers); i++)
 		if (strcmp(what, answers[i].what) == 0)
 			status = answers[i].tell(work, question, out);
 	if (what && !status)

@@ -125,8 +125,8 @@ static int find_place(const struct keeper_work *work, const json_t *question, st
 {
 	struct userns_ids ids;
 
-	if (sessions_place(work->sessions, text_of(question, "id"),
-			   json_string_value(json_object_get(question, "caller")), &place->sandbox, &ids, err) < 0)
+	if (sessions_place(work->sessions, text_of(question, "id"), keeper_caller(question), &place->sandbox, &ids,
+			   err) < 0)
 		return -1;
 	place->own = ids.own;
 	place->uid = ids.uid;
@@ -144,9 +144,8 @@ static int terminal(const struct keeper_work *work, const json_t *question, stru
 		error_set(err, ERROR_FAILED, 0, "a terminal came without its size");
 		return 0;
 	}
-	if (sessions_terminal(work->sessions, text_of(question, "id"),
-			      json_string_value(json_object_get(question, "caller")), (unsigned)rows, (unsigned)columns,
-			      file, err) < 0)
+	if (sessions_terminal(work->sessions, text_of(question, "id"), keeper_caller(question), (unsigned)rows,
+			      (unsigned)columns, file, err) < 0)
 		return 0;
 	buf_text(out, "{}");
 	return 200;
@@ -154,8 +153,7 @@ static int terminal(const struct keeper_work *work, const json_t *question, stru
 
 static int watch(const struct keeper_work *work, const json_t *question, struct buf *out, int *file, struct error *err)
 {
-	if (sessions_watch(work->sessions, text_of(question, "id"),
-			   json_string_value(json_object_get(question, "caller")), text_of(question, "path"),
+	if (sessions_watch(work->sessions, text_of(question, "id"), keeper_caller(question), text_of(question, "path"),
 			   json_is_true(json_object_get(question, "recursive")), file, err) < 0)
 		return 0;
 	buf_text(out, "{}");

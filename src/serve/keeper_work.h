@@ -26,5 +26,7 @@ void keeper_handle(struct keeper_work *work, int front, const struct message *me
 int keeper_ask(struct keeper_work *work, const char *json, size_t size, int given, struct buf *out, int *file);
 /* The same of what is in a session's box; 0: it is no such question. keeper_live.c */
 int keeper_ask_live(struct keeper_work *work, const json_t *question, int given, struct buf *out, int *file);
+/* Whose the question is about; NULL: everybody's. Of a question that keeper_ask() let through it is always said. */
+const char *keeper_caller(const json_t *question);
 /* The answer to a question that cannot be answered; `field` may be "". Returns the status. */
 int keeper_tell_error(struct buf *out, int status, const char *code, const char *field, const char *message);

@@ -15,7 +15,8 @@
  * Beside runs the front has questions, for the keeper and for the store, which
  * is reached in the same way:
  *
- *	front:          ASK (body: JSON {"what": …})
+ *	front:          ASK (body: JSON {"what": …, "caller": NAME}): a question without
+ *	                a caller is refused; who may see everybody's is MESSAGE_EVERYBODY
  *	keeper, store:  TELL with the number of the question; body: JSON, also of
  *	                an error; a descriptor if the answer is a file
  *	store:          TELL with number 0: whether it can write (200) or not (503)
@@ -36,7 +37,7 @@ enum message_kind {
 	MESSAGE_OUTPUT,  /* keeper: bytes of `stream` */
 	MESSAGE_RESULT,  /* keeper: JSON */
 	MESSAGE_REFUSED, /* keeper: struct message_refusal; there is no result */
-	MESSAGE_ASK,     /* front: JSON {"what": …} */
+	MESSAGE_ASK,     /* front: JSON {"what": …, "caller": …} */
 	MESSAGE_TELL,    /* keeper, store: JSON; `stream` is the status as HTTP has it */
 };
 
@@ -45,6 +46,9 @@ enum {
 	MESSAGE_MAX = 96 << 20,    /* bytes of any body */
 	MESSAGE_FDS = 5,           /* descriptors of one message, the body's memfd included */
 };
+
+/* The caller of a question that is about everybody's, or about nobody's. No caller has this name. */
+#define MESSAGE_EVERYBODY "*"
 
 /* How a run is answered, and what came with it. */
 enum message_manner {

@@ -237,12 +237,20 @@ static unsigned number(const json_t *question, const char *key, unsigned otherwi
 	return count > UINT_MAX ? UINT_MAX : (unsigned)count;
 }
 
+/* Whose runs; NULL: everybody's. ask() has seen that it is said. */
+static const char *caller_of(const json_t *question)
+{
+	const char *caller = word(question, "caller");
+
+	return !caller ? "" : strcmp(caller, MESSAGE_EVERYBODY) == 0 ? NULL : caller;
+}
+
 static struct store_filter filter_of(const json_t *question)
 {
 	return (struct store_filter){
 		.language = word(question, "language"),
 		.status = word(question, "status"),
-		.caller = word(question, "caller"),
+		.caller = caller_of(question),
 		.before = word(question, "before"),
 		.since = word(question, "since"),
 		.limit = number(question, "limit", LIMIT_DEFAULT),
@@ -265,8 +273,7 @@ static void ask_stats(struct role_state *role, const json_t *question, struct an
 
 static void ask_show(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
 {
-	answer->status =
-		store_show(role->store, word(question, "id") ?: "", word(question, "caller"), &answer->body, err);
+	answer->status = store_show(role->store, word(question, "id") ?: "", caller_of(question), &answer->body, err);
 }
 
 /* The front knows which formats there are. */
@@ -274,7 +281,7 @@ static void ask_report(struct role_state *role, const json_t *question, struct a
 {
 	const bool markdown = strcmp(word(question, "format") ?: "json", "markdown") == 0;
 
-	answer->status = store_report(role->store, word(question, "id") ?: "", word(question, "caller"), markdown,
+	answer->status = store_report(role->store, word(question, "id") ?: "", caller_of(question), markdown,
 				      &answer->body, err);
 }
 
@@ -282,15 +289,15 @@ static void ask_spool(struct role_state *role, const json_t *question, struct an
 {
 	int stream = strcmp(word(question, "what"), "stdout") == 0 ? 1 : 2;
 
-	answer->fd = store_spool(role->store, word(question, "id") ?: "", word(question, "caller"), stream,
-				 &answer->status, err);
+	answer->fd =
+		store_spool(role->store, word(question, "id") ?: "", caller_of(question), stream, &answer->status, err);
 	if (answer->fd >= 0)
 		buf_text(&answer->body, "{}");
 }
 
 static void ask_file(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
 {
-	answer->fd = store_file(role->store, word(question, "id") ?: "", word(question, "caller"),
+	answer->fd = store_file(role->store, word(question, "id") ?: "", caller_of(question),
 				word(question, "path") ?: "", &answer->status, err);
 	if (answer->fd >= 0)
 		buf_text(&answer->body, "{}");
@@ -361,7 +368,11 @@ static void ask(struct role_state *role, const json_t *question, struct answer *
 		answer_error(answer, 400, wrong, err.text);
 		return;
 	}
-
+	/* One that was left out must not be everybody. */
+	if (what && !word(question, "caller")) {
+		answer_error(answer, 400, "caller", "the question does not say whose runs it is about");
+		return;
+	}
 	while (i < ARRAY_SIZE(questions) && (!what || strcmp(questions[i].what, what) != 0))
 		i++;
 	if (i == ARRAY_SIZE(questions)) {

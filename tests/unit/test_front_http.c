@@ -2,7 +2,7 @@
 /* tests/run: timeout=120 */
 #include "front_web.h"
 
-#define GET_LIST "{\"what\":\"list\"}"
+#define GET_LIST "{\"what\":\"list\",\"caller\":\"*\"}"
 
 static void one_run(int fd, const char *result)
 {
@@ -539,14 +539,15 @@ static void answers_of_the_store_and_the_keeper(void)
 	start_with((struct front_options){ 0 }, KIT_STORE);
 	fd = join();
 	put_request(fd, "GET /v1/executions?limit=2&caller=x", "", NULL);
-	ASKED(store, "{\"what\":\"list\",\"limit\":\"2\",\"caller\":\"x\"}", 200, "[]");
+	ASKED(store, "{\"what\":\"list\",\"caller\":\"x\",\"limit\":\"2\"}", 200, "[]");
 	ANSWER(fd, 200, "[]");
 	put_request(fd, "GET /v1/executions/abc", "", NULL);
-	ASKED(store, "{\"what\":\"show\",\"id\":\"abc\"}", 404, "{\"error\":{}}");
+	ASKED(store, "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"abc\"}", 404, "{\"error\":{}}");
 	ANSWER(fd, 404, "{\"error\":{}}");
 	/* The rest of a path, whatever is in it; and no rest is none. */
 	put_request(fd, "GET /v1/executions/abc/files/a%20b//%C3%BC%22*", "", NULL);
-	ASKED(store, "{\"what\":\"file\",\"id\":\"abc\",\"path\":\"a b//\xc3\xbc\\\"*\"}", 404, "{\"error\":{}}");
+	ASKED(store, "{\"what\":\"file\",\"caller\":\"*\",\"id\":\"abc\",\"path\":\"a b//\xc3\xbc\\\"*\"}", 404,
+	      "{\"error\":{}}");
 	ANSWER(fd, 404, "{\"error\":{}}");
 	put_request(fd, "GET /v1/executions/abc/files/", "", NULL);
 	CHECK_STR(hear_error(fd), "404 not_found");
@@ -555,7 +556,7 @@ static void answers_of_the_store_and_the_keeper(void)
 	put_request(fd, "DELETE /v1/executions/abc/files/x", "", NULL);
 	CHECK_STR(hear_error(fd), "405 method_not_allowed");
 	put_request(fd, "GET /v1/languages", "", NULL);
-	ASKED(keeper, "{\"what\":\"languages\"}", 200, "{}");
+	ASKED(keeper, "{\"what\":\"languages\",\"caller\":\"*\"}", 200, "{}");
 	ANSWER(fd, 200, "{}");
 	put_request(fd, "GET /v1/executions?limit=2&limit=3", "", NULL);
 	CHECK_STR(hear_error(fd), "400 bad_request");
@@ -722,7 +723,7 @@ static void a_request_is_cancelled_by_another(void)
 	      "it ran\"}}\n\n");
 	CHUNK(waiting, "");
 	question = asked(store);
-	CHECK_STR(question.body, "{\"what\":\"show\",\"id\":\"behind\"}");
+	CHECK_STR(question.body, "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"behind\"}");
 	say_answer(store, &question, 200, "{}");
 	message_free(&question);
 	ANSWER(waiting, 200, "{}");

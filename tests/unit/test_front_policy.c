@@ -100,10 +100,10 @@ static void tokens_and_scopes(void)
 	ASKED(store, "{\"what\":\"list\",\"caller\":\"alpha\"}", 200, "[]");
 	ANSWER(fd, 200, "[]");
 	put_request(fd, "GET /v1/executions", AUTH("beta"), NULL);
-	ASKED(store, "{\"what\":\"list\"}", 200, "[]");
+	ASKED(store, "{\"what\":\"list\",\"caller\":\"*\"}", 200, "[]");
 	ANSWER(fd, 200, "[]");
 	put_request(fd, "GET /metrics", AUTH("gauge"), NULL);
-	ASKED(keeper, "{\"what\":\"pool\"}", 200, "{}");
+	ASKED(keeper, "{\"what\":\"pool\",\"caller\":\"*\"}", 200, "{}");
 	CHECK_INT(hear_head(fd), 200);
 	close(fd);
 	fd = web_join();

@@ -212,6 +212,62 @@ static void serves_front_after_front(void)
 	}
 }
 
+/* Nobody is not everybody: a question without its caller is not answered, whatever it is; with one it is. */
+static void refuses_a_question_without_its_caller(void)
+{
+	static const char *const all[] = {
+		"check",
+		"languages",
+		"doctor",
+		"pool",
+		"container_status",
+		"container_stop",
+		"container_end",
+		"container_cleanup",
+		"session_status",
+		"session_stop",
+		"session_interrupt",
+		"session_restart",
+		"session_complete",
+		"session_inspect",
+		"session_cells",
+		"file_open",
+		"file_list",
+		"file_write",
+		"file_remove",
+		"file_move",
+		"terminal",
+		"file_watch",
+	};
+	static const char refusal[] =
+		"{\"error\":{\"code\":\"bad_request\",\"message\":\"caller: the question does not "
+		"say whose\",\"field\":\"caller\"}}";
+	_cleanup_close_ int front = front_new();
+	struct message_head head = { .kind = MESSAGE_ASK };
+	struct error err = { 0 };
+	struct message message;
+	char question[96];
+
+	for (size_t i = 0; i < 2 * sizeof(all) / sizeof(all[0]); i++) {
+		snprintf(question, sizeof(question), "{\"what\":\"%s\"%s}", all[i / 2],
+			 i % 2 ? ",\"caller\":\"\"" : "");
+		head.run = i + 1;
+		head.size = strlen(question);
+		CHECK_INT(message_send(front, &head, question, NULL, 0, &err), 0);
+		CHECK_INT(front_hears(front, &message), 1);
+		CHECK_INT(message.head.kind, MESSAGE_TELL);
+		CHECK_INT(message.head.stream, 400);
+		CHECK_STR(message.body, refusal);
+		message_free(&message);
+	}
+	head.size = strlen(strcpy(question, "{\"what\":\"session_status\",\"caller\":\"uid 7\"}"));
+	CHECK_INT(message_send(front, &head, question, NULL, 0, &err), 0);
+	CHECK_INT(front_hears(front, &message), 1);
+	CHECK_INT(message.head.stream, 200);
+	CHECK_STR(message.body, "{\"sessions\":[]}");
+	message_free(&message);
+}
+
 static void ends_with_its_supervisor(void)
 {
 	int status = -1;
@@ -230,6 +286,7 @@ int main(void)
 	RUN(hears_of_a_front_what_is_a_fronts);
 	RUN(ends_the_link_of_one_that_sends_nonsense);
 	RUN(serves_front_after_front);
+	RUN(refuses_a_question_without_its_caller);
 	RUN(ends_with_its_supervisor);
 	return check_failures != 0;
 }

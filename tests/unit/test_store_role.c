@@ -168,10 +168,10 @@ static void answers_have_what_was_just_recorded(void)
 
 	begin();
 	front = front_new();
-	say(front, 5, "{\"what\":\"list\"}");
+	say(front, 5, "{\"what\":\"list\",\"caller\":\"*\"}");
 	CHECK_TOLD(front, 5, 200, "{\"executions\":[],\"next\":null}");
 	record("hello", id);
-	snprintf(question, sizeof(question), "{\"what\":\"show\",\"id\":\"%s\"}", id);
+	snprintf(question, sizeof(question), "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"%s\"}", id);
 	say(front, 6, question);
 	told = hear(front);
 	CHECK_INT(told.head.stream, 200);
@@ -180,7 +180,7 @@ static void answers_have_what_was_just_recorded(void)
 	CHECK_STR(json_string_value(json_object_get(root, "caller")), "uid 7");
 	json_decref(root);
 	message_free(&told);
-	snprintf(question, sizeof(question), "{\"what\":\"stdout\",\"id\":\"%s\"}", id);
+	snprintf(question, sizeof(question), "{\"what\":\"stdout\",\"caller\":\"*\",\"id\":\"%s\"}", id);
 	say(front, 7, question);
 	told = hear(front);
 	CHECK_INT(told.head.stream, 200);
@@ -193,7 +193,7 @@ static void answers_have_what_was_just_recorded(void)
 	CHECK_INT(told.head.stream, 404);
 	CHECK(strncmp(told.body, "{\"error\":{\"code\":\"not_found\",\"message\":\"there is no execution", 50) == 0);
 	message_free(&told);
-	say(front, 9, "{\"what\":\"stats\",\"language\":\"python\"}");
+	say(front, 9, "{\"what\":\"stats\",\"caller\":\"*\",\"language\":\"python\"}");
 	told = hear(front);
 	CHECK_INT(told.head.stream, 200);
 	CHECK(strstr(told.body, "\"total\":1"));
@@ -204,17 +204,19 @@ static void answers_have_what_was_just_recorded(void)
 
 static void wrong_questions_are_named(void)
 {
+	static const char *const all[] = { "list", "show", "stats", "stdout", "stderr", "file", "report", "event" };
+	char question[64];
 	int front;
 
 	begin();
 	front = front_new();
-	say(front, 1, "{\"what\":\"list\",\"limit\":\"many\"}");
+	say(front, 1, "{\"what\":\"list\",\"caller\":\"*\",\"limit\":\"many\"}");
 	CHECK_TOLD(front, 1, 400,
 		   "{\"error\":{\"code\":\"bad_request\",\"message\":\"limit has to be a whole number from 1 to 1000\","
 		   "\"field\":\"limit\"}}");
-	say(front, 2, "{\"what\":\"list\",\"limit\":\"7\"}");
+	say(front, 2, "{\"what\":\"list\",\"caller\":\"*\",\"limit\":\"7\"}");
 	CHECK_TOLD(front, 2, 200, "{\"executions\":[],\"next\":null}");
-	say(front, 3, "{\"what\":\"dance\"}");
+	say(front, 3, "{\"what\":\"dance\",\"caller\":\"*\"}");
 	CHECK_TOLD(front, 3, 400,
 		   "{\"error\":{\"code\":\"bad_request\",\"message\":\"there is no such question to the store\","
 		   "\"field\":\"what\"}}");
@@ -226,7 +228,16 @@ static void wrong_questions_are_named(void)
 	CHECK_TOLD(
 		front, 6, 400,
 		"{\"error\":{\"code\":\"bad_request\",\"message\":\"caller has to be a text\",\"field\":\"caller\"}}");
-	say(front, 5, "{\"what\":\"show\",\"id\":\"../../etc/passwd\"}");
+	/* Nobody is not everybody, whatever is asked. */
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		snprintf(question, sizeof(question), "{\"what\":\"%s\"}", all[i]);
+		say(front, 10 + i, question);
+		CHECK_TOLD(
+			front, 10 + i, 400,
+			"{\"error\":{\"code\":\"bad_request\",\"message\":\"the question does not say whose runs it is "
+			"about\",\"field\":\"caller\"}}");
+	}
+	say(front, 5, "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"../../etc/passwd\"}");
 	CHECK_TOLD(
 		front, 5, 404,
 		"{\"error\":{\"code\":\"not_found\",\"message\":\"there is no such execution: an id has 26 letters and "
@@ -246,7 +257,7 @@ static void nonsense_ends_a_front_and_no_other(void)
 	CHECK_INT(fd_send(front, "rubbish", 7, NULL, 0), 0);
 	CHECK_INT(role_says(), ROLE_PEER);
 	CHECK_INT(read(front, &byte, 1), 0);
-	say(other, 1, "{\"what\":\"list\"}");
+	say(other, 1, "{\"what\":\"list\",\"caller\":\"*\"}");
 	CHECK_TOLD(other, 1, 200, "{\"executions\":[],\"next\":null}");
 	close(front);
 	close(other);
@@ -255,6 +266,7 @@ static void nonsense_ends_a_front_and_no_other(void)
 
 static void front_that_does_not_read_stops_nobody(void)
 {
+	static const char list[] = "{\"what\":\"list\",\"caller\":\"*\",\"limit\":100}";
 	int front, other;
 	char id[RESULT_ID];
 	uint64_t asked = 0;
@@ -266,15 +278,15 @@ static void front_that_does_not_read_stops_nobody(void)
 		record("x", id);
 	fcntl(front, F_SETFL, O_RDWR | O_NONBLOCK);
 	/* Until there is no room for another question: it does not take them any more either. */
-	for (struct message_head head = { .kind = MESSAGE_ASK, .run = 1, .size = 27 };; head.run++) {
-		if (message_send(front, &head, "{\"what\":\"list\",\"limit\":100}", NULL, 0, &err) < 0)
+	for (struct message_head head = { .kind = MESSAGE_ASK, .run = 1, .size = strlen(list) };; head.run++) {
+		if (message_send(front, &head, list, NULL, 0, &err) < 0)
 			break;
 		asked = head.run;
 		if (asked == 100000)
 			break;
 	}
 	CHECK(asked > 1 && asked < 100000);
-	say(other, 1, "{\"what\":\"show\",\"id\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\"}");
+	say(other, 1, "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\"}");
 	CHECK_TOLD(other, 1, 404,
 		   "{\"error\":{\"code\":\"not_found\",\"message\":\"there is no execution "
 		   "\\\"01ARZ3NDEKTSV4RRFFQ69G5FAV\\\"\"}}");
@@ -298,23 +310,25 @@ static void events_are_logged(void)
 
 	begin();
 	front = front_new();
-	say(front, 1, "{\"what\":\"event\",\"event\":\"denied\",\"fields\":{\"path\":\"/v1/execute\"}}");
+	say(front, 1,
+	    "{\"what\":\"event\",\"caller\":\"*\",\"event\":\"denied\",\"fields\":{\"path\":\"/v1/execute\"}}");
 	CHECK_TOLD(front, 1, 200, "{}");
-	say(front, 2, "{\"what\":\"event\"}");
+	say(front, 2, "{\"what\":\"event\",\"caller\":\"*\"}");
 	CHECK_TOLD(
 		front, 2, 400,
 		"{\"error\":{\"code\":\"bad_request\",\"message\":\"an event needs a name that the front has, and its "
 		"fields have to be a small object\"}}");
 	/* A front that was taken over cannot make up runs, nor times. */
-	say(front, 4, "{\"what\":\"event\",\"event\":\"execution\",\"fields\":{}}");
+	say(front, 4, "{\"what\":\"event\",\"caller\":\"*\",\"event\":\"execution\",\"fields\":{}}");
 	CHECK_TOLD(
 		front, 4, 400,
 		"{\"error\":{\"code\":\"bad_request\",\"message\":\"an event needs a name that the front has, and its "
 		"fields have to be a small object\"}}");
 	say(front, 5,
-	    "{\"what\":\"event\",\"event\":\"confirmed\",\"fields\":{\"time\":\"1999-01-01T00:00:00Z\",\"a\":1}}");
+	    "{\"what\":\"event\",\"caller\":\"*\",\"event\":\"confirmed\",\"fields\":{\"time\":\"1999-01-01T00:00:"
+	    "00Z\",\"a\":1}}");
 	CHECK_TOLD(front, 5, 200, "{}");
-	say(front, 3, "{\"what\":\"list\"}");
+	say(front, 3, "{\"what\":\"list\",\"caller\":\"*\"}");
 	CHECK_TOLD(front, 3, 200, "{\"executions\":[],\"next\":null}");
 	CHECK_INT(audit_tail(dir, 10, &lines, &err), 0);
 	CHECK(lines.data && strstr(lines.data, "\"event\":\"denied\"") &&
@@ -374,7 +388,7 @@ static void says_when_it_cannot_write(void)
 
 	begin();
 	front = front_new();
-	say(front, 1, "{\"what\":\"list\"}");
+	say(front, 1, "{\"what\":\"list\",\"caller\":\"*\"}");
 	CHECK_TOLD(front, 1, 200, "{\"executions\":[],\"next\":null}");
 	CHECK_INT(prlimit(role, RLIMIT_FSIZE, NULL, &old), 0);
 	none = old;
@@ -393,12 +407,12 @@ static void says_when_it_cannot_write(void)
 	CHECK_INT(told.head.run, 0);
 	CHECK_INT(told.head.stream, 503);
 	message_free(&told);
-	say(front, 2, "{\"what\":\"list\"}");
+	say(front, 2, "{\"what\":\"list\",\"caller\":\"*\"}");
 	CHECK_TOLD(front, 2, 200, "{\"executions\":[],\"next\":null}");
 	CHECK_INT(prlimit(role, RLIMIT_FSIZE, &old, NULL), 0);
 	CHECK_TOLD(front, 0, 200, "");
 	CHECK_TOLD(late, 0, 200, "");
-	say(front, 3, "{\"what\":\"list\"}");
+	say(front, 3, "{\"what\":\"list\",\"caller\":\"*\"}");
 	told = hear(front);
 	CHECK(strstr(told.body, id));
 	message_free(&told);
