@@ -2,7 +2,8 @@
 #
 #   make            build/emberbox and libemberbox
 #   make run        the same, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
-#   make test       every test, also in a build with sanitizers and fault injection
+#   make test       the tests, each in the release build or in one with sanitizers and fault injection
+#   make test-all   every test, in both builds
 #   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make fuzz       each fuzz target for TIME seconds
@@ -23,7 +24,7 @@ FUZZ = build-fuzz
 ASAN_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfaults=true
 FUZZ_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 
-.PHONY: all run test bench install fuzz soak lint clean asan
+.PHONY: all run test test-all bench install fuzz soak lint clean asan
 .DEFAULT_GOAL = all
 # The targets share build directories; Ninja does what can be done in parallel.
 .NOTPARALLEL:
@@ -50,6 +51,11 @@ test:
 	@$(MAKE) --no-print-directory all asan
 	@tests/run --build $(BUILD) --asan $(ASAN)
 
+test-all:
+	@tools/setup build test
+	@$(MAKE) --no-print-directory all asan
+	@tests/run --all --deadline 5400 --build $(BUILD) --asan $(ASAN)
+
 bench:
 	@tools/setup build bench
 	@$(MAKE) --no-print-directory all
@@ -70,7 +76,7 @@ fuzz:
 soak:
 	@tools/setup build test
 	@$(MAKE) --no-print-directory all asan
-	@tests/run --strict --build $(BUILD) --asan $(ASAN)
+	@tests/run --all --deadline 5400 --strict --build $(BUILD) --asan $(ASAN)
 	@tests/soak/cold $(if $(RUNS),--runs $(RUNS))
 	@tests/soak/service --build $(BUILD)
 	@tests/soak/http --build $(BUILD)
