@@ -69,6 +69,42 @@ bool text_count(const char *text, uint64_t *count)
 	return true;
 }
 
+bool text_duration(const char *text, double *seconds)
+{
+	static const struct {
+		const char *name;     /* what follows the number */
+		double one, per;      /* it is one/per seconds: a thousandth is no exact double */
+	} units[] = { { "h", 3600, 1 }, { "m", 60, 1 }, { "s", 1, 1 }, { "ms", 1, 1000 } };
+	size_t unit = 0;
+	double sum = 0;
+
+	if (text_number(text, seconds))
+		return true;
+	while (*text) {
+		size_t digits = strspn(text, "0123456789."), letters = strspn(text + digits, "hms");
+		char part[TEXT_NUMBER_MAX];
+		double number;
+
+		if (digits >= sizeof(part))
+			return false;
+		memcpy(part, text, digits);
+		part[digits] = '\0';
+		if (!text_number(part, &number))
+			return false;
+		text += digits;
+		while (unit < sizeof(units) / sizeof(units[0]) &&
+		       (strlen(units[unit].name) != letters || memcmp(units[unit].name, text, letters) != 0))
+			unit++;
+		if (unit == sizeof(units) / sizeof(units[0]))
+			return false;
+		sum += number * units[unit].one / units[unit].per;
+		unit++;
+		text += letters;
+	}
+	*seconds = sum;
+	return unit > 0;
+}
+
 bool text_size(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "kmgt";

@@ -12,6 +12,10 @@ bool text_size(const char *text, uint64_t *bytes);
 bool text_number(const char *text, double *number);
 bool text_count(const char *text, uint64_t *count);
 
+/* A time: seconds as a plain number ("30", "0.5"), or numbers with units, the largest first and each once: "500ms",
+ * "30s", "1m", "1h30m". False for anything else. */
+bool text_duration(const char *text, double *seconds);
+
 /* The same back, whatever the locale: "30", "0.25"; at most six decimals, below 1e12. `out` has TEXT_NUMBER_MAX bytes.
  */
 #define TEXT_NUMBER_MAX 32

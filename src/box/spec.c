@@ -98,23 +98,25 @@ static int set_seconds(double *field, const char *key, const char *value, double
 	char high[TEXT_NUMBER_MAX];
 	double number;
 
-	if (!text_number(value, &number) || number < 0.001 || number > most)
-		return error_usage(err, "%s: \"%.64s\" is not a number of seconds between 0.001 and %s", key, value,
-				   text_number_format(most, high));
+	if (!text_duration(value, &number) || number < 0.001 || number > most)
+		return error_usage(
+			err, "%s: \"%.64s\" is not a time between 0.001 and %s seconds; write it as 30, 500ms, 2m or 1h30m",
+			key, value, text_number_format(most, high));
 	*field = number;
 	return 0;
 }
 
+/* `examples` are between the two bounds. */
 static int set_size(uint64_t *field, const char *key, const char *value, uint64_t least, uint64_t most,
-		    struct error *err)
+		    const char *examples, struct error *err)
 {
 	char low[TEXT_SIZE_MAX], high[TEXT_SIZE_MAX];
 	uint64_t bytes;
 
 	if (!text_size(value, &bytes) || bytes < least || bytes > most)
 		return error_usage(
-			err, "%s: \"%.64s\" is not a size between %s and %s; write it as 64k, 256m, 1g or in bytes",
-			key, value, text_size_format(least, low), text_size_format(most, high));
+			err, "%s: \"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes", key,
+			value, text_size_format(least, low), text_size_format(most, high), examples);
 	*field = bytes;
 	return 0;
 }
@@ -412,15 +414,15 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 	if (strcmp(key, "cpu-time") == 0)
 		return set_seconds(&limits->cpu_time, key, value, 86400, err);
 	if (strcmp(key, "memory") == 0)
-		return set_size(&limits->memory, key, value, 4 * MIB, 1024 * GIB, err);
+		return set_size(&limits->memory, key, value, 4 * MIB, 1024 * GIB, "64m, 1g", err);
 	if (strcmp(key, "cpus") == 0)
 		return set_cpus(spec, value, err);
 	if (strcmp(key, "pids") == 0)
 		return set_pids(spec, value, err);
 	if (strcmp(key, "disk") == 0)
-		return set_size(&limits->disk, key, value, 64 * KIB, 1024 * GIB, err);
+		return set_size(&limits->disk, key, value, 64 * KIB, 1024 * GIB, "64m, 1g", err);
 	if (strcmp(key, "max-output") == 0)
-		return set_size(&limits->max_output, key, value, 1, 16 * MIB, err);
+		return set_size(&limits->max_output, key, value, 1, 16 * MIB, "64k, 1m", err);
 	if (strcmp(key, "net") == 0)
 		return set_net(value, err);
 	if (strcmp(key, "project") == 0)

@@ -22,7 +22,8 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_COUNT, 'n', "count", "N", "how many entries; default 20" },
+	{ OPT_COUNT, 'n', "limit", "N", "how many entries; default 20" },
+	{ OPT_COUNT, 0, "count", "N", "the same as --limit" },
 	{ OPT_JSON, 0, "json", NULL, "the entries as they stand in the log, one a line" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
@@ -205,7 +206,7 @@ int cmd_audit(int argc, char **argv)
 			counted = 1;
 			if (past_count(reader.value, COUNT_MAX, &count))
 				break;
-			return cmd_usage("audit", "--count: expected a number from 1 to %d, not \"%.32s\"", COUNT_MAX,
+			return cmd_usage("audit", "--limit: expected a number from 1 to %d, not \"%.32s\"", COUNT_MAX,
 					 reader.value);
 		case OPT_JSON:
 			json = 1;
@@ -222,7 +223,7 @@ int cmd_audit(int argc, char **argv)
 		}
 	}
 	if (verifies && counted)
-		return cmd_usage("audit", "verify looks at all entries; it cannot be combined with --count");
+		return cmd_usage("audit", "verify looks at all entries; it cannot be combined with --limit");
 	/* What was run since is taken in first, but a log that does not hold is left as it was found. */
 	if (verifies && audit_verify(&entries, &err) < 0)
 		return verify(json);

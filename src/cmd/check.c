@@ -31,14 +31,15 @@ static const struct option_spec specs[] = {
 struct check {
 	const char *file, *code, *language; /* as given, or NULL */
 	const char *registry;               /* of --registry, or NULL */
+	bool refuses;                       /* the settings are that runs are refused by what is found */
 	int json;                           /* --json */
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox check FILE|- [options]\n"
-	     "A look at a program: its mistakes, its imports, and calls that are worth a word.\n"
-	     "Nothing is executed.\n");
+	     "Checks a program without running it: its syntax, its imports, and calls that are\n"
+	     "dangerous.\n");
 	option_print(stdout, specs);
 	puts("\n"
 	     "Exit code: 0 clean; 1 syntax errors, blocked imports or findings of medium or\n"
@@ -47,22 +48,24 @@ static int print_help(void)
 }
 
 /* "4:9 high import os: files, processes and the environment" and the line itself. */
-static void entry_print(const struct policy_entry *entry, const char *code, size_t size, struct buf *out)
+static void entry_print(const struct policy_entry *entry, bool refuses, const char *code, size_t size, struct buf *out)
 {
 	char line[120], mistake[REPORT_MISTAKE_MAX];
 
 	report_line(code, size, entry->line, line, sizeof(line));
 	buf_printf(out, "%u:%u ", entry->line, entry->column);
 	if (entry->kind == WIRE_SYNTAX)
-		buf_printf(out, "syntax: %s\n", (report_mistake(entry, line, mistake), mistake));
+		buf_printf(out, "syntax error: %s\n", (report_mistake(entry, line, mistake), mistake));
 	else if (entry->kind == WIRE_FINDING)
 		buf_printf(out, "%s %s: %s\n", severity_name(entry->rule->severity), entry->rule->pattern,
 			   entry->rule->reason);
 	else if (entry->how == HOW_COMPUTED)
-		buf_printf(out, "high import of %s: only the run will know what it is\n", entry->name);
+		buf_printf(out, "high import of %s: which module that is, is known only when it runs\n", entry->name);
 	else if (entry->blocked)
-		buf_printf(out, "%s import %s: blocked%s%s\n", severity_name(entry_severity(entry)), entry->name,
-			   entry->rule ? ": " : " by the registry", entry->rule ? entry->rule->reason : "");
+		buf_printf(out, "%s import %s: %s%s%s\n", severity_name(entry_severity(entry)), entry->name,
+			   refuses ? "blocked" : "would be refused by --policy block",
+			   entry->rule ? ": " : ", it is on the blocklist of the registry",
+			   entry->rule ? entry->rule->reason : "");
 	else
 		buf_printf(out, "import %s\n", entry->name);
 	if (entry->kind != WIRE_IMPORT || entry->blocked || entry->how == HOW_COMPUTED)
@@ -82,13 +85,13 @@ static int report_print(const struct check *check, const struct policy_report *r
 		buf_add(&text, "\n", 1);
 	} else {
 		for (size_t i = 0; i < report->count; i++)
-			entry_print(&report->entries[i], source->data, source->size, &raw);
+			entry_print(&report->entries[i], check->refuses, source->data, source->size, &raw);
 		if (report->cut)
 			buf_text(&raw, "and more\n");
 		if (report->unread)
-			buf_printf(&raw, "%s: not looked at: %s\n", report->language, report->unread);
+			buf_printf(&raw, "%s: not checked: %s\n", report->language, report->unread);
 		else if (code == 0)
-			buf_printf(&raw, "%s: nothing to say\n", report->language);
+			buf_printf(&raw, "%s: no findings\n", report->language);
 		buf_utf8(&text, raw.data, raw.size);
 	}
 	if (text.failed || raw.failed) {
@@ -179,9 +182,10 @@ int cmd_check(int argc, char **argv)
 	}
 	if (!check.file == !check.code)
 		return cmd_usage("check", check.file ? "the code is given twice"
-						     : "nothing to look at: give a FILE, or - for standard input");
+						     : "nothing to check: give a FILE, - for standard input, or -c CODE");
 	if (config_load(&chosen, chosen.value ? 1 : 0, &config, &err) < 0)
 		return cmd_misconfigured(err.text);
+	check.refuses = config_policy(&config) == POLICY_BLOCK;
 	code = source_take(&check, &source);
 	if (code == 0)
 		code = look(&check, &source, &config);

@@ -159,13 +159,13 @@ static bool inner_text(const char *json, const char *outer, const char *key, cha
 	       json_member(object, size, key, &value, &size) && json_string_copy(value, size, out, room);
 }
 
-/* To a person; who reads what we write by a program has --json. */
+/* Agents read standard error by a pipe, so that it need not be a terminal. The object of --json has the sentence. */
 static void tell_hint(const struct run *run, const struct ending *ending)
 {
 	_cleanup_buf_ struct buf line = { 0 };
 	char hint[1024];
 
-	if (run->quiet || !on_terminal[STDERR_FILENO] || !ending->json)
+	if (run->quiet || !ending->json)
 		return;
 	if (!inner_text(ending->json, "error", "suggestion", hint, sizeof(hint)) &&
 	    !inner_text(ending->json, "verdict", "suggestion", hint, sizeof(hint)))
@@ -433,7 +433,8 @@ static int execute_here(struct run *run, int stdin_fd)
 			.message = eb_result_message(result),
 			.signal = eb_result_signal(result),
 			.code = eb_result_exit_code(result),
-			.json = run->json || on_terminal[STDERR_FILENO] || result_has_warnings(result)
+			/* A program that ended well has no hint: most runs need no object. */
+			.json = run->json || strcmp(eb_result_status(result), "ok") != 0 || result_has_warnings(result)
 					? eb_result_json(result)
 					: NULL,
 		};

@@ -22,7 +22,8 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_COUNT, 'n', "count", "N", "how many runs; default 20, at most 1000" },
+	{ OPT_COUNT, 'n', "limit", "N", "how many runs; default 20, at most 1000" },
+	{ OPT_COUNT, 0, "count", "N", "the same as --limit" },
 	{ OPT_LANGUAGE, 'l', "language", "LANG", "only of this language" },
 	{ OPT_STATUS, 0, "status", "STATUS", "only of this status: ok, failed, timeout, interrupted..." },
 	{ OPT_SINCE, 0, "since", "WHEN", "only since then: 10m, 2h, 7d, or an RFC 3339 time" },
@@ -74,7 +75,7 @@ static int read_option(int option, const struct option_reader *reader, struct hi
 	case OPT_COUNT:
 		if (past_count(reader->value, COUNT_MAX, &history->filter.limit))
 			return 0;
-		return cmd_usage("history", "--count: expected a number from 1 to %d, not \"%.32s\"", COUNT_MAX,
+		return cmd_usage("history", "--limit: expected a number from 1 to %d, not \"%.32s\"", COUNT_MAX,
 				 reader->value);
 	case OPT_LANGUAGE:
 		history->filter.language = reader->value;

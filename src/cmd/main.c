@@ -17,7 +17,7 @@ static const struct command {
 	{ "session", "sessions of the service: list, start, exec, stop, their files", cmd_session },
 	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
 	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
-	{ "check", "a look at a program: mistakes, imports, dangerous calls", cmd_check },
+	{ "check", "look at a program without running it: mistakes, imports, calls", cmd_check },
 	{ "detect", "does this chat message ask for its code to be run?", cmd_detect },
 	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
 	{ "serve", "serve runs over HTTP and a Unix socket, with boxes made ahead", cmd_serve },
@@ -49,7 +49,8 @@ static int print_help(void)
 	puts("\n"
 	     "  --help       this text; `emberbox COMMAND --help` or `emberbox help COMMAND`\n"
 	     "               for its options\n"
-	     "  --version    the version");
+	     "  -V, --version\n"
+	     "               the version");
 	return cmd_flush(0);
 }
 
@@ -61,14 +62,10 @@ static int unknown_command(const char *name)
 	for (size_t i = 0; i < COMMANDS; i++)
 		names[i] = commands[i].name;
 	nearest = text_nearest(name, names);
-	/* Who mistyped one does not need the others. */
-	if (nearest) {
-		cmd_complain("unknown command \"%s\"; did you mean %s?", name, nearest);
-		fputs("See: emberbox --help\n", stderr);
-		return EXIT_USAGE;
-	}
-	cmd_complain("unknown command \"%s\"", name);
-	print_commands(stderr);
+	if (nearest)
+		cmd_complain("unknown command \"%.64s\"; did you mean \"%s\"?", name, nearest);
+	else
+		cmd_complain("unknown command \"%.64s\"; emberbox --help lists all of them", name);
 	return EXIT_USAGE;
 }
 
@@ -122,7 +119,7 @@ int main(int argc, char **argv)
 		}
 		return unknown_command(asked[0]);
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("emberbox %s\n", eb_version());
 		return cmd_flush(0);
 	}

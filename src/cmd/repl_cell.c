@@ -97,7 +97,7 @@ static json_t *cell_body(const struct repl *repl, const char *code, bool input)
 
 	if (body && input)
 		json_object_set_new(body, "input", json_string("stream"));
-	if (body && repl->timeout && text_number(repl->timeout, &seconds))
+	if (body && repl->timeout && text_duration(repl->timeout, &seconds))
 		json_object_set_new(body, "timeout", json_real(seconds));
 	return body;
 }

@@ -97,7 +97,7 @@ static const struct option_spec specs[] = {
 	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "run even if the host lacks this layer; may be repeated" },
 	{ OPT_EXPLAIN, 0, "explain", NULL, "print the plan, operation by operation, and run nothing" },
 	{ OPT_JSON, 0, "json", NULL, "print one result object and nothing else" },
-	{ OPT_QUIET, 'q', "quiet", NULL, "do not say on standard error how the run ended" },
+	{ OPT_QUIET, 'q', "quiet", NULL, "say nothing on standard error about how the run ended; no hints" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
 };
@@ -197,7 +197,8 @@ static int print_help(void)
 	     "Words after FILE or -c CODE are the program's arguments; after -- all are.\n");
 	option_print(stdout, specs);
 	puts("\n"
-	     "SIZE is 64k, 256m, 1g or a number of bytes. LAYER is cgroup, landlock or\n"
+	     "SEC is a number of seconds, or 500ms, 30s, 1m, 1h30m. SIZE is 64k, 256m, 1g or\n"
+	     "a number of bytes. LAYER is cgroup, landlock or\n"
 	     "seccomp.\n"
 	     "Exit code: the program's; 128+N when signal N ended it; 124 timeout; 137 memory\n"
 	     "or output limit; 125 emberbox failed; 126 blocked; 127 language not available;\n"

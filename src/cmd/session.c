@@ -45,6 +45,7 @@ struct asked {
 	struct session_wish wish;     /* of `start` */
 	bool wished;                  /* there were options that only `start` takes */
 	bool all, json;               /* --all, --json */
+	bool rm;                      /* `rm` was typed */
 	char socket[PATH_MAX];        /* of the service */
 	struct session_link link;     /* the session that is meant */
 };
@@ -67,7 +68,8 @@ static int print_help(void)
 	     "       emberbox session remove ID PATH\n"
 	     "Sessions of the service, which keep a language's state from one piece of code\n"
 	     "to the next. `start` prints the new one's id. ID is that, the beginning of it,\n"
-	     "or its name. To type into one: emberbox repl --session ID.\n");
+	     "or its name. To type into one: emberbox repl --session ID. `ls` is `list`, and\n"
+	     "`rm` is `stop`.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
@@ -321,6 +323,14 @@ static int verb_stop(struct asked *asked)
 						       : "stop: which? give ids, or --all for all that live");
 	if (asked->all)
 		code = stop_all(asked, stopped);
+	/* Who takes `rm` for `remove` typed a file's path behind an id: no session is lost by that. */
+	for (size_t i = 0; asked->rm && i < asked->count; i++) {
+		code = find_session(asked, asked->words[i]);
+		if (code == 0)
+			continue;
+		cmd_complain("rm stopped nothing; to remove a file of a session: emberbox session remove ID PATH");
+		return code;
+	}
 	for (size_t i = 0; i < asked->count; i++) {
 		int one = find_session(asked, asked->words[i]);
 
@@ -427,11 +437,13 @@ static const struct verb {
 	int (*run)(struct asked *asked); /* its function */
 } verbs[] = {
 	{ "list", "", 0, 0, false, true, true, verb_list },
+	{ "ls", "", 0, 0, false, true, true, verb_list },
 	{ "start", " LANG", 1, 1, false, true, false, verb_start },
 	{ "show", " ID", 1, 1, true, true, false, verb_show },
 	{ "interrupt", " ID", 1, 1, true, true, false, verb_interrupt },
 	{ "restart", " ID", 1, 1, true, true, false, verb_restart },
 	{ "stop", " ID...", 0, WORDS_MAX, false, true, true, verb_stop },
+	{ "rm", " ID...", 0, WORDS_MAX, false, true, true, verb_stop },
 	{ "files", " ID [DIR]", 1, 2, true, true, false, verb_files },
 	{ "get", " ID PATH [FILE]", 2, 3, true, false, false, verb_get },
 	{ "put", " ID FILE [PATH]", 2, 3, true, false, false, verb_put },
@@ -454,13 +466,30 @@ static int unknown_verb(const char *typed)
 	return cmd_usage("session", "\"%.64s\" is not one of " VERBS_NAMED, typed);
 }
 
+/* The word behind `count` others in " ID PATH [FILE]". */
+static const char *missing_word(const char *words, size_t count, char out[16])
+{
+	size_t size;
+
+	for (words++; count > 0; count--)
+		words += strcspn(words, " ") + 1;
+	size = strcspn(words, " .");
+	snprintf(out, 16, "%.*s", (int)size, words);
+	return out;
+}
+
 static int act(const struct verb *verb, struct asked *asked)
 {
+	char missing[16];
 	int code;
 
-	if (asked->count < verb->least || asked->count > verb->most)
-		return cmd_usage("session", "%s words: emberbox session %s%s",
-				 asked->count < verb->least ? "too few" : "too many", verb->name, verb->words);
+	if (asked->count < verb->least)
+		return cmd_usage("session", "%s is missing: emberbox session %s%s",
+				 missing_word(verb->words, asked->count, missing), verb->name, verb->words);
+	if (asked->count > verb->most)
+		return cmd_usage("session", "unexpected argument \"%.64s\": emberbox session %s%s",
+				 asked->words[verb->most], verb->name, verb->words);
+	asked->rm = strcmp(verb->name, "rm") == 0;
 	if (asked->wished && verb->run != verb_start)
 		return cmd_usage("session", "%s takes no limits and settings; `emberbox session start` does",
 				 verb->name);

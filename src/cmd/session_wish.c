@@ -43,9 +43,9 @@ static int take_seconds(const char **to, const char *command, int option, const 
 	double seconds;
 
 	*to = value;
-	if (text_number(value, &seconds) && seconds > 0)
+	if (text_duration(value, &seconds) && seconds > 0)
 		return 0;
-	return cmd_usage(command, "--%s: expected seconds, not \"%.32s\"", option_name(option), value);
+	return cmd_usage(command, "--%s: expected a time such as 600, 30m or 2h, not \"%.32s\"", option_name(option), value);
 }
 
 int session_wish_take(struct session_wish *wish, const char *command, int option, const char *value)
@@ -84,7 +84,7 @@ static void set_seconds(json_t *request, const char *key, const char *value)
 {
 	double seconds;
 
-	if (value && text_number(value, &seconds))
+	if (value && text_duration(value, &seconds))
 		json_object_set_new(request, key, json_real(seconds));
 }
 

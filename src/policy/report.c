@@ -202,9 +202,9 @@ void report_mistake(const struct policy_entry *entry, const char *line, char out
 	if (entry->how == SYNTAX_MISSING)
 		snprintf(out, REPORT_MISTAKE_MAX, "missing \"%s\"", entry->name);
 	else if (strcmp(line, entry->name) == 0)
-		snprintf(out, REPORT_MISTAKE_MAX, "cannot be understood: something is missing or too much");
+		snprintf(out, REPORT_MISTAKE_MAX, "unexpected or missing token");
 	else
-		snprintf(out, REPORT_MISTAKE_MAX, "cannot be understood: %s", entry->name);
+		snprintf(out, REPORT_MISTAKE_MAX, "unexpected token in: %s", entry->name);
 }
 
 static void syntax_json(json_t *to, const struct policy_entry *entry, json_t *place)
@@ -224,7 +224,7 @@ static void import_json(json_t *to, const struct policy_entry *entry, json_t *pl
 	json_object_set_new(place, "blocked", json_boolean(entry->blocked));
 	json_object_set_new(place, "severity", json_string(severity_name(entry_severity(entry))));
 	json_object_set_new(place, "reason",
-			    entry->how == HOW_COMPUTED ? json_string("only the run will know what is imported")
+			    entry->how == HOW_COMPUTED ? json_string("which module is imported is known only when it runs")
 			    : entry->rule              ? json_string(entry->rule->reason)
 			    : entry->blocked           ? json_string("it is on the blocklist of the registry")
 						       : json_null());

@@ -53,7 +53,7 @@ static double amount(const struct limit *limit, const char *text)
 
 	if (limit->kind == SIZE)
 		return text_size(text, &bytes) ? (double)bytes : 0;
-	return text_number(text, &number) ? number : 0;
+	return (limit->kind == SECONDS ? text_duration(text, &number) : text_number(text, &number)) ? number : 0;
 }
 
 /* What a request without the limit gets; 0: there is none, which is only so for the CPU time. */

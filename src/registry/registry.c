@@ -169,8 +169,8 @@ static int read_limit(const struct yaml_doc *doc, const struct yaml_node *node, 
 		const char *key, *spec, *what;
 		const char **field;
 	} limits[] = {
-		{ "timeout", "timeout", "a number of seconds", &out->timeout },
-		{ "cpu_time", "cpu-time", "a number of seconds", &out->cpu_time },
+		{ "timeout", "timeout", "a time such as 60 or 1m", &out->timeout },
+		{ "cpu_time", "cpu-time", "a time such as 60 or 1m", &out->cpu_time },
 		{ "memory", "memory", "a size such as 256m", &out->memory },
 		{ "cpus", "cpus", "a number of cores such as 0.5", &out->cpus },
 		{ "pids", "pids", "a number of processes", &out->pids },

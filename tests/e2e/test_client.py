@@ -493,7 +493,7 @@ def a_wrong_line_of_the_settings_file_is_named():
     kit.write(f"{home}/.env", "SANDBOX_TIMEOUT_SEC=x\n")
     r = kit.emberbox("run", "-l", "python", "-c", "1", env={"EMBERBOX_HOME": home})
     kit.equal((r.code, r.errtext.splitlines()[0]),
-              (2, f'emberbox: "{home}/.env", line 1: SANDBOX_TIMEOUT_SEC: "x" is not a number of seconds between 0.001 and 86400'))
+              (2, f'emberbox: "{home}/.env", line 1: SANDBOX_TIMEOUT_SEC: "x" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m'))
 
 
 @kit.test

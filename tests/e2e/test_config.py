@@ -157,13 +157,13 @@ def doctor_looks_at_the_settings():
         ("registry.yaml", "wrong", f'{registry}:3:5: containers.a: unknown key "languag"; did you mean "language"?')]))
     kit.write(dotenv, "\nSANDBOX_TIMEOUT_SEC=soon\n")
     kit.equal(doctor(home), (*wrong, [
-        (variables, "wrong", f'"{dotenv}", line 2: SANDBOX_TIMEOUT_SEC: "soon" is not a number of seconds between 0.001 and 86400')]))
+        (variables, "wrong", f'"{dotenv}", line 2: SANDBOX_TIMEOUT_SEC: "soon" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m')]))
     if kit.mode == "root":
         os.chown(dotenv, kit.UID, kit.UID)
         kit.equal(doctor(home)[2][0], (variables, "good", f"{dotenv} is another user's, and not read"))
     os.unlink(dotenv)
     code, _, rows = doctor(home, SANDBOX_TIMEOUT_SEC="soon")
-    kit.equal((code, rows), (1, [(variables, "wrong", 'SANDBOX_TIMEOUT_SEC: "soon" is not a number of seconds between 0.001 and 86400')]))
+    kit.equal((code, rows), (1, [(variables, "wrong", 'SANDBOX_TIMEOUT_SEC: "soon" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m')]))
 
 
 @kit.test
@@ -191,7 +191,7 @@ def a_wrong_registry_is_refused_with_its_place():
     path = f"{home}/registry.yaml"
     for text, place, why in (
         ("settings:\n  DOCKER_MEMORY_LIMIT: 1q\n", "2:24",
-         'settings.DOCKER_MEMORY_LIMIT: "1q" is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes'),
+         'settings.DOCKER_MEMORY_LIMIT: "1q" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes'),
         ("containers:\n  a:\n    langage: sh\n", "3:5", 'containers.a: unknown key "langage"; did you mean "language"?'),
         ("containers: [\n", "2:1", "did not find expected node content, while parsing a flow node that begins on line 2"),
     ):
@@ -247,7 +247,7 @@ def what_needs_no_registry_does_without_a_wrong_one():
     good = {args: kit.emberbox(*args, env={"EMBERBOX_HOME": home, "TZ": "UTC"}) for args in (
         ("history",), ("show", "last"), ("stats",), ("audit",), ("token", "show"))}
     path = kit.write(f"{home}/registry.yaml", "settings:\n  SANDBOX_TIMEOUT_SEC: abc\n")
-    refused(f'{path}:2:24: settings.SANDBOX_TIMEOUT_SEC: "abc" is not a number of seconds between 0.001 and 86400', *SHELL,
+    refused(f'{path}:2:24: settings.SANDBOX_TIMEOUT_SEC: "abc" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m', *SHELL,
             home=home, help="config")
     for args, before in good.items():
         r = kit.emberbox(*args, env={"EMBERBOX_HOME": home, "TZ": "UTC"})
@@ -346,7 +346,7 @@ def bad_words_about_tokens_are_refused():
         (("add", "default"), '"default" is the first token, which the service makes itself; choose another name'),
         (("add", "a", "--scope", "read,root"), '--scope: "root" is not one of execute, read, metrics, admin, trusted'),
         (("add", "a", "--scope", ""), '--scope: "" is not one of execute, read, metrics, admin, trusted'),
-        (("add", "a", "--timeout", "x"), '--timeout: "x" is not a number of seconds between 0.001 and 86400'),
+        (("add", "a", "--timeout", "x"), '--timeout: "x" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m'),
         (("add", "a", "--max-concurrent", "0"), '--max-concurrent: "0" is not a number from 1 to 1000'),
         (("list", "--timeout", "1"), "list takes no limits and scopes; `emberbox token add` does"),
         (("show", "--json"), "show has no --json; `emberbox token list` does"),

@@ -26,11 +26,11 @@ def hello(*args):
 
 
 BAD_VALUES = {
-    "timeout": (("0", "-1", "x", "", "1e3", "nan", "inf", "1s", "999999999", "0x10", " 1"), "seconds"),
+    "timeout": (("0", "-1", "x", "", "1e3", "nan", "inf", "1q", "1M", "999999999", "0x10", " 1"), "seconds"),
     "cpu-time": (("0", "-1", "x", "", "nan", "999999999"), "seconds"),
-    "memory": (("0", "-1", "x", "", "12q", "1kk", "1", "999999999g", "18446744073709551616", "-64m", "64 m", "0x40m"), "256m"),
-    "disk": (("0", "-1", "x", "", "999999999g", "1"), "256m"),
-    "max-output": (("0", "-1", "x", "", "17m"), "256m"),
+    "memory": (("0", "-1", "x", "", "12q", "1kk", "1", "999999999g", "18446744073709551616", "-64m", "64 m", "0x40m"), "64m"),
+    "disk": (("0", "-1", "x", "", "999999999g", "1"), "64m"),
+    "max-output": (("0", "-1", "x", "", "17m"), "64k"),
     "cpus": (("0", "-1", "x", "", "nan", "100000"), "cores"),
     "pids": (("0", "-1", "x", "", "1.5", "99999999999999999999", "40000"), "processes"),
     "env": (("NOVALUE", "=x", ""), "NAME=VALUE"),
@@ -163,10 +163,12 @@ def standard_input_that_cannot_be_opened():
 @kit.test
 def commands():
     refused([], "no command")
-    # One that was mistyped is told alone; of one that nobody can guess all are listed.
-    r = kit.emberbox("rnu")
-    kit.equal((r.code, r.errtext), (2, 'emberbox: unknown command "rnu"; did you mean run?\nSee: emberbox --help\n'))
-    refused(["zzzzzz"], 'unknown command "zzzzzz"', "Commands:\n  run ")
+    for typed, line in (("rnu", 'unknown command "rnu"; did you mean "run"?'),
+                        ("langauges", 'unknown command "langauges"; did you mean "languages"?'),
+                        ("zzzzzz", 'unknown command "zzzzzz"; emberbox --help lists all of them')):
+        for args in ([typed], ["help", typed]):
+            r = kit.emberbox(*args)
+            kit.equal((r.code, r.out, r.errtext), (2, b"", f"emberbox: {line}\n"))
     refused(["languages", "--zz"], "--zz")
     refused(["doctor", "--zz"], "--zz")
 

@@ -716,8 +716,8 @@ def bad_usage():
     home = kit.tmp()
     for args, sentence in (
         (["history", "x"], 'unexpected argument "x"'),
-        (["history", "-n", "0"], '--count: expected a number from 1 to 1000, not "0"'),
-        (["history", "-n", "1001"], '--count: expected a number from 1 to 1000, not "1001"'),
+        (["history", "-n", "0"], '--limit: expected a number from 1 to 1000, not "0"'),
+        (["history", "-n", "1001"], '--limit: expected a number from 1 to 1000, not "1001"'),
         (["history", "--since", "soon"], '--since: expected 30s, 10m, 2h, 7d or a time like 2026-01-31T12:00:00Z, not "soon"'),
         (["history", "--since", "-1h"], '--since: expected 30s, 10m, 2h, 7d or a time like 2026-01-31T12:00:00Z, not "-1h"'),
         (["history", "--statu", "ok"], "unknown option"),
@@ -732,8 +732,8 @@ def bad_usage():
         (["audit", "x"], 'unexpected argument "x"'),
         (["audit", "verfy"], 'unexpected argument "verfy"; did you mean verify?'),
         (["audit", "verify", "verify"], 'unexpected argument "verify"'),
-        (["audit", "verify", "-n", "2"], "verify looks at all entries; it cannot be combined with --count"),
-        (["audit", "-n", "x"], '--count: expected a number from 1 to 100000, not "x"'),
+        (["audit", "verify", "-n", "2"], "verify looks at all entries; it cannot be combined with --limit"),
+        (["audit", "-n", "x"], '--limit: expected a number from 1 to 100000, not "x"'),
     ):
         r = run_in(home, *args)
         kit.equal((r.code, r.text), (2, ""), str(args))

@@ -40,14 +40,19 @@ def check_tells_and_runs_nothing():
     path = kit.write(os.path.join(place, "a.py"), 'import os\nos.system("touch gone")\ndef f(:\n')
     r = run(place, "check", path)
     kit.equal(r.code, 1)
-    kit.equal(r.text.splitlines()[:4], ["1:8 high import os: blocked: files, processes and the environment", "    import os",
+    kit.equal(r.text.splitlines()[:4], ["1:8 high import os: would be refused by --policy block: files, processes and the environment", "    import os",
                                         "2:1 high os.system: starts a shell", '    os.system("touch gone")'])
     report = json.loads(run(place, "check", path, "--json").text)
     kit.equal((report["language"], report["checked"], report["clean"], report["blocked_imports"]), ("python", True, False, ["os"]))
     kit.equal([(e["line"], e["column"]) for e in report["syntax_errors"]], [(3, 7)])
     kit.equal((report["findings"][0]["rule"], report["findings"][0]["severity"]), ("os.system", "high"))
+    # Where the settings refuse it, it is blocked; where they only warn, it would be.
+    for settings, word in (({"EMBERBOX_POLICY": "block"}, "blocked"), ({"SANDBOX_BLOCK_DANGEROUS_IMPORTS": "true"}, "blocked"),
+                           ({"EMBERBOX_POLICY": "warn"}, "would be refused by --policy block")):
+        told = run(place, "check", path, env=settings).text.splitlines()[0]
+        kit.equal(told, f"1:8 high import os: {word}: files, processes and the environment")
     clean = run(place, "check", "-l", "python", "-", stdin=b"print(1)\n")
-    kit.equal((clean.code, clean.text), (0, "python: nothing to say\n"))
+    kit.equal((clean.code, clean.text), (0, "python: no findings\n"))
 
 
 # Ways to hide a call, each beside what only looks like it.
@@ -179,7 +184,7 @@ def statements_that_the_grammar_does_not_have_are_no_mistakes():
 @kit.test
 def a_line_is_said_once():
     r = run(home(), "check", "-l", "python", "-", stdin=b"x = (1\n")
-    kit.equal((r.code, r.text), (1, "1:1 syntax: cannot be understood: something is missing or too much\n    x = (1\n"))
+    kit.equal((r.code, r.text), (1, "1:1 syntax error: unexpected or missing token\n    x = (1\n"))
 
 
 @kit.test

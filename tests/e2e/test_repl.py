@@ -91,7 +91,7 @@ def what_cannot_be_meant():
         ((), 2, "emberbox: which language? emberbox repl LANG, as in: emberbox repl python\nSee: emberbox repl --help\n"),
         (("python", "--memroy", "1g"), 2, "emberbox: unknown option --memroy; did you mean --memory?\nSee: emberbox repl --help\n"),
         (("python", "ruby"), 2, "emberbox: unexpected argument \"ruby\"\nSee: emberbox repl --help\n"),
-        (("python", "--ttl", "soon"), 2, "emberbox: --ttl: expected seconds, not \"soon\"\nSee: emberbox repl --help\n"),
+        (("python", "--ttl", "soon"), 2, "emberbox: --ttl: expected a time such as 600, 30m or 2h, not \"soon\"\nSee: emberbox repl --help\n"),
     ]:
         result = piped("", *args, code=code)
         kit.equal(result.errtext, sentence)

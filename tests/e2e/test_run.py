@@ -454,10 +454,35 @@ def output_that_looks_like_a_result_is_output():
 
 @kit.test
 def quiet_says_nothing_of_its_own():
-    loud = python("while True: pass", "--timeout", "0.2")
-    quiet = python("while True: pass", "--timeout", "0.2", "--quiet")
-    kit.equal((loud.code, loud.errtext), (124, "emberbox: Code execution timed out after 0.2s\n"))
+    loud = python("import time; time.sleep(9)", "--timeout", "0.2")
+    quiet = python("import time; time.sleep(9)", "--timeout", "0.2", "--quiet")
+    kit.equal((loud.code, loud.errtext), (124, "emberbox: Code execution timed out after 0.2s\n"
+              "emberbox: hint: It waited nearly all of the time: look for input that nobody gives (stdin), a sleep, a "
+              "lock or a server that does not end; or allow more with --timeout 0.4 (limits.timeout).\n"))
     kit.equal((quiet.code, quiet.errtext), (124, ""))
+
+
+@kit.test
+def a_hint_is_one_line_in_a_pipe():
+    hint = "There is no /etc/shadow: no file was given; give it with --file (files), or make it first."
+    code = "open('/etc/shadow')"
+    bare, quiet, json = python(code), python(code, "--quiet"), python(code, "--json")
+    kit.equal((bare.code, bare.text), (1, ""))
+    kit.equal(bare.errtext.splitlines()[-2:],
+              ["FileNotFoundError: [Errno 2] No such file or directory: '/etc/shadow'", f"emberbox: hint: {hint}"])
+    kit.equal((quiet.code, quiet.text, quiet.errtext), (1, "", bare.errtext.rpartition("emberbox: hint")[0]))
+    kit.equal((json.code, json.errtext, json.json["error"]["suggestion"]), (1, "", hint))
+    # Nor is there one where nothing went wrong, or nothing is known.
+    kit.equal(python("print(1)").errtext, "")
+    kit.equal(python("import sys; sys.exit('broken')").errtext, "broken\n")
+
+
+@kit.test
+def times_have_units():
+    kit.equal(python("pass", "--timeout", "1h30m", "--cpu-time", "1500ms", "--json").json["meta"]["resource_limits"]["timeout"], 5400)
+    r = python("while True: pass", "--timeout", "300ms", "--json").json
+    kit.equal((r["status"], r["error_message"]), ("timeout", "Code execution timed out after 0.3s"))
+    kit.equal((r["meta"]["resource_limits"]["timeout"]), 0.3)
 
 
 @kit.test
@@ -617,6 +642,8 @@ def help_and_version():
     kit.equal(kit.emberbox("help", "run").text, r.text)
     kit.equal(kit.emberbox("help", "rnu").code, 2)
     kit.matches(kit.emberbox("--version").text, r"^emberbox \d+\.\d+\.\d+")
+    for typed in ("-V", "version"):
+        kit.equal(kit.emberbox(typed).text, kit.emberbox("--version").text)
 
 
 @kit.test

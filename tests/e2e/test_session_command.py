@@ -61,6 +61,16 @@ def a_session_from_its_start_to_its_end():
     kit.equal(sh("list").text, "no session lives; start one: emberbox session start python\n")
     kit.matches(sh("list", "--all").text, rf"{one}  python +ended .*it was ended\n\Z")
     kit.equal([each["id"] for each in sh("list", "-a", "--json").json["sessions"]], [one])
+    # As others call them. One who takes rm for remove loses no session by it.
+    two = sh.start("python", "--timeout", "1m", "--ttl", "2h", "--name", "two")
+    kit.equal(sh("ls", "--json").json, sh("list", "--json").json)
+    kit.equal(sh("show", two, "--json").json["limits"]["timeout"], 60)
+    r = sh("rm", "two", "x.txt", code=2)
+    kit.equal(r.errtext.splitlines()[-1],
+              "emberbox: rm stopped nothing; to remove a file of a session: emberbox session remove ID PATH")
+    kit.equal([each["id"] for each in sh("ls", "--json").json["sessions"]], [two])
+    kit.equal(sh("rm", "two", "--json").json, {"sessions": [{"id": two, "status": "ended"}]})
+    kit.equal(sh("ls", "--json").json, {"sessions": []})
 
 
 @kit.test(timeout=90)
@@ -170,14 +180,16 @@ def what_cannot_be_meant():
     for args, sentence in (
         ([], "what to do is missing: list, start, "),
         (["lst"], "; did you mean list?"),
-        (["start"], "too few words: emberbox session start LANG"),
-        (["show", "a", "b"], "too many words: emberbox session show ID"),
+        (["start"], "emberbox: LANG is missing: emberbox session start LANG\n"),
+        (["show", "a", "b"], 'unexpected argument "b": emberbox session show ID\n'),
+        (["get", "a"], "emberbox: PATH is missing: emberbox session get ID PATH [FILE]\n"),
+        (["files"], "emberbox: ID is missing: emberbox session files ID [DIR]\n"),
         (["exec"], "exec: the session's id comes first: "),
         (["exec", "-c", "1"], "exec: the session's id comes first: "),
         (["list", "--memory", "1g"], "list takes no limits and settings; `emberbox session start` does"),
         (["get", "a", "b", "--json"], "get has no --json"),
         (["show", "a", "--all"], "show has no --all"),
-        (["start", "python", "--ttl", "long"], '--ttl: expected seconds, not "long"'),
+        (["start", "python", "--ttl", "long"], '--ttl: expected a time such as 600, 30m or 2h, not "long"'),
         (["list", "--jsn"], "unknown option --jsn; did you mean --json?"),
     ):
         r = kit.emberbox("session", *args, env={"EMBERBOX_HOME": kit.tmp()})

@@ -50,7 +50,7 @@ static void bad_requests(void)
 	CHECK_INT(eb_request_set(request, "memory", "lots", &err), -1);
 	CHECK_INT(err.code, EB_BAD_REQUEST);
 	CHECK_STR(err.message,
-		  "memory: \"lots\" is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes");
+		  "memory: \"lots\" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes");
 	CHECK_INT(eb_request_set(request, "language", "cobol", &err), -1);
 	CHECK_INT(err.code, EB_NO_LANGUAGE);
 	CHECK_INT(eb_request_set(request, "nonsense", "x", NULL), -1);

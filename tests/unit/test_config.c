@@ -68,12 +68,12 @@ static const struct {
 	const char *sentence; /* behind the name */
 } all[] = {
 	{ CONFIG_TYPE, "auto", "local", "podman", "\"podman\" is none of local, docker, auto" },
-	{ CONFIG_TIMEOUT, "30", "7", "soon", "\"soon\" is not a number of seconds between 0.001 and 86400" },
+	{ CONFIG_TIMEOUT, "30", "7", "soon", "\"soon\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 	{ CONFIG_MAX_OUTPUT, "20", "3", "3k", "\"3k\" is not a number of KiB between 1 and 16384" },
 	{ CONFIG_BLOCK_IMPORTS, "false", "false", "yes", "\"yes\" is not true or false" },
 	{ CONFIG_STORE_CODE, "on_error", "never", "no", "\"no\" is not one of always, on_error, never" },
 	{ CONFIG_MEMORY, "512m", "64m", "64q",
-	  "\"64q\" is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes" },
+	  "\"64q\" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes" },
 	{ CONFIG_CPUS, "1", "0.5", "many", "\"many\" is not a number of cores between 0.01 and 1024" },
 	{ CONFIG_LISTEN, "127.0.0.1:7320", "[::1]:0", "7320",
 	  "\"7320\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none" },
@@ -234,7 +234,7 @@ static void lines_of_the_file(void)
 		{ "EMBERBOX_HOME=/x\n",
 		  "line 1: \"EMBERBOX_HOME\": it is only for the environment: it says where this file is" },
 		{ "\nSANDBOX_TIMEOUT_SEC=abc\n",
-		  "line 2: SANDBOX_TIMEOUT_SEC: \"abc\" is not a number of seconds between 0.001 and 86400" },
+		  "line 2: SANDBOX_TIMEOUT_SEC: \"abc\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 		{ "SANDBOX_TIMEOUT_SEC=7\n#\nSANDBOX_TIMEOUT_SEC=8\n",
 		  "line 3: \"SANDBOX_TIMEOUT_SEC\": it is on line 1 already" },
 	};

@@ -186,8 +186,8 @@ static void a_request_that_cannot_be_meant(void)
 	fd = join();
 	say(fd, FRAME_REQUEST, "{\"language\":\"python\",\"timeout\":0}");
 	HEAR(fd, FRAME_ERROR,
-	     "{\"error\":{\"code\":\"bad_request\",\"message\":\"timeout: \\\"0\\\" is not a number of seconds between "
-	     "0.001 and 86400\",\"field\":\"timeout\"}}");
+	     "{\"error\":{\"code\":\"bad_request\",\"message\":\"timeout: \\\"0\\\" is not a time between "
+	     "0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m\",\"field\":\"timeout\"}}");
 	say(fd, FRAME_REQUEST, "{\"language\":\"python\",\"files\":{\"../x\":\"\"}}");
 	HEAR(fd, FRAME_ERROR,
 	     "{\"error\":{\"code\":\"bad_request\",\"message\":\"file: \\\"../x\\\" cannot be a path in the box: it "

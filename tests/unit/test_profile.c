@@ -167,6 +167,7 @@ static void a_token_refuses_more(void)
 		const char *key, *good, *bad, *sentence;
 	} all[] = {
 		{ "timeout", "10", "10.5", "timeout: \"10.5\" is more than the token \"ci\" allows: at most 10" },
+		{ "timeout", "10s", "1m", "timeout: \"1m\" is more than the token \"ci\" allows: at most 10" },
 		{ "cpu-time", "2", "3", "cpu-time: \"3\" is more than the token \"ci\" allows: at most 2" },
 		{ "memory", "65536k", "65m", "memory: \"65m\" is more than the token \"ci\" allows: at most 64m" },
 		{ "cpus", "0.5", "0.51", "cpus: \"0.51\" is more than the token \"ci\" allows: at most 0.5" },

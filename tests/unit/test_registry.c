@@ -219,20 +219,19 @@ static void mistakes_of_resources(void)
 		"r.yaml:1:44: containers.a.resources: unknown key \"memroy\"; did you mean \"memory\"?");
 	refused("containers:\n  a:\n    language: sh\n    resources:\n      memory: 12q\n",
 		"r.yaml:5:15: containers.a.resources.memory: \"12q\" is not a size between 4m and 1024g; write it as "
-		"64k, 256m, "
-		"1g or in bytes");
+		"64m, 1g or a number of bytes");
 	refused("containers: {a: {language: sh, resources: {timeout: -1}}}",
-		"r.yaml:1:53: containers.a.resources.timeout: \"-1\" is not a number of seconds between 0.001 and "
-		"86400");
+		"r.yaml:1:53: containers.a.resources.timeout: \"-1\" is not a time between 0.001 and "
+		"86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused("containers: {a: {language: sh, resources: {timeout: }}}",
-		"r.yaml:1:53: containers.a.resources.timeout: expected a number of seconds, but there is nothing");
+		"r.yaml:1:53: containers.a.resources.timeout: expected a time such as 60 or 1m, but there is nothing");
 	refused("containers: {a: {language: sh, resources: {cpus: lots}}}",
 		"r.yaml:1:50: containers.a.resources.cpus: \"lots\" is not a number of cores between 0.01 and 1024");
 	refused("containers: {a: {language: sh, resources: {pids: 1.5}}}",
 		"r.yaml:1:50: containers.a.resources.pids: \"1.5\" is not a number of processes between 1 and 32768");
 	refused("containers: {a: {language: sh, resources: {cpu_time: x}}}",
-		"r.yaml:1:54: containers.a.resources.cpu_time: \"x\" is not a number of seconds between 0.001 and "
-		"86400");
+		"r.yaml:1:54: containers.a.resources.cpu_time: \"x\" is not a time between 0.001 and "
+		"86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused("containers: {a: {language: sh, resources: {max_output: [1]}}}",
 		"r.yaml:1:56: containers.a.resources.max_output: expected a size such as 20k, not a list");
 }
@@ -250,7 +249,7 @@ static void mistakes_of_settings(void)
 	refused("settings: {SANDBOX_TIMEOUT: 3}",
 		"r.yaml:1:12: settings: unknown key \"SANDBOX_TIMEOUT\"; did you mean \"SANDBOX_TIMEOUT_SEC\"?");
 	refused("settings:\n  SANDBOX_TIMEOUT_SEC: soon\n", "r.yaml:2:24: settings.SANDBOX_TIMEOUT_SEC: \"soon\" is "
-							    "not a number of seconds between 0.001 and 86400");
+							    "not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused("settings:\n  SANDBOX_STORE_CODE: {}\n",
 		"r.yaml:2:23: settings.SANDBOX_STORE_CODE: expected a value, not a mapping");
 	refused("settings: {EMBERBOX_TOKEN: 0123456789abcdef}",

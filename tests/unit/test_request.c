@@ -150,17 +150,17 @@ static void wrong_kinds(void)
 
 static void wrong_values(void)
 {
-	refused(P "\"timeout\":0}", "timeout", "timeout: \"0\" is not a number of seconds between 0.001 and 86400");
+	refused(P "\"timeout\":0}", "timeout", "timeout: \"0\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused(P "\"timeout\":-1.5}", "timeout",
-		"timeout: \"-1.5\" is not a number of seconds between 0.001 and 86400");
+		"timeout: \"-1.5\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused(P "\"timeout\":1e300}", "timeout",
-		"timeout: \"1e+300\" is not a number of seconds between 0.001 and 86400");
+		"timeout: \"1e+300\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused(P "\"limits\":{\"cpu_time\":\"x\"}}", "limits.cpu_time",
-		"limits.cpu_time: \"x\" is not a number of seconds between 0.001 and 86400");
+		"limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused(P "\"memory_limit\":1}", "memory_limit",
-		"memory_limit: \"1m\" is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes");
+		"memory_limit: \"1m\" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes");
 	refused(P "\"limits\":{\"memory\":64}}", "limits.memory",
-		"limits.memory: \"64\" is not a size between 4m and 1024g; write it as 64k, 256m, 1g or in bytes");
+		"limits.memory: \"64\" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes");
 	refused(P "\"limits\":{\"pids\":1.5}}", "limits.pids",
 		"limits.pids: \"1.5\" is not a number of processes between 1 and 32768");
 	refused(P "\"network\":\"host\"}", "network",

@@ -37,6 +37,33 @@ static void sizes(void)
 	size_is("16777215.5t", (UINT64_C(16777215) << 40) + (UINT64_C(1) << 39));
 }
 
+static void durations(void)
+{
+	static const struct {
+		const char *text;
+		double want;
+	} good[] = { { "30", 30 },       { "0.5", 0.5 },     { "0", 0 },           { "1ms", 0.001 },
+		     { "500ms", 0.5 },   { "30s", 30 },      { "1m", 60 },         { "1.5m", 90 },
+		     { "2h", 7200 },     { "1h30m", 5400 },  { "1m30s", 90 },      { "1h1m1s1ms", 3661.001 },
+		     { "1h1ms", 3600.001 } };
+	static const char *const bad[] = { "",    " ",    "s",    "1x",    "1d",   "1S",    "1M",      "1m30",
+					   "-1m", "+1s",  "1 m",  "1m ",   "1m1h", "1m1m",  "1mm",     "1ms1s",
+					   ".s",  "1e3s", "0x1s", "1,5s",  "infs", "nan",   "1.2.3s",  "1h-1m",
+					   "\xff", "1m\n", "99999999999999999999999999s", "1hm" };
+	double seconds;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		seconds = -1;
+		if (!text_duration(good[i].text, &seconds))
+			check_fail("\"%s\" is refused", good[i].text);
+		else if (seconds != good[i].want)
+			check_fail("\"%s\" is %.9f, not %.9f", good[i].text, seconds, good[i].want);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (text_duration(bad[i], &seconds))
+			check_fail("\"%s\" is taken, as %f", bad[i], seconds);
+}
+
 static void sizes_refused(void)
 {
 	static const char *const bad[] = {
@@ -267,6 +294,7 @@ int main(void)
 {
 	RUN(sizes);
 	RUN(sizes_refused);
+	RUN(durations);
 	RUN(numbers);
 	RUN(numbers_are_printed);
 	RUN(numbers_in_another_locale);
