@@ -360,19 +360,22 @@ static bool is_printed(const json_t *rich, const json_t *result)
 	return json_object_size(rich) == 1 && name && strstr(text_of(result, "stdout"), name);
 }
 
+/* The forms of a rich result that are pictures, in base64. */
+static const char *const picture_types[] = { "image/png", "image/jpeg", "image/gif", "image/webp", NULL };
+
 /* Pictures of it into the content; whether it had one. */
 static bool add_picture(json_t *content, const json_t *rich, struct buf *text, size_t *room)
 {
-	static const char *const types[] = { "image/png", "image/jpeg", "image/gif", "image/webp", NULL };
-
-	for (const char *const *type = types; *type; type++) {
+	for (const char *const *type = picture_types; *type; type++) {
 		json_t *data = json_object_get(rich, *type);
 
 		if (!json_is_string(data))
 			continue;
 		if (json_string_length(data) > *room) {
-			buf_printf(text, "[a picture, %s, of %zu bytes is left out: it is too large]\n", *type,
-				   json_string_length(data) / 4 * 3);
+			buf_printf(text,
+				   "[a picture, %s, of %zu bytes is left out: it is too large; save it to a file in "
+				   "/sandbox/output, or make it smaller]\n",
+				   *type, json_string_length(data) / 4 * 3);
 			return true;
 		}
 		*room -= json_string_length(data);
@@ -383,8 +386,33 @@ static bool add_picture(json_t *content, const json_t *rich, struct buf *text, s
 	return false;
 }
 
-/* Within so many bytes; each has a link, which a client shows in its own way. */
-static void put_files(struct buf *text, json_t *content, const json_t *result, size_t most)
+/* Some clients give a model the structure as text, where base64 is noise without end: a picture is there once, as a
+ * block of content. */
+static void blank_pictures(json_t *result)
+{
+	json_t *outputs = json_object_get(result, "outputs"), *rich;
+	size_t i;
+
+	json_array_foreach(outputs, i, rich)
+	{
+		for (const char *const *type = picture_types; *type; type++)
+			if (json_object_get(rich, *type))
+				json_object_set_new(rich, *type, json_null());
+	}
+}
+
+static json_t *file_link(const json_t *result, const char *session, const char *path)
+{
+	char uri[RESOURCE_URI_MAX];
+
+	if (session ? !resource_uri(RESOURCE_SESSION, session, path, uri)
+		    : !resource_uri(RESOURCE_EXECUTION, text_of(result, "id"), path, uri))
+		return NULL;
+	return json_pack("{s:s, s:s, s:s}", "type", "resource_link", "uri", uri, "name", path);
+}
+
+/* Within so many bytes; each has a link, if the client takes links. */
+static void put_files(struct buf *text, json_t *content, const json_t *result, size_t most, bool links)
 {
 	const json_t *files = json_object_get(result, "files"), *file;
 	const char *session = json_string_value(json_object_get(json_object_get(result, "session"), "id"));
@@ -395,8 +423,7 @@ static void put_files(struct buf *text, json_t *content, const json_t *result, s
 	json_array_foreach(files, i, file)
 	{
 		const char *path = text_of(file, "path");
-		char uri[RESOURCE_URI_MAX];
-		bool fits;
+		json_t *link = NULL;
 
 		if (i == FILES_MAX || (i > 0 && text->size + strlen(path) > most)) {
 			buf_printf(text, "  [… and %zu more; list_files has them …]\n", json_array_size(files) - i);
@@ -404,13 +431,10 @@ static void put_files(struct buf *text, json_t *content, const json_t *result, s
 		}
 		buf_printf(text, "  %s (%lld bytes)\n", path,
 			   (long long)json_integer_value(json_object_get(file, "size")));
-		if (!session && !json_is_true(json_object_get(file, "kept")))
-			continue;
-		fits = session ? resource_uri(RESOURCE_SESSION, session, path, uri)
-			       : resource_uri(RESOURCE_EXECUTION, text_of(result, "id"), path, uri);
-		if (fits)
-			json_array_append_new(content, json_pack("{s:s, s:s, s:s}", "type", "resource_link", "uri", uri,
-								 "name", path));
+		if (links && (session || json_is_true(json_object_get(file, "kept"))))
+			link = file_link(result, session, path);
+		if (link)
+			json_array_append_new(content, link);
 	}
 }
 
@@ -467,22 +491,22 @@ static void put_outputs(struct buf *text, json_t *content, const json_t *result,
 		buf_printf(text, "[… %zu more results left out; show fewer at once …]\n", left);
 }
 
-json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t tokens)
+json_t *content_run(json_t *result, const struct content_form *form)
 {
-	const size_t budget = tokens * CONTENT_TOKEN_BYTES;
+	const size_t budget = form->tokens * CONTENT_TOKEN_BYTES;
 	const json_t *session = json_object_get(result, "session");
 	const bool failed = !json_is_true(json_object_get(result, "success"));
 	json_t *content = json_array(), *answer;
 	_cleanup_buf_ struct buf text = { 0 }, files = { 0 };
 	size_t before, used;
 
-	buf_text(&text, lead);
+	buf_text(&text, form->lead);
 	put_status(&text, result);
 	put_error(&text, result);
 	words_remedy(result, &text);
 	before = text.size;
 	put_outputs(&text, content, result, budget / 2);
-	put_files(&files, content, result, budget / 4);
+	put_files(&files, content, result, budget / 4, form->links);
 	used = text.size + files.size;
 	put_streams(&text, result, budget > used + LEAST ? budget - used : LEAST);
 	buf_add(&text, files.data ? files.data : "", files.size);
@@ -494,8 +518,9 @@ json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t t
 		buf_printf(&text, "session: %s (its state is %s%s%s)\n", text_of(session, "id"),
 			   text_of(session, "state"), *text_of(session, "reason") ? ": " : "",
 			   text_of(session, "reason"));
-	if (pictures)
-		json_array_extend(content, pictures);
+	if (form->pictures)
+		json_array_extend(content, form->pictures);
+	blank_pictures(result);
 	json_array_insert_new(content, 0, content_block(text.data ? text.data : "", text.size));
 	answer = json_pack("{s:o, s:o, s:b}", "content", content, "structuredContent", result, "isError", (int)failed);
 	if (answer)

@@ -27,9 +27,16 @@ json_t *content_text(const char *text, size_t size);
 json_t *content_block(const char *text, size_t size);
 /* {content, isError: true}: a sentence. */
 json_t *content_refusal(const char *sentence);
-/* {content, structuredContent, isError} of a run's result, which is taken. `pictures` are blocks to add, or NULL;
- * `lead` is "" or a line to begin with. */
-json_t *content_run(json_t *result, json_t *pictures, const char *lead, size_t tokens);
+/* How a run is told. */
+struct content_form {
+	const char *lead; /* "" or a line to begin with */
+	json_t *pictures; /* blocks to add, not taken; NULL: none */
+	size_t tokens;    /* of text, at most */
+	bool links;       /* the client takes resource links */
+};
+
+/* {content, structuredContent, isError} of a run's result, which is taken. */
+json_t *content_run(json_t *result, const struct content_form *form);
 /* The same of any other object that answers, with a text for who reads no structures. */
 json_t *content_answer(json_t *structured, const char *text, size_t size);
 /* A picture's media type by its name; NULL: it is none. */

@@ -62,6 +62,15 @@ bool mcp_client_elicits(const json_t *capabilities)
 	return json_is_object(can) && (json_object_size(can) == 0 || json_object_get(can, "form"));
 }
 
+bool mcp_client_takes_links(const json_t *capabilities)
+{
+	static const char name[] = "emberbox/resource-links";
+
+	/* 2025 has `experimental` for what it does not know, 2026 has `extensions` too. */
+	return json_is_object(json_object_get(json_object_get(capabilities, "experimental"), name)) ||
+	       json_is_object(json_object_get(json_object_get(capabilities, "extensions"), name));
+}
+
 const json_t *mcp_capabilities_of(const struct rpc_message *message)
 {
 	return json_object_get(meta_of(message), META_CLIENT);

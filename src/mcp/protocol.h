@@ -58,6 +58,8 @@ bool mcp_version_known(const char *version);
 const char *mcp_version_for(const json_t *params);
 /* Whether the client can ask a person, by forms. */
 bool mcp_client_elicits(const json_t *capabilities);
+/* Whether it shows resource links as such. The protocol has no word for that, so it is one of ours. */
+bool mcp_client_takes_links(const json_t *capabilities);
 /* In 2026: what the client can do. */
 const json_t *mcp_capabilities_of(const struct rpc_message *message);
 

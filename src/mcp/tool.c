@@ -136,6 +136,15 @@ static json_t *base64_text(const char *data, size_t size)
 	return json_string(text.data ? text.data : "");
 }
 
+/* A run's result as that of the call; takes it. */
+static json_t *told_result(const struct tool_call *call, json_t *result, const char *lead)
+{
+	return content_run(result, &(struct content_form){ .lead = lead,
+							   .pictures = call->pictures,
+							   .tokens = call->tokens,
+							   .links = call->links });
+}
+
 static json_t *told_run(struct tool_call *call, const struct tool_answer *answer)
 {
 	if (call->step == 0) {
@@ -149,7 +158,7 @@ static json_t *told_run(struct tool_call *call, const struct tool_answer *answer
 	if (!json_is_object(call->kept))
 		return tool_no_answer();
 	call->step++;
-	return next_picture(call) ? NULL : content_run(take_ptr(call->kept), call->pictures, "", call->tokens);
+	return next_picture(call) ? NULL : told_result(call, take_ptr(call->kept), "");
 }
 
 static int ask_run(struct tool_call *call, struct tool_request *request, struct error *err)
@@ -247,7 +256,7 @@ static json_t *told_session(struct tool_call *call, const struct tool_answer *an
 		call->step = SESSION_END;
 		return NULL;
 	}
-	return content_run(body, NULL, call->step == SESSION_END ? "the session was ended\n" : "", call->tokens);
+	return told_result(call, body, call->step == SESSION_END ? "the session was ended\n" : "");
 }
 
 /* Files */
@@ -350,7 +359,6 @@ static json_t *told_read(struct tool_call *call, const struct tool_answer *answe
 	next = from + (json_int_t)size;
 	facts = json_pack("{s:s, s:I, s:I, s:s, s:o}", "path", path, "size", total, "offset", from, "encoding",
 			  text ? "utf-8" : "base64", "next_offset", next < total ? json_integer(next) : json_null());
-	json_object_set_new(facts, text ? "text" : "data", text ? content_text(data, size) : base64_text(data, size));
 	if (image && from == 0 && next >= total) {
 		block = json_pack("{s:s, s:o, s:s}", "type", "image", "data", base64_text(data, size), "mimeType",
 				  image);
@@ -358,6 +366,7 @@ static json_t *told_read(struct tool_call *call, const struct tool_answer *answe
 		return json_pack("{s:[o, o], s:o}", "content", content_block(note.data, note.size), block,
 				 "structuredContent", facts);
 	}
+	json_object_set_new(facts, text ? "text" : "data", text ? content_text(data, size) : base64_text(data, size));
 	if (next < total || from > 0)
 		buf_printf(&note, "[bytes %lld to %lld of %lld%s]\n", (long long)from, (long long)next,
 			   (long long)total, next < total ? "; ask again with this offset for the next" : "");
@@ -582,7 +591,7 @@ static json_t *told_start(struct tool_call *call, const struct tool_answer *answ
 	snprintf(line, sizeof(line), "container %.64s runs; container_exec works in it\n", id);
 	if (!json_is_object(result))
 		return content_answer(body, line, strlen(line));
-	made = content_run(json_incref(result), NULL, line, call->tokens);
+	made = told_result(call, json_incref(result), line);
 	json_object_set_new(made, "structuredContent", body);
 	return made;
 }

@@ -48,6 +48,7 @@ struct tool_call {
 	json_t *pictures;               /* blocks of content, found so far; owned */
 	size_t tokens;                  /* of text that the result may have */
 	uint64_t shown_max;             /* bytes of a stream that a result may show; 0: as many as it can */
+	bool links;                     /* the client takes resource links */
 	int step;                       /* which request it is at */
 	char session[64];               /* the id of one that it made, or works in */
 	char confirm[TOOL_CONFIRM_MAX]; /* that a person agreed; "": nobody was asked */

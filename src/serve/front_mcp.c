@@ -427,6 +427,7 @@ static void initialize(struct front *front, struct peer *peer)
 		return;
 	}
 	session->elicits = mcp_client_elicits(json_object_get(mcp->message.params, "capabilities"));
+	session->links = mcp_client_takes_links(json_object_get(mcp->message.params, "capabilities"));
 	snprintf(extra, sizeof(extra), "Mcp-Session-Id: %s\r\n", session->id);
 	reply_with(front, peer,
 		   mcp_initialized(mcp_version_for(mcp->message.params), capabilities(front), front->mcp->instructions),

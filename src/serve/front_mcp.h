@@ -26,6 +26,7 @@ struct mcp_session {
 	char id[MCP_SESSION_MAX]; /* "": this place is free */
 	char caller[CALLER_MAX];  /* whose it is */
 	bool elicits;             /* its client can ask a person */
+	bool links;               /* its client takes resource links */
 	uint64_t used_usec;       /* when it was last used */
 };
 

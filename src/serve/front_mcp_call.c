@@ -12,6 +12,16 @@
 
 #include <string.h>
 
+/* Whether the client that called takes resource links in results. */
+static bool takes_links(const struct front *front, const struct peer *peer)
+{
+	const struct mcp_exchange *mcp = peer->exchange->mcp;
+	const struct mcp_session *session = mcp_session_of(front, peer);
+
+	return mcp->era == ERA_2026 ? mcp_client_takes_links(mcp_capabilities_of(&mcp->message))
+				    : session && session->links;
+}
+
 /* Confirmations */
 
 /* Whether the answer says that a person has to agree first; the text to send along into `confirm`. */
@@ -97,12 +107,10 @@ static void confirm(struct front *front, struct peer *peer, const char *sentence
 		 sentence);
 	if (mcp->era == ERA_2026 && mcp_client_elicits(mcp_capabilities_of(&mcp->message))) {
 		require_input(front, peer, mcp->call.confirm);
-	} else if (mcp->era == ERA_2026) {
-		mcp_fail(front, peer, 400, RPC_CANNOT_ASK, refusal,
-			 json_pack("{s:{s:{}}}", "requiredCapabilities", "elicitation"));
-	} else if (session && session->elicits && peer->exchange->events) {
+	} else if (mcp->era == ERA_2025 && session && session->elicits && peer->exchange->events) {
 		ask_person(front, peer);
 	} else {
+		/* Not -32021: a client tells a model that a call failed, and not what an error of the protocol says. */
 		mcp_reply(front, peer, content_refusal(refusal));
 	}
 }
@@ -205,6 +213,7 @@ void mcp_call(struct front *front, struct peer *peer)
 		mcp_reply(front, peer, content_refusal(err.text));
 		return;
 	}
+	mcp->call.links = takes_links(front, peer);
 	if (seal[0]) {
 		snprintf(mcp->call.confirm, sizeof(mcp->call.confirm), "%s", seal);
 		tool_request_free(&request);

@@ -32,6 +32,7 @@ containers:
     security: {needs_confirm: true}
 """
 CAREFUL = {"language": "bash", "code": "echo agreed", "profile": "careful"}
+LINKS = {"emberbox/resource-links": {}}
 PNG = base64.b64decode(b"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 
@@ -364,6 +365,14 @@ open('/sandbox/output/raw.bin', 'wb').write(bytes(range(256)))"""
     kit.equal(base64.b64decode(kinds["image"]["data"]), PNG)
     kit.equal(kinds["image"]["mimeType"], "image/png")
     kit.contains(text(result), "files in /sandbox/output: 3\n  a plot.png (70 bytes)\n")
+    kit.equal([(file["path"], file["size"]) for file in result["structuredContent"]["files"]],
+              [("a plot.png", 70), ("data.csv", 8), ("raw.bin", 256)])
+    # Links are for who says that it takes them: others break on them.
+    kit.equal([block["type"] for block in result["content"]], ["text", "image"])
+    for capabilities in ({"experimental": LINKS}, {"extensions": LINKS}):
+        taker = Http(running, modern=client.modern, capabilities=capabilities)
+        result = taker.run("python", code)
+        kit.equal([block["type"] for block in result["content"]], ["text", "resource_link", "resource_link", "resource_link", "image"])
     links = {block["name"]: block["uri"] for block in result["content"] if block["type"] == "resource_link"}
     id = result["structuredContent"]["id"]
     kit.equal(links["a plot.png"], f"emberbox://execution/{id}/output/a%20plot.png")
@@ -373,6 +382,7 @@ open('/sandbox/output/raw.bin', 'wb').write(bytes(range(256)))"""
     kit.equal((base64.b64decode(read["blob"]), read["mimeType"]), (bytes(range(256)), "application/octet-stream"))
     got = client.call("read_file", {"execution": id, "path": "a plot.png"})
     kit.equal((got["content"][1]["mimeType"], base64.b64decode(got["content"][1]["data"])), ("image/png", PNG))
+    kit.true("data" not in got["structuredContent"], "a picture comes once")
     got = client.call("read_file", {"execution": id, "path": "/sandbox/output/data.csv"})
     kit.equal((got["structuredContent"]["text"], got["structuredContent"]["next_offset"]), ("a,b\n1,2\n", None))
     got = client.call("read_file", {"execution": id, "path": "raw.bin"})["structuredContent"]
@@ -479,6 +489,9 @@ Figure()"""
     kit.equal(result.get("isError", False), False, text(result))
     pictures = [block for block in result["content"] if block["type"] == "image"]
     kit.equal([(one["mimeType"], base64.b64decode(one["data"])) for one in pictures], [("image/png", PNG)])
+    # Not once more in what some clients give a model as text.
+    kit.equal(result["structuredContent"]["outputs"][0]["image/png"], None)
+    kit.contains(result["structuredContent"]["outputs"][0]["text/plain"], "Figure object")
 
 
 @both
@@ -756,8 +769,11 @@ def of_2026_input_is_required():
     done = client.call("run_code", CAREFUL, inputResponses=yes, requestState=state)
     kit.equal(done["structuredContent"]["stdout"], "agreed\n")
     kit.equal(client.call("run_code", CAREFUL, inputResponses=yes, requestState=state)["isError"], True)
-    error = refused(lambda: Http(running, modern=True).call("run_code", CAREFUL), -32021, 400)
-    kit.equal(error.data, {"requiredCapabilities": {"elicitation": {}}})
+    # Whose client cannot ask a person is told so in a result, which a model reads; an error of the protocol it does not.
+    for capabilities in ({}, {"elicitation": {"url": {}}}):
+        result = Http(running, modern=True, capabilities=capabilities).call("run_code", CAREFUL)
+        kit.equal((result["isError"], result["resultType"]), (True, "complete"))
+        kit.contains(text(result), 'profile "careful" needs a confirmation by a person, whom this client cannot ask; use another profile, or ask')
     running.stop()
 
 

@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
-from mcp import Http, Refused, text
+from mcp import Http, text
 from service import Service
 
 REGISTRY = """
@@ -120,11 +120,8 @@ def confirmations_do_not_name_what_a_model_cannot_send():
                 "the user to run it with emberbox run --profile")
     arguments = {"language": "bash", "code": "echo x", "profile": "careful"}
     kit.equal(text(client.call("run_code", arguments)), sentence)
-    try:
-        Http(running, modern=True).call("run_code", arguments)
-        kit.fail("it was run")
-    except Refused as error:
-        kit.equal((error.code, str(error)), (-32021, sentence))
+    refused = Http(running, modern=True).call("run_code", arguments)
+    kit.equal((refused["isError"], text(refused)), (True, sentence))
     running.stop()
 
 
@@ -164,6 +161,7 @@ def a_budget_bounds_all_that_is_text():
     """Output, errors, messages, rich results, names of files: each without end, within the budget and a little for what says
     so."""
     running, client = serve()
+    taker = Http(running, capabilities={"experimental": {"emberbox/resource-links": {}}})
     cases = (
         ("run_code", "import sys\nprint('x\\n' * 10**5)\nprint('y' * 10**5, file=sys.stderr)\nsys.exit(1)", "get_output"),
         ("run_code", "raise Exception('x' * 10**6)", "get_output"),
@@ -177,10 +175,11 @@ def a_budget_bounds_all_that_is_text():
             size = sum(len(block["text"].encode()) for block in result["content"] if block["type"] == "text")
             kit.true(size <= 3 * tokens + 600, f"{code[:40]!r}: {size} bytes for {tokens} tokens")
             kit.contains(text(result), says)
+            result = taker.call(tool, {"language": "python", "code": code, "max_tokens": tokens})
             links = sum(len(json.dumps(block)) for block in result["content"] if block["type"] == "resource_link")
             kit.true(links <= 3 * tokens, f"{links} bytes of links for {tokens} tokens")
     # The same with room for it is whole.
-    result = client.run("python", "for i in range(5): open(f'/sandbox/output/{i}.txt', 'w').write('1')")
+    result = taker.run("python", "for i in range(5): open(f'/sandbox/output/{i}.txt', 'w').write('1')")
     kit.contains(text(result), "files in /sandbox/output: 5\n  0.txt (1 bytes)\n  1.txt (1 bytes)\n  2.txt (1 bytes)\n  3.txt (1 bytes)\n  4.txt")
     kit.equal(len([block for block in result["content"] if block["type"] == "resource_link"]), 5)
     listed = client.call("list_files", {"execution": client.run("python", cases[2][1])["structuredContent"]["id"], "path": "/sandbox/output"})

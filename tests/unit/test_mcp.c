@@ -358,13 +358,19 @@ static json_t *run_result(size_t output, size_t errors, bool success)
 	return result;
 }
 
+/* As a client without resource links gets it. */
+static json_t *told(json_t *result, size_t tokens)
+{
+	return content_run(result, &(struct content_form){ .lead = "", .tokens = tokens });
+}
+
 static void budgets(void)
 {
 	static const size_t tokens[] = { 200, 500, 2000, 10000 };
 
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]); i++) {
 		for (int ok = 0; ok < 2; ok++) {
-			json_t *answer = content_run(run_result(200000, 200000, ok), NULL, "", tokens[i]);
+			json_t *answer = told(run_result(200000, 200000, ok), tokens[i]);
 			const json_t *block = json_array_get(json_object_get(answer, "content"), 0);
 			const json_t *text = json_object_get(block, "text");
 
@@ -406,7 +412,7 @@ static void what_is_left_out_is_counted_once(void)
 
 	for (size_t i = 0; i < sizeof(tokens) / sizeof(tokens[0]) * 2; i++) {
 		const bool odd = i % 2;
-		json_t *answer = content_run(cut_result(odd), NULL, "", tokens[i / 2]);
+		json_t *answer = told(cut_result(odd), tokens[i / 2]);
 		const char *text = json_string_value(
 			json_object_get(json_array_get(json_object_get(answer, "content"), 0), "text"));
 		const char *head = strstr(text, "stdout:\n"), *mark = strstr(text, "[… "), *tail;
@@ -437,7 +443,7 @@ static void reads(json_t *result, json_t *more, const char *wanted)
 
 	json_object_update(result, more);
 	json_decref(more);
-	answer = content_run(result, NULL, "", 2000);
+	answer = told(result, 2000);
 	CHECK_STR(json_string_value(json_object_get(json_array_get(json_object_get(answer, "content"), 0), "text")),
 		  wanted);
 	json_decref(answer);
@@ -487,9 +493,59 @@ static void nothing_is_said_twice(void)
 	      "failed: exit code 1, 0.500 s\nstderr:\n  at (node:internal/x)\nid: X\n");
 }
 
+/* A picture is a block of content and nothing else: a structure that is read as text has no base64 in it. Files are
+ * named, and linked only for who takes links. */
+static void pictures_come_once_and_links_when_wanted(void)
+{
+	for (int links = 0; links < 2; links++) {
+		json_t *result = run_result(0, 0, true), *answer, *content, *outputs;
+
+		json_object_set_new(result, "outputs",
+				    json_pack("[{s:s, s:s}]", "image/png", "iVBORw0K", "text/plain", "<Figure>"));
+		json_object_set_new(result, "files",
+				    json_pack("[{s:s, s:i, s:b}]", "path", "a b", "size", 3, "kept", 1));
+		answer = content_run(result,
+				     &(struct content_form){ .lead = "", .tokens = 2000, .links = links == 1 });
+		content = json_object_get(answer, "content");
+		outputs = json_object_get(json_object_get(answer, "structuredContent"), "outputs");
+		CHECK_INT(json_array_size(content), 2 + links);
+		CHECK_STR(json_string_value(json_object_get(json_array_get(content, 1), "data")), "iVBORw0K");
+		CHECK(json_is_null(json_object_get(json_array_get(outputs, 0), "image/png")));
+		CHECK_STR(json_string_value(json_object_get(json_array_get(outputs, 0), "text/plain")), "<Figure>");
+		CHECK(strstr(json_string_value(json_object_get(json_array_get(content, 0), "text")), "  a b (3 bytes)"));
+		if (links)
+			CHECK_STR(json_string_value(json_object_get(json_array_get(content, 2), "uri")),
+				  "emberbox://execution/X/output/a%20b");
+		json_decref(answer);
+	}
+}
+
+static void clients_say_that_they_take_links(void)
+{
+	static const struct {
+		const char *capabilities; /* of a client */
+		bool takes;               /* links */
+	} cases[] = {
+		{ "{\"experimental\":{\"emberbox/resource-links\":{}}}", true },
+		{ "{\"extensions\":{\"emberbox/resource-links\":{}}}", true },
+		{ "{\"experimental\":{\"emberbox/resource-links\":true}}", false },
+		{ "{\"experimental\":[\"emberbox/resource-links\"]}", false },
+		{ "{\"resources\":{},\"elicitation\":{}}", false },
+		{ "[]", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		json_t *capabilities = json_loads(cases[i].capabilities, 0, NULL);
+
+		CHECK_INT(mcp_client_takes_links(capabilities), cases[i].takes);
+		json_decref(capabilities);
+	}
+	CHECK(!mcp_client_takes_links(NULL));
+}
+
 static void a_huge_result_fits_a_line(void)
 {
-	json_t *answer = content_run(run_result(12 << 20, 0, true), NULL, "", 2000);
+	json_t *answer = told(run_result(12 << 20, 0, true), 2000);
 
 	CHECK(json_dumpb(answer, NULL, 0, JSON_COMPACT) < CONTENT_MESSAGE_MAX);
 	CHECK(json_is_true(json_object_get(json_object_get(answer, "structuredContent"), "truncated")));
@@ -525,6 +581,8 @@ int main(void)
 	RUN(budgets);
 	RUN(what_is_left_out_is_counted_once);
 	RUN(nothing_is_said_twice);
+	RUN(pictures_come_once_and_links_when_wanted);
+	RUN(clients_say_that_they_take_links);
 	RUN(a_huge_result_fits_a_line);
 	RUN(pages_end_with_whole_characters);
 	return check_failures != 0;
