@@ -19,14 +19,35 @@ function isDeclared(directory) {
 	}
 }
 
+// What the parser says; null: nothing.
+function complaint(source, file) {
+	try {
+		vm.compileFunction(source, names, { filename: file });
+		return null;
+	} catch (error) {
+		return error instanceof SyntaxError ? error.message : null;
+	}
+}
+
+// Of an await in an expression the parser of Node.js 18 only says that it expected something else.
+function needsModule(source, file) {
+	const said = complaint(source, file);
+
+	if (said === null || complaints.test(said))
+		return said !== null;
+	if (!/\bawait\b/.test(source))
+		return false;
+	const inAsync = complaint(`return async () => {${source}\n}`, file);
+	return inAsync === null || complaints.test(inAsync);
+}
+
 exports.isModule = (file) => {
 	let source;
 
 	try {
-		source = fs.readFileSync(file, 'utf8');
-		vm.compileFunction(source.replace(/^#!.*/, ''), names, { filename: file });
+		source = fs.readFileSync(file, 'utf8').replace(/^#!.*/, '');
+	} catch {
 		return false;
-	} catch (error) {
-		return error instanceof SyntaxError && complaints.test(error.message) && !isDeclared(path.dirname(file));
 	}
+	return needsModule(source, file) && !isDeclared(path.dirname(file));
 };

@@ -62,11 +62,14 @@ function reread(before) {
 
 function become([entry, ...args], before) {
 	const expected = process.argv[1];
+	const modules = require.cache[`${__dirname}/modules.cjs`]?.exports;
 
 	process.argv.splice(1, Infinity, entry, ...args);
 	// Where it is, is remembered since before.
 	process.chdir('.');
 	reread(before);
+	if (modules?.teach?.(entry))
+		return;
 	if (entry !== expected)
 		redirect(entry);
 }
@@ -193,6 +196,23 @@ function collector() {
 	return gc;
 }
 
+// By its number (src/ember/node.h), a time that Node.js tells. Node.js 18 reads performance.timeOrigin once for ever.
+function times() {
+	const { prototype } = Performance;
+	const origin = Object.getOwnPropertyDescriptor(prototype, 'timeOrigin');
+	const tell = [
+		() => {
+			const value = origin.get.call(performance);
+			Object.defineProperty(prototype, 'timeOrigin', origin);
+			return value;
+		},
+		() => performance.now(),
+		() => performance.nodeTiming.nodeStart,
+	];
+
+	return (which) => tell[which]();
+}
+
 function zygote() {
 	// It is loaded already, and known by its name.
 	process.dlopen({ exports: native }, 'libember.so');
@@ -218,7 +238,7 @@ function zygote() {
 	for (let i = 0; i < 3; i++)
 		rehearse(undefined, false);
 	const { TZ, HOME, NODE_PATH } = process.env;
-	become(native.wait(rehearse, () => performance.timeOrigin), { TZ, HOME, NODE_PATH });
+	become(native.wait(rehearse, times()), { TZ, HOME, NODE_PATH });
 }
 
 if (isMainThread)

@@ -61,7 +61,17 @@ static const char *take_variable(const char *name)
 	return NULL;
 }
 
-/* The interpreter's environment is as in a cold box, but for these and what its definition adds. */
+static bool is_at(const char *name)
+{
+	const size_t length = strlen(name);
+
+	return ember_armed() && strncmp(point, name, length) == 0 && point[length] == ':';
+}
+
+/*
+ * The interpreter's environment is as in a cold box, but for these and what its definition adds. Node.js before 20.9
+ * keeps for ever that there is no package.json, and looks for one where it is started: not where programs come to lie.
+ */
 __attribute__((constructor)) static void arm(void)
 {
 	const char *name = take_variable(EMBER_VARIABLE);
@@ -72,13 +82,8 @@ __attribute__((constructor)) static void arm(void)
 	program = strchr(name, ':') + 1;
 	take_variable("LD_PRELOAD");
 	zygote_arm();
-}
-
-static bool is_at(const char *name)
-{
-	const size_t length = strlen(name);
-
-	return ember_armed() && strncmp(point, name, length) == 0 && point[length] == ':';
+	if (is_at("node") && chdir("/") < 0)
+		_exit(1);
 }
 
 static script_main_fn *program_main;

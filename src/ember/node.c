@@ -82,7 +82,7 @@ static struct {
 	napi_env env;                             /* of the main thread */
 	void *loop;                               /* the main thread's */
 	napi_value rehearse;                      /* the driver's functions… */
-	napi_value time_origin;                   /* … */
+	napi_value tell;                          /* … */
 	struct descriptor owned[descriptors_max]; /* what is made anew */
 	size_t owned_count;                       /* how many */
 } zygote;
@@ -260,20 +260,20 @@ static napi_value claim_tell(const struct ember_claim *claim)
 	return list;
 }
 
-/* performance.timeOrigin; 0: it could not be asked for. */
-static double time_origin_told(void)
+/* 0: it could not be asked for. */
+static double time_told(enum node_time which)
 {
-	napi_value undefined, number;
+	napi_value undefined, asked, number;
 	double value = 0;
 
-	if (node.get_undefined(zygote.env, &undefined) != 0 ||
-	    node.call_function(zygote.env, undefined, zygote.time_origin, 0, NULL, &number) != 0 ||
+	if (node.get_undefined(zygote.env, &undefined) != 0 || node.create_double(zygote.env, which, &asked) != 0 ||
+	    node.call_function(zygote.env, undefined, zygote.tell, 1, &asked, &number) != 0 ||
 	    node.get_value_double(zygote.env, number, &value) != 0)
 		return 0;
 	return value;
 }
 
-/* wait(rehearse, timeOrigin): returns in forks. */
+/* wait(rehearse, tell): returns in forks. */
 static napi_value node_wait(napi_env env, napi_callback_info info)
 {
 	static const struct ember_language language = { .fork = node_fork, .rehearse = node_rehearse };
@@ -286,8 +286,8 @@ static napi_value node_wait(napi_env env, napi_callback_info info)
 	    node.get_uv_event_loop(env, &zygote.loop) != 0)
 		return NULL;
 	zygote.rehearse = args[0];
-	zygote.time_origin = args[1];
-	node_times_find(time_origin_told);
+	zygote.tell = args[1];
+	node_times_find(time_told);
 	for (int fd = 3; fd < SECCOMP_GATE; fd++)
 		descriptor_note(fd);
 	if (!node_threads_hold()) {

@@ -38,8 +38,15 @@ void node_threads_forget(void);
 /* Whether this is a fork. */
 bool node_threads_are_forked(void);
 
+/* What is asked of Node.js to find where it keeps its times. */
+enum node_time {
+	NODE_TIME_ORIGIN, /* performance.timeOrigin */
+	NODE_TIME_NOW,    /* performance.now() */
+	NODE_TIME_START,  /* performance.nodeTiming.nodeStart */
+};
+
 /* Where Node.js keeps what performance.timeOrigin and its like tell; and in a fork, that they begin now. */
-void node_times_find(double (*time_origin)(void));
+void node_times_find(double (*tell)(enum node_time which));
 void node_times_set(void);
 
 /* Called with two numbers, after process.exitCode was set to each: true when the place of it is known then. */

@@ -29,6 +29,14 @@ struct milestones {
 	double v8_start;    /* … */
 };
 
+/* Node.js 18 has the same in four places. */
+struct milestones_18 {
+	double *timestamp; /* of the start: microseconds since 1970; or NULL */
+	double *origin;    /* on the monotonic clock, a variable of JavaScript's: milliseconds; or NULL */
+	double was;        /* what that said in the zygote */
+	double *since;     /* environment, node_start, v8_start: nanoseconds; or NULL */
+};
+
 /* The same in the environment's own object. */
 struct origin {
 	uint64_t origin;  /* nanoseconds */
@@ -51,6 +59,7 @@ static struct {
 	struct milestones *milestones; /* or NULL */
 	struct origin *origin;         /* or NULL */
 	struct exit_info *exit;        /* or NULL */
+	struct milestones_18 old;      /* of Node.js 18 */
 	uint64_t *start_time;          /* of process.uptime(), as the next two on the monotonic clock; or NULL */
 	uint64_t *process_start;       /* of performance.now(); or NULL */
 	double *process_stamp;         /* the same since 1970; or NULL */
@@ -143,7 +152,7 @@ static bool is_origin(const void *place, const void *wanted)
 }
 
 /* Which of the places is the one that programs are told of. */
-static struct milestones *milestones_choose(void *const found[], size_t count, double (*time_origin)(void))
+static struct milestones *milestones_choose(void *const found[], size_t count, double (*tell)(enum node_time))
 {
 	for (size_t i = 0; i < count && i < FOUND_MAX; i++) {
 		struct milestones *at = found[i];
@@ -151,7 +160,7 @@ static struct milestones *milestones_choose(void *const found[], size_t count, d
 		double told;
 
 		at->timestamp = was + 1e6;
-		told = time_origin();
+		told = tell(NODE_TIME_ORIGIN);
 		at->timestamp = was;
 		if (told == (was + 1e6) / 1e3)
 			return at;
@@ -159,22 +168,90 @@ static struct milestones *milestones_choose(void *const found[], size_t count, d
 	return NULL;
 }
 
-void node_times_find(double (*time_origin)(void))
+static bool is_number(const void *place, const void *wanted)
 {
-	const double first = time_origin();
+	return *(const double *)place == *(const double *)wanted;
+}
+
+static bool is_timestamp(const void *place, const void *wanted)
+{
+	return *(const double *)place / 1e3 == *(const double *)wanted;
+}
+
+/* The number in memory by which what is told changes; NULL if there is none. */
+static double *number_find(const struct pattern *pattern, double (*tell)(enum node_time), enum node_time which)
+{
+	void *found[FOUND_MAX];
+	const size_t count = memory_search(pattern, found);
+
+	for (size_t i = 0; i < count && i < FOUND_MAX; i++) {
+		double *at = found[i];
+		const double was = *at, before = tell(which);
+		double told;
+
+		/* Far more than the time that passes between the two. */
+		*at = was + 1e15;
+		told = tell(which);
+		*at = was;
+		if (told - before > 1e8 || before - told > 1e8)
+			return at;
+	}
+	return NULL;
+}
+
+/* Behind an origin that is known comes what is told in relation to it: one without the other would be nonsense. */
+static void milestones_18_find(double (*tell)(enum node_time))
+{
+	const uint64_t *origin = dlsym(RTLD_DEFAULT, "_ZN4node11performance10timeOriginE");
+	const double first = tell(NODE_TIME_ORIGIN);
+	const double milliseconds = origin ? (double)*origin / 1e6 : 0;
+	const double start = known.start_time ? (double)*known.start_time : 0;
+	const struct pattern stamp = { is_timestamp, &first, sizeof(double), sizeof(double) };
+	const struct pattern variable = { is_number, &milliseconds, sizeof(double), sizeof(double) };
+	const struct pattern since = { is_number, &start, sizeof(double), sizeof(double) };
+	struct milestones_18 old = { .was = milliseconds };
+
+	if (!origin || !known.start_time)
+		return;
+	old.timestamp = number_find(&stamp, tell, NODE_TIME_ORIGIN);
+	old.origin = number_find(&variable, tell, NODE_TIME_NOW);
+	old.since = number_find(&since, tell, NODE_TIME_START);
+	if (!old.timestamp || !old.origin || !old.since)
+		return;
+	old.since--;
+	if (old.since[0] >= start && old.since[2] >= start)
+		known.old = old;
+}
+
+void node_times_find(double (*tell)(enum node_time which))
+{
+	const double first = tell(NODE_TIME_ORIGIN);
 	const struct pattern five = { is_milestones, &first, sizeof(struct milestones), sizeof(double) };
 	void *found[FOUND_MAX];
 
 	known.start_time = dlsym(RTLD_DEFAULT, "_ZN4node11per_process15node_start_timeE");
 	known.process_start = dlsym(RTLD_DEFAULT, "_ZN4node11performance25performance_process_startE");
 	known.process_stamp = dlsym(RTLD_DEFAULT, "_ZN4node11performance35performance_process_start_timestampE");
-	known.milestones = milestones_choose(found, memory_search(&five, found), time_origin);
+	known.milestones = milestones_choose(found, memory_search(&five, found), tell);
 	if (known.milestones) {
 		const struct pattern two = { is_origin, known.milestones, sizeof(struct origin), sizeof(double) };
 
 		if (memory_search(&two, found) == 1)
 			known.origin = found[0];
+	} else {
+		milestones_18_find(tell);
 	}
+}
+
+static void milestones_18_set(uint64_t now)
+{
+	/* The collector may have moved a variable; then all stays as it is. */
+	if (!known.old.origin || *known.old.origin != known.old.was)
+		return;
+	*known.old.origin = (double)now / 1e6;
+	*known.old.timestamp = (double)(clock_now(CLOCK_REALTIME) / 1000);
+	for (size_t i = 0; i < 3; i++)
+		known.old.since[i] = (double)now;
 }
 
 void node_times_set(void)
@@ -183,6 +260,7 @@ void node_times_set(void)
 
 	if (known.start_time)
 		*known.start_time = now;
+	milestones_18_set(now);
 	if (known.process_start && known.process_stamp) {
 		*known.process_start = now;
 		*known.process_stamp = (double)(clock_now(CLOCK_REALTIME) / 1000);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The session driver of JavaScript and TypeScript, outside of a box."""
-# tests/run: args=--as root
+# tests/run: args=--as root | --as root --node 18
 # tests/run: timeout=240
 
 import glob

@@ -23,7 +23,8 @@ lines.  The mode (`--as`) says who calls emberbox:
     userns  the same user, made root of a user namespace of its own by `unshare -r`
 
 With --warm every run goes to a service of the test program's own, into a box that was made
-ahead (warm.py), and the mode is called `root,warm`; `cold=True` makes one that does not.
+ahead (warm.py), and the mode is called `root,warm`; `cold=True` makes one that does not.  With
+--node 18 the machine's Node.js is npm's of that version (npm.py), for root only.
 
 Nothing here waits for ever: each test has an alarm, each process its own process
 group which is killed when the test ends, and a process that SIGKILL cannot end
@@ -422,6 +423,7 @@ def main():
     parser.add_argument("--as", dest="mode", choices=("root", "user", "userns"), default=mode)
     parser.add_argument("--warm", action="store_true", help="runs are of a service, in boxes made ahead")
     parser.add_argument("-k", dest="pattern", default="", help="only tests whose name matches")
+    parser.add_argument("--node", type=int, help="with npm's Node.js of that version in place of the machine's")
     parser.add_argument("--only", type=lambda text: text.split(","), help="of tests GROUP.NAME only these groups")
     options = parser.parse_args()
     mode = options.mode
@@ -430,13 +432,17 @@ def main():
     failed = False
     if options.warm and (mode != "root" or os.geteuid() == 0):
         import warm
+    if options.node and os.geteuid() == 0:
+        import npm
+
+        npm.take_node(options.node)
     try:
         for name, function, seconds, modes in _tests:
             if not re.search(options.pattern, name) or (modes and mode not in modes):
                 continue
             if options.only and name.split(".")[0] not in options.only:
                 continue
-            full = f"{name}[{mode}{',warm' if options.warm else ''}]"
+            full = f"{name}[{mode}{',warm' if options.warm else ''}{f',node {options.node}' if options.node else ''}]"
             if mode == "root" and os.geteuid() != 0:
                 print(f"skip {full}: needs root", flush=True)
             elif not _run(full, function, seconds):
