@@ -59,6 +59,15 @@ def c_null_pointer():
 
 
 @case
+def c_null_pointer_that_the_compiler_sees():
+    """The last example of the playground. GCC would give a return's value the line of the brace below it."""
+    text = "#include <stdio.h>\n\nint main(void)\n{\n\tint *nowhere = NULL;\n\n\tputs(\"about to fall\");\n\tfflush(stdout);\n\treturn *nowhere;\n}\n"
+    result = run("main.c", {"main.c": text})
+    fails(result, "Execution failed: Segmentation fault (null pointer) at main.c:9 in main", 139)
+    kit.equal((result["error"]["line"], result["stdout"]), (9, "about to fall\n"))
+
+
+@case
 def c_fault_in_a_library():
     died("\treturn strlen(text) + 1;", "Segmentation fault (null pointer) at main.c:5 in wrong")
 
