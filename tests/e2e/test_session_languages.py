@@ -114,7 +114,7 @@ def fixes_are_of_the_cell():
         # The same words elsewhere: columns are those of the cell that failed.
         cell(web, path, "1\n      1")
         error = cell(web, path, code)["error"]
-        kit.equal(error["suggestion"], "Replace totla by total.", name)
+        kit.equal(error["suggestion"], "Replace `totla` with `total`.", name)
         kit.equal((error["fix"] or {}) | {"file": error["file"]}, {"file": error["file"], "line": 2, "column": column, "end_column": column + 5, "text": "total"}, name)
         kit.equal(error["fix"]["file"], error["file"], name)
         kit.equal([line["line"] for line in error["context"] if line["mark"]], [2], name)

@@ -246,7 +246,7 @@ def report_over_http():
     with asking.connect() as wire:
         report = wire.get(path).json
         kit.equal([run["id"] for run in report["similar"]], [failed[0]])
-        kit.equal((report["similar"][0]["same_code"], report["run"]["error"]["suggestion"]), (True, "Replace prnt by print."))
+        kit.equal((report["similar"][0]["same_code"], report["run"]["error"]["suggestion"]), (True, "Replace `prnt` with `print`."))
         kit.equal(report["last_success"], None)
         for answer in (wire.get(path + "?format=markdown"), wire.get(path, headers={"Accept": "text/markdown"})):
             kit.equal((answer.status, answer.headers["content-type"]), (200, "text/markdown; charset=utf-8"))

@@ -52,7 +52,7 @@ static void confined_is_the_same(void)
 	explain(&in);
 	CHECK(explain_confined(&in, &other));
 	CHECK(memcmp(&e, &other, sizeof(e)) == 0);
-	CHECK_STR(other.suggestion, "Replace totl by total.");
+	CHECK_STR(other.suggestion, "Replace `totl` with `total`.");
 	CHECK_INT(other.fix.column, 7);
 	CHECK_INT(other.fix.end_column, 11);
 	CHECK_STR(other.signature, "python NameError: name _ is not defined");

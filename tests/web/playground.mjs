@@ -152,7 +152,7 @@ test("applies_a_fix", async (open) => {
   const { page } = visit;
   await visit.code("python", "import helper\nnumbers = [1, 2, 39]\nprint('é', sum(nubmers))\n", [{ name: "helper.py", text: "" }]);
   await visit.run();
-  contains(await page.textContent(".suggestion"), "Replace nubmers by numbers.");
+  contains(await page.textContent(".suggestion"), "Replace `nubmers` with `numbers`.");
   await page.click(".suggestion >> text=Apply");
   await page.waitForFunction(() => document.querySelector(".editor-place").textContent.includes("sum(numbers)"));
   await visit.run();
