@@ -264,6 +264,42 @@ static void metrics(struct front *front, struct peer *peer, const char *body, si
 		answer_metrics(front, peer, NULL, 0, 0);
 }
 
+/*
+ * What a page that stays open asks every few seconds. Whoever may do anything
+ * may ask it, so nothing here tells of others' runs: that is what /metrics is for.
+ */
+static void answer_status(struct front *front, struct peer *peer, json_t *ready)
+{
+	const char *state = front->draining                                ? "draining"
+			    : front->keeper.fd >= 0 && !front->blind[0] ? "ok"
+									: "degraded";
+	json_t *root = json_pack("{s:s, s:s, s:f, s:o}", "status", state, "version", EMBERBOX_VERSION, "uptime",
+				 (double)(clock_usec() - front->begun_usec) / 1e6, "ready", ready);
+	_cleanup_free_ char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(12)) : NULL;
+
+	json_decref(root);
+	if (text)
+		http_answer_json(front, peer, 200, text, strlen(text));
+	else
+		http_answer_error(front, peer, 500, "failed", "", 0, "memory ran out");
+}
+
+static void told_status(struct front *front, struct peer *peer, int status, const char *body, size_t size, int fd)
+{
+	json_t *root = json_loadb(body, size, 0, NULL);
+
+	close_fd(&fd);
+	answer_status(front, peer, status == 200 ? json_integer((json_int_t)number_of(root, "idle")) : json_null());
+	json_decref(root);
+}
+
+static void status_now(struct front *front, struct peer *peer, const char *body, size_t size)
+{
+	peer->exchange->phase = PHASE_ANSWER;
+	if (ask(front, peer, false, "{\"what\":\"pool\"}", told_status) < 0)
+		answer_status(front, peer, json_null());
+}
+
 /* Containers */
 
 static json_t *network_json(const struct profile *profile)
@@ -384,6 +420,7 @@ const struct route http_routes[] = {
 	{ HTTP_POST, "/v1/detect", RUN, JUDGED, judge_detect },
 	{ HTTP_GET, "/v1/languages", ANY, 0, languages },
 	{ HTTP_GET, "/v1/doctor", ANY, 0, doctor },
+	{ HTTP_GET, "/v1/status", ANY | SCOPE_METRICS, 0, status_now },
 	{ HTTP_GET, "/metrics", SCOPE_METRICS | SCOPE_ADMIN, 0, metrics },
 	{ HTTP_GET, "/openapi.yaml", ANY | SCOPE_METRICS, 0, openapi },
 	{ HTTP_GET, "/v1/executions", ANY, 0, executions },

@@ -26,7 +26,8 @@ CAP = 64 << 20  # bytes of a body
 
 # Every path of the description, with something that it answers without an error.
 PATHS = (
-    ("GET", "/v1/health"), ("GET", "/v1/languages"), ("GET", "/v1/doctor"), ("GET", "/metrics"),
+    ("GET", "/v1/health"), ("GET", "/v1/languages"), ("GET", "/v1/doctor"), ("GET", "/v1/status"),
+    ("GET", "/metrics"),
     ("GET", "/openapi.yaml"), ("GET", "/v1/executions"), ("GET", "/v1/executions/{id}"),
     ("GET", "/v1/executions/{id}/stdout"), ("GET", "/v1/executions/{id}/stderr"), ("GET", "/v1/stats"),
     ("GET", "/v1/executions/{id}/files/{path}"),
@@ -608,6 +609,9 @@ def health_and_metrics():
     asking = Web(running)
     health = asking.get("/v1/health").json
     kit.equal((health["status"], health["version"]), ("ok", kit.emberbox("--version").text.split()[-1]))
+    status = asking.get("/v1/status")
+    kit.equal((status.json["status"], status.json["version"]), ("ok", health["version"]))
+    kit.true(status.json["uptime"] >= health["uptime"] and len(status.body) < 200, status.body)
     asking.run("echo 1")
     asking.run("exit 3")
     asking.run("sleep 9", timeout=0.3)
@@ -627,6 +631,9 @@ def health_and_metrics():
     kit.equal(values['emberbox_events_total{event="unauthorized"}'], 1)
     kit.equal(values['emberbox_http_requests_total{method="GET",route="/v1/health",code="200"}'], 1)
     kit.equal(values['emberbox_http_requests_total{method="GET",route="/v1/stats",code="401"}'], 1)
+    # As many warm boxes as /metrics says, of which there are some after runs.
+    kit.eventually(lambda: 0 < asking.get("/v1/status").json["ready"] == metrics(asking)["emberbox_pool_embers"],
+                   "it does not say how many boxes are ready")
     kit.true("emberbox_pool_embers" in values and values["emberbox_uptime_seconds"] > 0, sorted(values))
 
 

@@ -267,7 +267,8 @@ def scopes_and_limits_of_tokens():
     run, any_, metrics = {"execute", "admin"}, {"execute", "read", "admin"}, {"metrics", "admin"}
     for method, path, body, allowed in (
         ("GET", "/v1/health", None, set(made)), ("GET", "/v1/languages", None, any_), ("GET", "/v1/doctor", None, any_),
-        ("GET", "/metrics", None, metrics), ("GET", "/openapi.yaml", None, set(made)), ("GET", "/v1/stats", None, any_),
+        ("GET", "/metrics", None, metrics), ("GET", "/openapi.yaml", None, set(made)), ("GET", "/v1/status", None, set(made)),
+        ("GET", "/v1/stats", None, any_),
         ("GET", "/v1/executions", None, any_), ("GET", "/containers", None, any_),
         ("GET", "/containers/status", None, any_),
         ("POST", "/v1/execute", HELLO, run), ("POST", "/containers/cleanup", {}, run),
