@@ -421,6 +421,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		return mount_bind(op->from, op->path, MOUNT_READONLY | MOUNT_NOEXEC);
 	case OP_PTS:
 		return rootfs_dir(op->path, 0755) < 0 ? -1 : mount_pts(op->path, op->size);
+	case OP_MQUEUE:
+		return rootfs_dir(op->path, 0755) < 0 ? -1 : mount_mqueue(op->path);
 	case OP_TERMINAL:
 		return make_terminal(op, progress);
 	case OP_PROC:

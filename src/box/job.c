@@ -190,8 +190,15 @@ static size_t list_length(const char *const *list)
 static int job_environment(struct job *job, const struct runtime_step *step, const struct expand_values *values,
 			   struct error *err)
 {
-	const char *const ours[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
-				     job->rows > 0 ? "TERM=xterm-256color" : "TERM=dumb", NULL };
+	/* What a login has; /etc/passwd of the box says the same. */
+	const char *const ours[] = { "HOME=/sandbox/temp",
+				     "PATH=/usr/local/bin:/usr/bin:/bin",
+				     "LANG=C.UTF-8",
+				     job->rows > 0 ? "TERM=xterm-256color" : "TERM=dumb",
+				     "USER=sandbox",
+				     "LOGNAME=sandbox",
+				     "SHELL=/bin/sh",
+				     NULL };
 	const char *const *const lists[] = { step ? step->environment : NULL, job->runtime->environment, ours };
 	size_t count = 0, most = job->spec->env_count;
 

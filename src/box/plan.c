@@ -1,4 +1,4 @@
-#include "box/plan.h"
+#include "box/plan_parts.h"
 
 #include "base/own.h"
 #include "kern/mount.h"
@@ -20,15 +20,7 @@ enum {
 	PROCESSES_SPARE = 16 /* that RLIMIT_NPROC has beyond a control group's */
 };
 
-/* What is made in the order of a build; running out of memory is noticed once, at the end. */
-struct builder {
-	struct plan *plan;     /* under construction */
-	const struct job *job; /* what the box is to do */
-	bool failed;           /* memory ran out, or there are too many operations */
-	bool gated;            /* the box's filter is a zygote's */
-};
-
-static void add(struct builder *b, struct op op)
+void plan_add(struct builder *b, struct op op)
 {
 	if (b->plan->op_count >= PLAN_OPS_MAX) {
 		b->failed = true;
@@ -96,24 +88,24 @@ static void plan_identity(struct builder *b)
 	/* Before the maps, which the supervisor writes meanwhile, and on v1 makes the group: both sides take about as
 	 * long. A stem's boxes are made in a network already. */
 	if (!b->plan->shared) {
-		add(b, (struct op){ .kind = OP_NETNS });
-		add(b, (struct op){ .kind = OP_LOOPBACK });
+		plan_add(b, (struct op){ .kind = OP_NETNS });
+		plan_add(b, (struct op){ .kind = OP_LOOPBACK });
 	}
-	add(b, (struct op){ .kind = OP_MAPPED });
+	plan_add(b, (struct op){ .kind = OP_MAPPED });
 	if (b->plan->group)
-		add(b, (struct op){ .kind = OP_JOIN });
-	add(b, (struct op){ .kind = OP_BECOME, .size = b->plan->range });
-	add(b, (struct op){ .kind = OP_LEASH });
-	add(b, (struct op){ .kind = OP_CGROUPNS });
-	add(b, (struct op){ .kind = OP_HOSTNAME, .path = "emberbox" });
+		plan_add(b, (struct op){ .kind = OP_JOIN });
+	plan_add(b, (struct op){ .kind = OP_BECOME, .size = b->plan->range });
+	plan_add(b, (struct op){ .kind = OP_LEASH });
+	plan_add(b, (struct op){ .kind = OP_CGROUPNS });
+	plan_add(b, (struct op){ .kind = OP_HOSTNAME, .path = "emberbox" });
 }
 
-static void bind_file(struct builder *b, const char *path)
+void plan_bind(struct builder *b, const char *path)
 {
 	for (size_t i = 0; i < b->plan->op_count; i++)
 		if (b->plan->ops[i].kind == OP_BIND && strcmp(b->plan->ops[i].from, path) == 0)
 			return;
-	add(b, (struct op){ .kind = OP_BIND, .from = path, .path = path + 1 });
+	plan_add(b, (struct op){ .kind = OP_BIND, .from = path, .path = path + 1 });
 }
 
 /* The command where a shell would find it; NULL when this host does not have it. */
@@ -134,7 +126,7 @@ static int plan_command(struct builder *b, const char *path, struct elf_files *n
 {
 	if (elf_needs(path, &b->plan->arena, needs, err) < 0)
 		return -1;
-	bind_file(b, path);
+	plan_bind(b, path);
 	return 0;
 }
 
@@ -182,7 +174,7 @@ static int plan_commands(struct builder *b, struct error *err)
 		count += path != NULL;
 	}
 	for (size_t i = 0; i < needs->count; i++)
-		bind_file(b, needs->paths[i]);
+		plan_bind(b, needs->paths[i]);
 	add_layer(b, arena_printf(&b->plan->arena, "profile: %s, %zu commands, nothing written can be executed",
 				  b->job->profile->name, count));
 	return 0;
@@ -203,37 +195,15 @@ static void plan_top(struct builder *b)
 			continue;
 		if (S_ISDIR(st.st_mode)) {
 			if (!b->job->profile)
-				add(b, (struct op){ .kind = OP_BIND, .from = host, .path = names[i] });
+				plan_add(b, (struct op){ .kind = OP_BIND, .from = host, .path = names[i] });
 			continue;
 		}
 		n = readlink(host, target, sizeof(target));
 		if (n > 0 && n < (ssize_t)sizeof(target))
-			add(b, (struct op){ .kind = OP_LINK,
+			plan_add(b, (struct op){ .kind = OP_LINK,
 					    .path = names[i],
 					    .from = arena_copy(&b->plan->arena, target, (size_t)n) });
 	}
-}
-
-static void plan_text(struct builder *b, const char *path, const char *text)
-{
-	add(b, (struct op){ .kind = OP_TEXT, .path = path, .data = text, .size = strlen(text), .mode = 0644 });
-}
-
-static void plan_etc(struct builder *b)
-{
-	static const char *const binds[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime" };
-
-	plan_text(b, "etc/passwd",
-		  "root:x:0:0:root:/:/bin/false\nsandbox:x:1000:1000:sandbox:/sandbox/temp:/bin/sh\n"
-		  "nobody:x:65534:65534:nobody:/:/bin/false\n");
-	plan_text(b, "etc/group", "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n");
-	plan_text(b, "etc/hosts", "127.0.0.1 localhost emberbox\n::1 localhost\n");
-	plan_text(b, "etc/hostname", "emberbox\n");
-	plan_text(b, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
-	plan_text(b, "etc/resolv.conf", "");
-	for (size_t i = b->job->profile ? 1 : 0; i < ARRAY_SIZE(binds); i++)
-		if (access(binds[i], F_OK) == 0)
-			add(b, (struct op){ .kind = OP_BIND, .from = binds[i], .path = binds[i] + 1 });
 }
 
 static const char *const devices[] = {
@@ -255,29 +225,57 @@ static void plan_dev(struct builder *b)
 		{ "dev/stderr", "/proc/self/fd/2" },
 	};
 
-	add(b, (struct op){ .kind = OP_DIR, .path = "dev", .mode = 0755 });
+	plan_add(b, (struct op){ .kind = OP_DIR, .path = "dev", .mode = 0755 });
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
 		if (device_hides(b, devices[i]) && !b->plan->landlock)
 			continue;
-		add(b, (struct op){ .kind = OP_DEVICE, .from = devices[i], .path = devices[i] + 1 });
+		plan_add(b, (struct op){ .kind = OP_DEVICE, .from = devices[i], .path = devices[i] + 1 });
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
-		add(b, (struct op){ .kind = OP_LINK, .path = links[i][0], .from = links[i][1] });
+		plan_add(b, (struct op){ .kind = OP_LINK, .path = links[i][0], .from = links[i][1] });
+}
+
+/* Not for a profile's few commands, unless one is its program's. */
+static bool has_terminals(const struct builder *b)
+{
+	return !b->job->profile || b->job->terminals;
+}
+
+/* Who has no group has no messages either, see seccomp_rules.def. */
+static bool has_messages(const struct builder *b)
+{
+	return !b->job->profile && !b->plan->accounted;
 }
 
 /*
  * A devpts of the box's own: its terminals are not those of the host, and have
- * no number there. Only where one is asked for: buffers of terminals are memory
- * that nobody counts.
+ * no number there. Few, because their buffers are memory that nobody counts:
+ * about 40 KiB for each. The queues of messages are those of the box's own ipc
+ * namespace; without this directory Landlock has no place to allow them at.
  */
-static void plan_terminals(struct builder *b)
+static void plan_own_devices(struct builder *b)
 {
-	if (!b->job->terminals)
+	if (has_terminals(b))
+		plan_add(b, (struct op){ .kind = OP_PTS, .path = "dev/pts", .size = TERMINALS_MAX });
+	if (has_messages(b))
+		plan_add(b, (struct op){ .kind = OP_MQUEUE, .path = "dev/mqueue" });
+}
+
+/* The places of those, where the root is made. */
+static void plan_own_places(struct builder *b)
+{
+	plan_add(b, (struct op){ .kind = OP_DIR, .path = "dev/mqueue", .mode = 0755 });
+	if (!has_terminals(b))
 		return;
-	add(b, (struct op){ .kind = OP_PTS, .path = "dev/pts", .size = TERMINALS_MAX });
-	add(b, (struct op){ .kind = OP_LINK, .path = "dev/ptmx", .from = "pts/ptmx" });
+	plan_add(b, (struct op){ .kind = OP_DIR, .path = "dev/pts", .mode = 0755 });
+	plan_add(b, (struct op){ .kind = OP_LINK, .path = "dev/ptmx", .from = "pts/ptmx" });
+}
+
+/* One of its terminals is the program's standard streams. */
+static void plan_terminal(struct builder *b)
+{
 	if (b->job->rows > 0)
-		add(b, (struct op){ .kind = OP_TERMINAL, .size = b->job->rows, .inodes = b->job->columns });
+		plan_add(b, (struct op){ .kind = OP_TERMINAL, .size = b->job->rows, .inodes = b->job->columns });
 	b->plan->terminal = b->job->rows > 0;
 }
 
@@ -292,14 +290,15 @@ static void plan_masks(struct builder *b)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(masks); i++)
-		add(b, (struct op){ .kind = OP_MASK, .path = masks[i] });
+		plan_add(b, (struct op){ .kind = OP_MASK, .path = masks[i] });
 }
 
 static void plan_proc(struct builder *b, unsigned flags)
 {
-	add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });
-	add(b, (struct op){ .kind = OP_DIR, .path = "var/empty", .mode = 0555 });
-	add(b, (struct op){ .kind = OP_PROC, .path = "proc", .flags = flags });
+	plan_add(b, (struct op){ .kind = OP_DIR, .path = "proc", .mode = 0555 });
+	plan_add(b, (struct op){ .kind = OP_DIR, .path = "var/empty", .mode = 0555 });
+	plan_add(b, (struct op){ .kind = OP_LINK, .path = "var/tmp", .from = "../tmp" });
+	plan_add(b, (struct op){ .kind = OP_PROC, .path = "proc", .flags = flags });
 }
 
 /* What can be written: parts of the work tmpfs. The last is /tmp, which in a stem's box is where that is mounted. */
@@ -322,9 +321,9 @@ static void plan_places(struct builder *b)
 	static const char *const dirs[] = { "sandbox/code", "sandbox/data", "sandbox/output", "sandbox/temp" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		add(b, (struct op){ .kind = OP_DIR, .path = dirs[i], .mode = 0755 });
+		plan_add(b, (struct op){ .kind = OP_DIR, .path = dirs[i], .mode = 0755 });
 	if (has_artifact(b))
-		add(b, (struct op){ .kind = OP_DIR, .path = BOX_BUILD + 1, .mode = 0755 });
+		plan_add(b, (struct op){ .kind = OP_DIR, .path = BOX_BUILD + 1, .mode = 0755 });
 }
 
 /* One tmpfs holds all that can be written, so that one quota bounds it; its parts are placed where programs look for
@@ -334,12 +333,12 @@ static void plan_work(struct builder *b)
 	const struct limits *limits = &b->job->limits;
 	unsigned flags = b->job->profile ? MOUNT_NOEXEC : 0;
 
-	add(b, (struct op){ .kind = OP_WORK, .size = limits->disk, .inodes = limits->inodes, .flags = flags });
+	plan_add(b, (struct op){ .kind = OP_WORK, .size = limits->disk, .inodes = limits->inodes, .flags = flags });
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		bool open = strcmp(parts[i], "tmp") == 0 || strcmp(parts[i], "dev/shm") == 0;
 
 		if (has_part(b, i))
-			add(b,
+			plan_add(b,
 			    (struct op){
 				    .kind = OP_PLACE, .path = parts[i], .mode = open ? 01777 : 0755, .flags = flags });
 	}
@@ -354,8 +353,10 @@ static void plan_rules(struct builder *b)
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
 		if (!device_hides(b, devices[i]))
 			add_rule(b, devices[i], LANDLOCK_DEVICE);
-	if (b->job->terminals)
+	if (has_terminals(b))
 		add_rule(b, "/dev/pts", LANDLOCK_DEVICE);
+	if (has_messages(b))
+		add_rule(b, "/dev/mqueue", LANDLOCK_WRITE);
 	for (size_t i = b->job->read_only ? 2 : 0; i < ARRAY_SIZE(writable); i++)
 		add_rule(b, writable[i], LANDLOCK_WRITE);
 	if (b->job->rich)
@@ -371,13 +372,13 @@ static void plan_files(struct builder *b)
 		const struct job_file *file = &b->job->files[i];
 
 		if (file->host || file->fd >= 0)
-			add(b, (struct op){ .kind = OP_COPY,
+			plan_add(b, (struct op){ .kind = OP_COPY,
 					    .path = file->path,
 					    .from = file->host,
 					    .inodes = i,
 					    .mode = file->mode });
 		else
-			add(b, (struct op){ .kind = OP_TEXT,
+			plan_add(b, (struct op){ .kind = OP_TEXT,
 					    .path = file->path,
 					    .data = file->data,
 					    .size = file->size,
@@ -395,7 +396,7 @@ static bool is_same_place(const struct job_tree *tree)
 static void plan_take_trees(struct builder *b)
 {
 	for (size_t i = 0; i < b->job->tree_count; i++)
-		add(b, (struct op){ .kind = OP_TREE,
+		plan_add(b, (struct op){ .kind = OP_TREE,
 				    .from = b->job->trees[i].host,
 				    .inodes = i,
 				    .flags = is_same_place(&b->job->trees[i]) ? MOUNT_READONLY : 0 });
@@ -410,7 +411,7 @@ static void plan_show_trees(struct builder *b)
 		 * host's path. */
 		bool same_place = is_same_place(tree);
 
-		add(b, (struct op){ .kind = same_place ? OP_ATTACH : OP_OVERLAY,
+		plan_add(b, (struct op){ .kind = same_place ? OP_ATTACH : OP_OVERLAY,
 				    .path = tree->path,
 				    .from = tree->host,
 				    .inodes = i,
@@ -428,13 +429,13 @@ static void plan_freeze(struct builder *b)
 
 	if (!b->job->read_only)
 		return;
-	add(b, (struct op){ .kind = OP_FREEZE, .path = BOX_CODE + 1, .flags = flags });
-	add(b, (struct op){ .kind = OP_FREEZE, .path = BOX_DATA + 1, .flags = flags });
+	plan_add(b, (struct op){ .kind = OP_FREEZE, .path = BOX_CODE + 1, .flags = flags });
+	plan_add(b, (struct op){ .kind = OP_FREEZE, .path = BOX_DATA + 1, .flags = flags });
 }
 
 static void plan_rlimit(struct builder *b, const char *name, int resource, uint64_t value)
 {
-	add(b, (struct op){ .kind = OP_RLIMIT, .path = name, .size = value, .mode = (unsigned)resource });
+	plan_add(b, (struct op){ .kind = OP_RLIMIT, .path = name, .size = value, .mode = (unsigned)resource });
 }
 
 /* The same for every program. */
@@ -497,7 +498,7 @@ static void plan_filter(struct builder *b, enum seccomp_profile profile)
 	}
 	if (!numbers)
 		b->failed = true;
-	add(b, (struct op){ .kind = OP_SECCOMP, .size = profile, .data = numbers, .inodes = count, .flags = b->gated });
+	plan_add(b, (struct op){ .kind = OP_SECCOMP, .size = profile, .data = numbers, .inodes = count, .flags = b->gated });
 }
 
 static int check_calls(const struct runtime *runtime, struct error *err)
@@ -519,34 +520,34 @@ static void plan_filters(struct builder *b)
 	if (b->plan->accounted)
 		plan_filter(b, SECCOMP_ACCOUNTED);
 	if (b->job->profile)
-		add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_RESTRICTED });
+		plan_add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_RESTRICTED });
 	b->gated = b->plan->zygote;
 	plan_filter(b, SECCOMP_BOX);
 }
 
 static void plan_confine(struct builder *b, bool seccomp)
 {
-	add(b, (struct op){ .kind = OP_HANDLES });
+	plan_add(b, (struct op){ .kind = OP_HANDLES });
 	/* Until then init has copies of all that the supervisor has open, which in a service is more. */
 	plan_rlimit(b, "nofile", RLIMIT_NOFILE, plan_files_max(b->plan));
-	add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
+	plan_add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
 	if (b->plan->landlock)
-		add(b, (struct op){ .kind = OP_LANDLOCK });
-	add(b, (struct op){ .kind = OP_CAPS });
+		plan_add(b, (struct op){ .kind = OP_LANDLOCK });
+	plan_add(b, (struct op){ .kind = OP_CAPS });
 	if (seccomp)
 		plan_filters(b);
-	add(b, (struct op){ .kind = OP_PROVE, .path = "ids" });
-	add(b, (struct op){ .kind = OP_PROVE, .path = "caps" });
-	add(b, (struct op){ .kind = OP_PROVE, .path = "root" });
+	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "ids" });
+	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "caps" });
+	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "root" });
 	if (b->job->read_only)
-		add(b, (struct op){ .kind = OP_PROVE, .path = "read-only" });
-	add(b, (struct op){ .kind = OP_PROVE, .path = "network" });
-	add(b, (struct op){ .kind = OP_PROVE, .path = "fds" });
+		plan_add(b, (struct op){ .kind = OP_PROVE, .path = "read-only" });
+	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "network" });
+	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "fds" });
 	if (b->plan->landlock)
-		add(b, (struct op){ .kind = OP_PROVE, .path = "landlock" });
+		plan_add(b, (struct op){ .kind = OP_PROVE, .path = "landlock" });
 	if (seccomp)
-		add(b, (struct op){ .kind = OP_PROVE, .path = "seccomp" });
-	add(b, (struct op){ .kind = OP_EXEC, .path = b->plan->argv[0] });
+		plan_add(b, (struct op){ .kind = OP_PROVE, .path = "seccomp" });
+	plan_add(b, (struct op){ .kind = OP_EXEC, .path = b->plan->argv[0] });
 }
 
 static void plan_layers(struct builder *b, const struct probe *probe, bool seccomp)
@@ -573,7 +574,7 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 			  "accounting: memory summed by the supervisor every 10 ms, processes by rlimit; no cpu limit");
 	add_layer(b, "rlimits: core, nofile, fsize, memlock, nproc");
 	add_layer(b, "fds: 0, 1, 2");
-	if (b->job->terminals)
+	if (has_terminals(b))
 		add_layer(b, "terminals: of the box's own, none of the host's");
 	add_layer(b, "no-new-privs: set");
 	if (plan->landlock)
@@ -594,24 +595,24 @@ static void plan_layers(struct builder *b, const struct probe *probe, bool secco
 /* What does not depend on the program: the root with all that is read-only. */
 static int plan_root(struct builder *b, struct error *err)
 {
-	add(b, (struct op){ .kind = OP_ISOLATE });
+	plan_add(b, (struct op){ .kind = OP_ISOLATE });
 	plan_take_trees(b);
-	add(b, (struct op){ .kind = OP_ROOT });
+	plan_add(b, (struct op){ .kind = OP_ROOT });
 	if (!b->job->profile)
-		add(b, (struct op){ .kind = OP_BIND, .from = "/usr", .path = "usr" });
+		plan_add(b, (struct op){ .kind = OP_BIND, .from = "/usr", .path = "usr" });
 	else if (plan_commands(b, err) < 0)
 		return -1;
 	plan_top(b);
 	plan_etc(b);
 	plan_dev(b);
-	plan_terminals(b);
+	plan_own_places(b);
 	return 0;
 }
 
 static void plan_seal(struct builder *b)
 {
-	add(b, (struct op){ .kind = OP_PIVOT });
-	add(b, (struct op){ .kind = OP_SEAL, .path = "/" });
+	plan_add(b, (struct op){ .kind = OP_PIVOT });
+	plan_add(b, (struct op){ .kind = OP_SEAL, .path = "/" });
 }
 
 static int build_cold(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
@@ -621,6 +622,8 @@ static int build_cold(struct builder *b, const struct probe *probe, bool seccomp
 	plan_identity(b);
 	if (plan_root(b, err) < 0)
 		return -1;
+	plan_own_devices(b);
+	plan_terminal(b);
 	plan_proc(b, MOUNT_READONLY);
 	plan_masks(b);
 	plan_work(b);
@@ -644,7 +647,7 @@ static int build_stem(struct builder *b, const struct probe *probe, bool seccomp
 	plan_proc(b, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (has_part(b, i))
-			add(b, (struct op){ .kind = OP_DIR, .path = parts[i], .mode = 0755 });
+			plan_add(b, (struct op){ .kind = OP_DIR, .path = parts[i], .mode = 0755 });
 	/* The zygote waits in one of them, and looks for others when it starts. */
 	plan_places(b);
 	plan_files(b);
@@ -661,12 +664,13 @@ static int build_box(struct builder *b, const struct probe *probe, bool seccomp,
 	b->plan->work = "tmp";
 	plan_rules(b);
 	plan_identity(b);
-	add(b, (struct op){ .kind = OP_PROC, .path = "proc", .flags = MOUNT_READONLY });
+	plan_own_devices(b);
+	plan_add(b, (struct op){ .kind = OP_PROC, .path = "proc", .flags = MOUNT_READONLY });
 	plan_masks(b);
 	plan_work(b);
-	add(b, (struct op){ .kind = OP_HANDLES });
-	add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
-	add(b, (struct op){ .kind = OP_CAPS });
+	plan_add(b, (struct op){ .kind = OP_HANDLES });
+	plan_add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
+	plan_add(b, (struct op){ .kind = OP_CAPS });
 	plan_layers(b, probe, seccomp);
 	return 0;
 }
@@ -678,7 +682,7 @@ static int build_zygote(struct builder *b, const struct probe *probe, bool secco
 	(void)err;
 	b->plan->zygote = true;
 	plan_fixed_rlimits(b);
-	add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
+	plan_add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
 	if (seccomp)
 		plan_filters(b);
 	return 0;

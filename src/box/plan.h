@@ -33,6 +33,7 @@ enum op_kind {
 	OP_BIND,         /* from (host) at path, read-only */
 	OP_DEVICE,       /* from (host) at path */
 	OP_PTS,          /* terminals of its own at path; size: how many there may be */
+	OP_MQUEUE,       /* the box's POSIX message queues at path */
 	OP_TERMINAL,     /* one of those, for the program; size: rows, inodes: columns */
 	OP_PROC,         /* a fresh /proc; flags: MOUNT_READONLY in boxes */
 	OP_MASK,         /* path is hidden */

@@ -25,6 +25,7 @@ static const char *const names[OP_KINDS] = {
 	[OP_SECCOMP] = "seccomp",   [OP_PROVE] = "prove",
 	[OP_EXEC] = "exec",         [OP_FREEZE] = "freeze",
 	[OP_PTS] = "pts",           [OP_TERMINAL] = "terminal",
+	[OP_MQUEUE] = "mqueue",
 };
 
 const char *op_name(enum op_kind kind)
@@ -90,6 +91,7 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_PROC:
 	case OP_MASK:
+	case OP_MQUEUE:
 	case OP_FREEZE:
 		buf_printf(out, " /%s", op->path);
 		break;

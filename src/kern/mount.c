@@ -163,6 +163,19 @@ int mount_pts(const char *to, uint64_t most)
 	return mount("devpts", to, "devpts", old_flags(MOUNT_NOEXEC), all);
 }
 
+int mount_mqueue(const char *to)
+{
+	const unsigned flags = MOUNT_NODEV | MOUNT_NOEXEC;
+	static const char *const options[][2] = { { NULL, NULL } };
+
+	if (make_new("mqueue", options, flags, to) == 0)
+		return 0;
+	if (errno == ENOSYS && mount("mqueue", to, "mqueue", old_flags(flags), NULL) == 0)
+		return 0;
+	/* A kernel without them: the calls say so to the program. */
+	return errno == ENODEV ? 0 : -1;
+}
+
 int mount_mask(const char *path, const char *null, const char *empty)
 {
 	struct stat st;

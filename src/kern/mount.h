@@ -32,6 +32,8 @@ int mount_proc(const char *to, unsigned flags);
 
 /* Terminals of its own, at most so many pairs; whoever makes one owns it. */
 int mount_pts(const char *to, uint64_t most);
+/* The POSIX message queues of the caller's ipc namespace; nothing there when the kernel has none (CONFIG_POSIX_MQUEUE). */
+int mount_mqueue(const char *to);
 
 /* Hides a file or directory that is there: a file behind `null`, a directory behind `empty`. Not there is fine. */
 int mount_mask(const char *path, const char *null, const char *empty);

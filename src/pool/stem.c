@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "box/zone.h"
 #include "ember/wire.h"
 #include "kern/cgroup.h"
 #include "kern/clone.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +37,15 @@ struct stem {
 	atomic_bool alive[ZYGOTE_KINDS]; /* that they answered */
 	pthread_mutex_t turn;            /* one question at a time */
 	atomic_uint_fast64_t boxes;      /* that were asked for */
+	struct stat zone;                /* of the host's /etc/localtime, whose zone is in its root; all zero: none */
 };
+
+/* Another zone is another link, or another file. */
+static void look_at_zone(struct stat *zone)
+{
+	if (lstat("/etc/localtime", zone) < 0)
+		*zone = (struct stat){ 0 };
+}
 
 static bool wait_for(int fd)
 {
@@ -51,13 +61,16 @@ static bool wait_for(int fd)
 }
 
 /* The stem's own side of its birth: nothing of the keeper crosses but the socket. */
-static _Noreturn void become_stem(int go, int socket, bool own)
+static _Noreturn void become_stem(int go, int socket, bool own, const char *zone)
 {
 	static char *const argv[] = { (char *)"emberbox", (char *)"serve", (char *)"--role=stem", NULL };
-	static char *const envp[] = { (char *)"PATH=/usr/bin:/bin", NULL };
+	/* Where nothing else names the time zone its TZ does, see box/zone.h: its boxes say what all others say. */
+	char tz[sizeof("TZ=") + ZONE_NAME_MAX] = "TZ=";
+	char *const envp[] = { (char *)"PATH=/usr/bin:/bin", zone ? tz : NULL, NULL };
 	char word = 0;
 	int exe;
 
+	strncat(tz, zone ?: "", ZONE_NAME_MAX);
 	if (read(go, &word, 1) != 1 || word != INSIDE_GO)
 		_exit(1);
 	if (own && syscall(SYS_setgroups, 0, NULL) < 0)
@@ -79,6 +92,7 @@ static int start_process(struct stem *stem, int socket, struct error *err)
 {
 	const uint64_t namespaces =
 		CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+	const char *zone = getenv("TZ");
 	int go[2];
 	int done = -1;
 
@@ -87,7 +101,7 @@ static int start_process(struct stem *stem, int socket, struct error *err)
 	stem->pid = clone_into(namespaces, -1, &stem->pidfd);
 	if (stem->pid == 0) {
 		close(go[1]);
-		become_stem(go[0], socket, stem->ids.own);
+		become_stem(go[0], socket, stem->ids.own, zone);
 	}
 	if (stem->pid < 0)
 		stem->pid = error_errno(err, "cannot start a stem") + 1;
@@ -179,6 +193,7 @@ int stem_open(const struct stem_begin *begin, struct stem **out, struct error *e
 	stem->pidfd = stem->socket = stem->zygotes[0] = stem->zygotes[1] = -1;
 	stem->ids.lock_fd = -1;
 	pthread_mutex_init(&stem->turn, NULL);
+	look_at_zone(&stem->zone);
 	if (stem_job_make(begin, STEM_BOX, &stem->box, err) < 0 || start(stem, err) < 0) {
 		stem_close(stem);
 		return -1;
@@ -208,10 +223,13 @@ void stem_close(struct stem *stem)
 bool stem_is_well(const struct stem *stem)
 {
 	struct pollfd fds[1 + ZYGOTE_KINDS] = { { .fd = stem->pidfd, .events = POLLIN } };
+	struct stat zone;
 
 	for (int kind = 0; kind < ZYGOTE_KINDS; kind++)
 		fds[1 + kind].fd = stem->alive[kind] ? stem->zygotes[kind] : -1;
-	return poll(fds, ARRAY_SIZE(fds), 0) == 0;
+	look_at_zone(&zone);
+	return poll(fds, ARRAY_SIZE(fds), 0) == 0 && zone.st_ino == stem->zone.st_ino &&
+	       zone.st_ctim.tv_sec == stem->zone.st_ctim.tv_sec && zone.st_ctim.tv_nsec == stem->zone.st_ctim.tv_nsec;
 }
 
 bool stem_has(const struct stem *stem, enum zygote_kind kind)

@@ -85,8 +85,14 @@ static int start(struct session *session, const struct terminal_size *size, stru
 		 struct error *err)
 {
 	static const char *const programs[] = { "/usr/bin/bash", "/bin/bash", "/bin/sh", NULL };
-	static const char *const envp[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8",
-					    "TERM=xterm-256color", NULL };
+	static const char *const envp[] = { "HOME=/sandbox/temp",
+					    "PATH=/usr/local/bin:/usr/bin:/bin",
+					    "LANG=C.UTF-8",
+					    "TERM=xterm-256color",
+					    "USER=sandbox",
+					    "LOGNAME=sandbox",
+					    "SHELL=/bin/sh",
+					    NULL };
 	struct resident *home = &session->home;
 	struct beside what = {
 		.job = &home->job, .inside = session->driver_pidfd, .size = *size, .programs = programs, .envp = envp

@@ -156,8 +156,9 @@ def the_environment_is_clean():
     code = "print(open('/proc/self/environ').read())"
     r = python(code, env={"SECRET_OF_CALLER": "x", "LD_LIBRARY_PATH": "/tmp", "PYTHONSTARTUP": "/x"})
     names = sorted(entry.partition("=")[0] for entry in r.text.strip("\0\n").split("\0"))
-    kit.equal(names, ["HOME", "LANG", "PATH", "TERM"])
-    kit.contains(r.text, "HOME=/sandbox/temp\0")
+    kit.equal(names, ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "USER"])
+    for entry in ("HOME=/sandbox/temp", "USER=sandbox", "LOGNAME=sandbox", "SHELL=/bin/sh"):
+        kit.contains(r.text, entry + "\0")
 
 
 @kit.test

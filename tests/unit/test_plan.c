@@ -65,7 +65,8 @@ static void ordinary_user(void)
 
 static bool of_this_host(const char *line)
 {
-	return strncmp(line, "bind         /etc/", 18) == 0 ||
+	return strncmp(line, "bind         /etc/", 18) == 0 || strncmp(line, "text         /etc/timezone ", 27) == 0 ||
+	       strncmp(line, "link         /etc/", 18) == 0 ||
 	       ((strncmp(line, "bind ", 5) == 0 || strncmp(line, "link ", 5) == 0) &&
 		(strncmp(line + 13, "/bin ", 5) == 0 || strncmp(line + 13, "/sbin ", 6) == 0 ||
 		 strncmp(line + 13, "/lib", 4) == 0));
@@ -481,7 +482,7 @@ static void the_largest_request_fits(void)
 	CHECK(!plan.argv[SPEC_WORDS_MAX + 2]);
 	CHECK_STR(plan.envp[0], "V1023=1");
 	CHECK_STR(plan.envp[SPEC_WORDS_MAX + 3], "TERM=dumb");
-	CHECK(!plan.envp[SPEC_WORDS_MAX + 4]);
+	CHECK(!plan.envp[SPEC_WORDS_MAX + 7]);
 }
 
 static void environment(void)
@@ -498,7 +499,8 @@ static void environment(void)
 	CHECK_STR(plan.envp[0], "HOMER=x");
 	CHECK_STR(plan.envp[1], "HOME=/tmp");
 	CHECK_STR(plan.envp[2], "PATH=/usr/local/bin:/usr/bin:/bin");
-	CHECK(!plan.envp[5]);
+	CHECK_STR(plan.envp[7], "SHELL=/bin/sh");
+	CHECK(!plan.envp[8]);
 }
 
 static void every_operation_has_a_name(void)
