@@ -319,6 +319,15 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	return job_fill(job, given, err);
 }
 
+/* The disk of a place that lives. */
+static void bound_disk(struct job *job)
+{
+	const uint64_t disk = limits_settle_place(&job->spec->limits, &job->runtime->limits).disk;
+
+	job->disk_by_memory = disk < job->limits.disk;
+	job->limits.disk = disk;
+}
+
 int job_make_session(const struct spec *spec, const struct job_given *given, double ttl, struct job *job,
 		     struct error *err)
 {
@@ -326,6 +335,7 @@ int job_make_session(const struct spec *spec, const struct job_given *given, dou
 	if (job_fill(job, given, err) < 0)
 		return -1;
 	job->limits.timeout = ttl;
+	bound_disk(job);
 	/* Cells have limits of their own; the driver is a process besides those that were asked for, as init is. */
 	job->limits.cpu_time = 0;
 	job->limits.pids++;
@@ -355,6 +365,7 @@ int job_set_agent(struct job *job, const char *path, const void *data, size_t si
 	job->input = NULL;
 	job->input_size = 0;
 	job->limits.timeout = ttl;
+	bound_disk(job);
 	/* What it starts has limits of its own; it is a process besides those that were asked for, as init is. */
 	job->limits.cpu_time = 0;
 	job->limits.pids++;

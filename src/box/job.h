@@ -56,6 +56,7 @@ struct job {
 	bool agent;                            /* its program is our agent, which brings what else there is to run */
 	bool session;                          /* its program is the language's driver */
 	int channel;            /* the driver's end of its channel, descriptor 3 of the program; -1: none */
+	bool disk_by_memory;    /* nobody asked for the size of its disk: its memory bounds it */
 	bool read_only;         /* /sandbox/code and /sandbox/data cannot be changed */
 	bool terminals;         /* it has terminals of its own: /dev/pts, /dev/ptmx */
 	unsigned rows, columns; /* of the one that is its program's 0, 1, 2; 0: pipes are */

@@ -368,6 +368,18 @@ static int reap(struct box *box, struct error *err)
 	return 0;
 }
 
+/* A writer of ours, or whoever waits for a shell beside a session's driver, may be a member still. */
+static int remove_group(struct cgroup *group, struct error *err)
+{
+	struct error busy;
+
+	if (cgroup_remove(group, &busy) == 0)
+		return 0;
+	if (busy.errnum == EBUSY)
+		cgroup_evict(group);
+	return cgroup_remove(group, err);
+}
+
 int launch_end(struct box *box, struct error *err)
 {
 	int result = 0;
@@ -375,7 +387,7 @@ int launch_end(struct box *box, struct error *err)
 	if (box->pidfd >= 0)
 		result = reap(box, err);
 	if (box->group && result == 0)
-		result = fault_fail("remove", err) < 0 ? -1 : cgroup_remove(box->group, err);
+		result = fault_fail("remove", err) < 0 ? -1 : remove_group(box->group, err);
 	cgroup_free(box->group);
 	box->group = NULL;
 	userns_release(&box->ids);

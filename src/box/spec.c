@@ -55,6 +55,15 @@ struct limits limits_settle(const struct limits *asked, const struct limits *own
 	return all;
 }
 
+struct limits limits_settle_place(const struct limits *asked, const struct limits *own)
+{
+	struct limits all = limits_settle(asked, own);
+
+	if (asked->disk == 0 && (!own || own->disk == 0) && all.disk > all.memory)
+		all.disk = all.memory;
+	return all;
+}
+
 const char *spec_entry(const struct spec *spec)
 {
 	const char *dot = spec->filename ? strrchr(spec->filename, '.') : NULL;

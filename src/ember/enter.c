@@ -333,7 +333,8 @@ const struct enter_claim *enter_await(int control, enum ember_step *step)
 	if (place_files(&reader, order.files) < 0 || chdir(BOX_CODE) < 0)
 		return NULL;
 	*step = EMBER_STEP_LIMITS;
-	if (limit("nproc", RLIMIT_NPROC, order.nproc) < 0 || (order.cpu && limit("cpu", RLIMIT_CPU, order.cpu) < 0))
+	if (limit("nproc", RLIMIT_NPROC, order.nproc) < 0 || limit("fsize", RLIMIT_FSIZE, order.fsize) < 0 ||
+	    (order.cpu && limit("cpu", RLIMIT_CPU, order.cpu) < 0))
 		return NULL;
 	environ = claim.claim.envp;
 	if (order.linger)

@@ -71,6 +71,7 @@ struct ember_order {
 	uint64_t seed;     /* by chance */
 	uint64_t nproc;    /* RLIMIT_NPROC */
 	uint64_t cpu;      /* RLIMIT_CPU, seconds; 0: as it is */
+	uint64_t fsize;    /* RLIMIT_FSIZE, no more than it is */
 	uint32_t words;    /* of the command line */
 	uint32_t first;    /* of those the first that is an argument of the program's own */
 	uint32_t env;      /* variables */

@@ -393,6 +393,30 @@ int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks)
 	return fd >= 0 && number_at(fd, tasks) ? 0 : -1;
 }
 
+int cgroup_charge_fd(const struct cgroup *group)
+{
+	bool unified = group->unified[group->where[CGROUP_MEMORY]];
+
+	return open_in(group, CGROUP_MEMORY, unified ? "cgroup.procs" : "tasks", O_WRONLY);
+}
+
+int cgroup_memory_room(const struct cgroup *group, uint64_t limit, uint64_t *room)
+{
+	static const char *const files[] = { "active_file", "inactive_file" };
+	char text[4096];
+	uint64_t used, bytes;
+	ssize_t n;
+
+	if (cgroup_memory_now(group, &used) < 0)
+		return -1;
+	n = read_in(group, group->where[CGROUP_MEMORY], "memory.stat", text, sizeof(text));
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (n > 0 && cgroup_parse_field(text, (size_t)n, files[i], &bytes))
+			used -= bytes < used ? bytes : used;
+	*room = used < limit ? limit - used : 0;
+	return 0;
+}
+
 int cgroup_forks_refused(const struct cgroup *group, uint64_t *times)
 {
 	char text[256];
@@ -526,6 +550,30 @@ int cgroup_remove(struct cgroup *group, struct error *err)
 	if (failed)
 		return error_set(err, ERROR_FAILED, failed, "Removing the control group %s", group->name);
 	return 0;
+}
+
+static bool kill_members(const struct cgroup *group, int i)
+{
+	char text[1024] = "";
+	ssize_t n = read_in(group, i, "cgroup.procs", text, sizeof(text) - 1);
+	char *at = text, *end;
+
+	for (long pid = strtol(at, &end, 10); end != at; pid = strtol(at, &end, 10)) {
+		/* 0: of another pid namespace. The last one may be cut. */
+		if (pid > 0 && *end == '\n')
+			kill((pid_t)pid, SIGKILL);
+		at = end;
+	}
+	return n > 0;
+}
+
+void cgroup_evict(const struct cgroup *group)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	for (size_t i = 0; i < group->count; i++)
+		for (int tries = 0; tries < 1000 && kill_members(group, (int)i); tries++)
+			nanosleep(&moment, NULL);
 }
 
 /* Nobody holds the lock that a group's maker takes. */

@@ -111,6 +111,14 @@ bool cgroup_knows_peak(const struct cgroup *group);
 /* Processes and threads in it now. Returns 0, or -1 with errno. */
 int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks);
 
+/* A file of the memory controller's: a process that writes "0" to it is a member from then on, so that what it writes
+ * to a tmpfs is the group's memory. The caller closes it; -1 with errno. */
+int cgroup_charge_fd(const struct cgroup *group);
+
+/* Bytes of `limit` that are not in use, or that the kernel can take back (pages of files on a disk). Returns 0, or -1
+ * with errno. */
+int cgroup_memory_room(const struct cgroup *group, uint64_t limit, uint64_t *room);
+
 /* Times that a fork was refused because of the limit of processes. Returns 0, or -1 with errno. */
 int cgroup_forks_refused(const struct cgroup *group, uint64_t *times);
 
@@ -131,6 +139,10 @@ int cgroup_kill(const struct cgroup *group);
 
 /* Removes the group's directories. Fails with EBUSY in err->errnum while a member lives. */
 int cgroup_remove(struct cgroup *group, struct error *err);
+
+/* Kills who is still a member, and waits a second for them to be gone. For the end of a box whose init is dead: its
+ * members are processes of ours that worked for it from outside its pid namespace. */
+void cgroup_evict(const struct cgroup *group);
 
 /* Removes groups that a killed emberbox left behind under the site: names are "box-PID-CHANCE", PID is gone, and nobody
  * holds its lock. */

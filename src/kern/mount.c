@@ -81,6 +81,16 @@ static bool append_option(char **at, size_t *room, const char *name, const char 
 	return append(at, room, name) && append(at, room, value);
 }
 
+int mount_resize(int dir, uint64_t size)
+{
+	_cleanup_close_ int context = fspick(dir, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
+	char text[24];
+
+	if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", digits(text, size, 10), 0) < 0)
+		return -1;
+	return fsconfig(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
+}
+
 int mount_tmpfs(const char *to, uint64_t size, uint64_t inodes, unsigned mode, unsigned flags)
 {
 	char texts[3][24], all[128], *at = all;

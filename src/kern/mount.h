@@ -44,6 +44,10 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 /* Sets these flags on the mount at `path`, which has no others of them set. */
 int mount_tighten(const char *path, unsigned flags);
 
+/* The tmpfs whose mount `dir` is the root of gets another size, which what is in it has to fit. Needs CAP_SYS_ADMIN
+ * here, and Linux 5.2. */
+int mount_resize(int dir, uint64_t size);
+
 /* Makes the mount at `path` read-only. */
 int mount_seal(const char *path);
 

@@ -101,6 +101,7 @@ int order_send(int socket, const struct job *job, const struct plan *plan, struc
 	struct ember_order order = {
 		.nproc = plan_processes_max(plan, &job->limits),
 		.cpu = plan_cpu_max(&job->limits),
+		.fsize = job->limits.disk < plan->limits->disk ? job->limits.disk : plan->limits->disk,
 		/* Nobody waits for the end of a session. */
 		.linger = plan->group && !job->session,
 		.channel = job->session && job->channel >= 0,

@@ -20,10 +20,12 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "box/cycle.h"
+#include "kern/mount.h"
 #include "pool/order.h"
 #include "pool/stem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
 #include <signal.h>
@@ -426,7 +428,8 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 	if (runtime_is_own(job->runtime))
 		return false;
 	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->terminals ||
-	    job->limits.disk != own.disk || job->limits.inodes != own.inodes ||
+	    job->limits.disk > own.disk || job->limits.inodes != own.inodes ||
+	    (job->limits.disk < own.disk && !job->disk_by_memory && !probe->range) ||
 	    strlen(job->runtime->name) >= STEM_NAME_MAX || (spec->profile && strlen(spec->profile) >= STEM_NAME_MAX))
 		return false;
 	/* A limit that was asked for and cannot be had is refused, by who makes the box. */
@@ -559,11 +562,24 @@ static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_k
 }
 
 /* Its limits are the job's. Less memory than it has already, for one, cannot be: a box of its own begins with none. */
+/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside is
+ * bounded by the box's memory there. */
+static int shrink_disk(const struct box *box, uint64_t size)
+{
+	_cleanup_close_ int sandbox =
+		openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
+}
+
 static int limit(struct box *box, const struct job *job, struct error *err)
 {
 	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
 				   limits = launch_group_limits(&job->limits);
 
+	if (job->limits.disk < box->plan->limits->disk && shrink_disk(box, job->limits.disk) < 0 &&
+	    !job->disk_by_memory)
+		return error_errno(err, "cannot make the box's disk smaller");
 	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
 }
 

@@ -75,6 +75,10 @@ static int settle_limit(const struct limit *limit, const struct profile *profile
 	const char *asked = target->get(target->request, limit->key), *most = text_at(token, limit->in_token);
 	const char *value = NULL;
 
+	/* Files are memory: who may have so much of the one has no more of the other. */
+	if (!most && limit->in_token == offsetof(struct token, disk))
+		most = text_at(token, offsetof(struct token, memory));
+
 	if (asked) {
 		if (most && amount(limit, asked) > amount(limit, most))
 			return error_usage(err, "%s: \"%.64s\" is more than the token \"%s\" allows: at most %s",

@@ -3,7 +3,6 @@
 #include "serve/keeper_work.h"
 
 #include "base/own.h"
-#include "kern/userns.h"
 #include "session/files.h"
 #include "session/session.h"
 
@@ -120,20 +119,6 @@ static int file_move(const struct file_question *q, struct buf *out, int *file, 
 	return 200;
 }
 
-static int find_place(const struct keeper_work *work, const json_t *question, struct live_place *place,
-		      struct error *err)
-{
-	struct userns_ids ids;
-
-	if (sessions_place(work->sessions, text_of(question, "id"), keeper_caller(question), &place->sandbox, &ids,
-			   err) < 0)
-		return -1;
-	place->own = ids.own;
-	place->uid = ids.uid;
-	place->gid = ids.gid;
-	return 0;
-}
-
 static int terminal(const struct keeper_work *work, const json_t *question, struct buf *out, int *file,
 		    struct error *err)
 {
@@ -169,7 +154,7 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 		{ "file_open", file_open },     { "file_list", file_list }, { "file_write", file_write },
 		{ "file_remove", file_remove }, { "file_move", file_move },
 	};
-	struct live_place place = { .sandbox = -1 };
+	struct live_place place = LIVE_PLACE_NONE;
 	struct file_question q = {
 		.place = &place,
 		.path = text_of(question, "path"),
@@ -188,9 +173,12 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 	for (size_t i = 0; status < 0 && i < ARRAY_SIZE(answers); i++) {
 		if (strcmp(text_of(question, "what"), answers[i].what) != 0)
 			continue;
-		status = find_place(work, question, &place, &err) < 0 ? 0 : answers[i].tell(&q, out, file, &err);
+		status = sessions_place(work->sessions, text_of(question, "id"),
+					keeper_caller(question), &place, &err) < 0
+				 ? 0
+				 : answers[i].tell(&q, out, file, &err);
 	}
-	close_fd(&place.sandbox);
+	live_close(&place);
 	if (status != 0)
 		return status < 0 ? 0 : status;
 	out->size = 0;

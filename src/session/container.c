@@ -181,7 +181,7 @@ static struct container *container_new(const struct spec *spec, const struct con
 	container->auto_cleanup = options->auto_cleanup;
 	container->asks = options->asks;
 	container->ttl = options->ttl;
-	container->limits = limits_settle(&spec->limits, &spec->runtime->limits);
+	container->limits = limits_settle_place(&spec->limits, &spec->runtime->limits);
 	container->build = (struct build)BUILD_INIT;
 	container->channel.to = container->channel.from = -1;
 	container->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -18,10 +17,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/sendfile.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -36,6 +32,12 @@ enum {
 static void stay_dumpable(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
+void live_close(struct live_place *place)
+{
+	close_fd(&place->sandbox);
+	close_fd(&place->group);
 }
 
 void live_leave(const struct live_place *place)
@@ -67,7 +69,7 @@ int live_enter(const struct live_place *place, struct error *err)
 /* ---- Paths. */
 
 /* It is the caller's to mend. The number tells which answer it is; the sentence needs no other words for it. */
-__attribute__((format(printf, 3, 4))) static int mend(struct error *err, int errnum, const char *format, ...)
+int live_mend(struct error *err, int errnum, const char *format, ...)
 {
 	va_list args;
 
@@ -107,13 +109,13 @@ int live_refuse(struct error *err, const char *path)
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (errno == known[i].errnum)
-			return mend(err, known[i].told, "path: \"%.200s\": %s", path, known[i].what);
+			return live_mend(err, known[i].told, "path: \"%.200s\": %s", path, known[i].what);
 	return error_errno(err, "cannot do that with \"%.200s\" of the box", path);
 }
 
-static int not_plain(struct error *err, const char *path)
+int live_not_plain(struct error *err, const char *path)
 {
-	return mend(err, ENOTSUP, "path: \"%.200s\": it is no plain file", path);
+	return live_mend(err, ENOTSUP, "path: \"%.200s\": it is no plain file", path);
 }
 
 /* Parts that are names, and `least` of them. */
@@ -125,18 +127,18 @@ int live_check_path(const char *path, size_t least, struct error *err)
 		size_t size = strcspn(at, "/");
 
 		if (size == 0 || size > NAME_MAX || (size <= 2 && strspn(at, ".") >= size))
-			return mend(err, EINVAL, "path: \"%.200s\" is no path below /sandbox, such as output/plot.png",
+			return live_mend(err, EINVAL, "path: \"%.200s\" is no path below /sandbox, such as output/plot.png",
 				    path);
 		parts++;
 		at += size;
 		if (*at == '/' && *++at == '\0')
-			return mend(err, EINVAL, "path: \"%.200s\" ends with a slash", path);
+			return live_mend(err, EINVAL, "path: \"%.200s\" ends with a slash", path);
 	}
 	if (strlen(path) >= LIVE_PATH_MAX)
-		return mend(err, EINVAL, "path: it is longer than %d bytes", LIVE_PATH_MAX - 1);
+		return live_mend(err, EINVAL, "path: it is longer than %d bytes", LIVE_PATH_MAX - 1);
 	if (parts >= least)
 		return 0;
-	return mend(err, EACCES,
+	return live_mend(err, EACCES,
 		    "path: \"%.200s\": only what is below /sandbox/code, data, output and temp can be changed", path);
 }
 
@@ -160,7 +162,7 @@ static int open_top(int sandbox, const char *path)
 
 /* The same as fd_open_beneath(), with permissions for what it makes. A rename meanwhile that could have led us astray
  * is EAGAIN, or EXDEV where the end was moved away: a few times that is nothing. */
-static int open_below(int dir, const char *path, int flags, unsigned mode)
+int live_open_below(int dir, const char *path, int flags, unsigned mode)
 {
 	struct open_how how = {
 		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY)),
@@ -186,11 +188,11 @@ int live_open_any(const struct live_place *place, const char *path, int flags)
 {
 	_cleanup_close_ int top = open_top(place->sandbox, path);
 
-	return top < 0 ? -1 : open_below(top, below_top(path), flags, 0);
+	return top < 0 ? -1 : live_open_below(top, below_top(path), flags, 0);
 }
 
 /* The directory that `path` is in, held; *name is its last part. With `make` what is missing is made. */
-static int open_parent(const struct live_place *place, const char *path, bool make, const char **name)
+int live_open_parent(const struct live_place *place, const char *path, bool make, const char **name)
 {
 	_cleanup_close_ int dir = open_top(place->sandbox, path);
 	const char *at = strchr(path, '/') + 1, *slash;
@@ -200,9 +202,9 @@ static int open_parent(const struct live_place *place, const char *path, bool ma
 		int next;
 
 		memcpy(part, at, (size_t)(slash - at));
-		next = open_below(dir, part, O_PATH | O_DIRECTORY, 0);
+		next = live_open_below(dir, part, O_PATH | O_DIRECTORY, 0);
 		if (next < 0 && errno == ENOENT && make && (mkdirat(dir, part, 0755) == 0 || errno == EEXIST))
-			next = open_below(dir, part, O_PATH | O_DIRECTORY, 0);
+			next = live_open_below(dir, part, O_PATH | O_DIRECTORY, 0);
 		close_fd(&dir);
 		dir = next;
 		at = slash + 1;
@@ -225,7 +227,7 @@ static int open_plain(const struct live_place *place, const char *path, struct s
 		errno = EISDIR;
 		return live_refuse(err, path);
 	}
-	return S_ISREG(st->st_mode) ? take_fd(&fd) : not_plain(err, path);
+	return S_ISREG(st->st_mode) ? take_fd(&fd) : live_not_plain(err, path);
 }
 
 int live_open(const struct live_place *place, const char *path, struct stat *st, struct error *err)
@@ -327,133 +329,6 @@ int live_list(const struct live_place *place, const char *path, struct buf *json
 
 /* ---- Changing. */
 
-/* From the beginning of one to where the other stands; the first is a memfd, whose size is known. */
-static int copy_bytes(int from, int to, uint64_t size)
-{
-	off_t at = 0;
-
-	while (size > 0) {
-		ssize_t n = sendfile(to, from, &at, size < (1 << 30) ? (size_t)size : (size_t)1 << 30);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = EIO;
-		if (n <= 0)
-			return -1;
-		size -= (uint64_t)n;
-	}
-	return 0;
-}
-
-/*
- * Beside the old one, then in its place. The program can see the new file, and
- * do with its name what it likes: what we write goes to our descriptor, and what
- * is renamed is a name in its own directory.
- */
-static int replace(int dir, const char *name, int from, uint64_t size, bool *made, const char *path, struct error *err)
-{
-	_cleanup_close_ int fd = -1;
-	char temporary[48];
-	uint64_t chance;
-	struct stat st;
-	int result;
-
-	*made = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0;
-	if (!*made && S_ISDIR(st.st_mode)) {
-		errno = EISDIR;
-		return live_refuse(err, path);
-	}
-	if (!*made && !S_ISREG(st.st_mode))
-		return not_plain(err, path);
-	if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
-		return error_errno(err, "cannot name a file");
-	snprintf(temporary, sizeof(temporary), LIVE_TEMPORARY "%016" PRIx64, chance);
-	fd = open_below(dir, temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (fd < 0)
-		return live_refuse(err, path);
-	result = copy_bytes(from, fd, size) < 0 || fchmod(fd, *made ? 0644 : st.st_mode & 0777) < 0 ? -1 : 0;
-	/* What is new gets its name as a new file does: who watches sees it made, not something replaced. */
-	if (result == 0 && *made && linkat(dir, temporary, dir, name, 0) == 0) {
-		unlinkat(dir, temporary, 0);
-		return 0;
-	}
-	if (result == 0)
-		result = renameat(dir, temporary, dir, name);
-	if (result < 0) {
-		live_refuse(err, path);
-		unlinkat(dir, temporary, 0);
-	}
-	return result;
-}
-
-int live_write(const struct live_place *place, const char *path, int from, uint64_t size, bool *made, struct error *err)
-{
-	_cleanup_close_ int dir = -1;
-	const char *name;
-	int done;
-
-	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
-		return -1;
-	dir = open_parent(place, path, true, &name);
-	done = dir < 0 ? live_refuse(err, path) : replace(dir, name, from, size, made, path, err);
-	live_leave(place);
-	return done;
-}
-
-static int patch(int dir, const char *name, int from, uint64_t size, uint64_t offset, bool *made, const char *path,
-		 struct error *err)
-{
-	_cleanup_close_ int fd = open_below(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	struct stat st;
-
-	*made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open_below(dir, name, O_WRONLY, 0);
-	if (fd < 0)
-		return live_refuse(err, path);
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "cannot look at a file of the box");
-	if (!S_ISREG(st.st_mode))
-		return not_plain(err, path);
-	if (lseek(fd, (off_t)offset, SEEK_SET) >= 0 && copy_bytes(from, fd, size) == 0)
-		return 0;
-	return live_refuse(err, path);
-}
-
-/* A hole takes no room, and so no disk would ever be full of it; who reads the file has to read it all the same. */
-static int check_end(int dir, uint64_t size, uint64_t offset, struct error *err)
-{
-	struct statfs disk;
-	uint64_t most;
-
-	if (fstatfs(dir, &disk) < 0)
-		return error_errno(err, "cannot look at the box's disk");
-	most = (uint64_t)disk.f_blocks * (uint64_t)disk.f_bsize;
-	if (offset <= most && size <= most - offset)
-		return 0;
-	return mend(err, EFBIG,
-		    "offset: the file would end behind byte %" PRIu64 ", which is all that the box's disk has room for",
-		    most);
-}
-
-int live_patch(const struct live_place *place, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
-	       struct error *err)
-{
-	_cleanup_close_ int dir = -1;
-	const char *name;
-	int done;
-
-	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
-		return -1;
-	dir = open_parent(place, path, true, &name);
-	done = dir < 0 ? live_refuse(err, path) : check_end(dir, size, offset, err);
-	if (done == 0)
-		done = patch(dir, name, from, size, offset, made, path, err);
-	live_leave(place);
-	return done;
-}
-
 int live_remove(const struct live_place *place, const char *path, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
@@ -462,7 +337,7 @@ int live_remove(const struct live_place *place, const char *path, struct error *
 
 	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
 		return -1;
-	dir = open_parent(place, path, false, &name);
+	dir = live_open_parent(place, path, false, &name);
 	done = dir < 0 ? -1 : unlinkat(dir, name, 0);
 	if (dir >= 0 && done < 0 && (errno == EISDIR || errno == EPERM))
 		done = unlinkat(dir, name, AT_REMOVEDIR);
@@ -482,11 +357,11 @@ int live_move(const struct live_place *place, const char *path, const char *to, 
 	if (live_check_path(path, 2, err) < 0)
 		return -1;
 	if (live_check_path(to, 2, &why) < 0)
-		return mend(err, why.errnum, "move: %s", why.text + strlen("path: "));
+		return live_mend(err, why.errnum, "move: %s", why.text + strlen("path: "));
 	if (live_enter(place, err) < 0)
 		return -1;
-	from_dir = open_parent(place, path, false, &from_name);
-	to_dir = from_dir < 0 ? -1 : open_parent(place, to, false, &to_name);
+	from_dir = live_open_parent(place, path, false, &from_name);
+	to_dir = from_dir < 0 ? -1 : live_open_parent(place, to, false, &to_name);
 	if (from_dir < 0)
 		live_refuse(err, path);
 	else if (to_dir < 0)

@@ -28,13 +28,25 @@ enum {
 	LIVE_LISTED_MAX = 1000, /* names of one directory that are told */
 };
 
-/* Where they are. */
+/*
+ * Where they are. What is written is the box's memory: a process of ours writes
+ * it, as a member of the box's control group; where there is none, the bound is
+ * `room`, as it was when the place was opened.
+ */
 struct live_place {
-	int sandbox; /* the box's /sandbox; -1: none */
-	bool own;    /* its user is another than ours… */
-	uid_t uid;   /* …this one… */
-	gid_t gid;   /* …of this group */
+	int sandbox;     /* the box's /sandbox; -1: none */
+	int group;       /* by which a process joins its control group; -1: it has none */
+	uint64_t room;   /* bytes of its memory limit that are not in use */
+	uint64_t memory; /* its memory limit */
+	bool own;        /* its user is another than ours… */
+	uid_t uid;       /* …this one… */
+	gid_t gid;       /* …of this group */
 };
+#define LIVE_PLACE_NONE                                                                                                \
+	{                                                                                                              \
+		.sandbox = -1, .group = -1                                                                             \
+	}
+void live_close(struct live_place *place);
 
 /*
  * Paths are relative to /sandbox: "output/plot.png". All return 0, or -1 with a
@@ -61,7 +73,7 @@ int live_move(const struct live_place *place, const char *path, const char *to, 
  * directory, "" being /sandbox itself; sorted by name. */
 int live_list(const struct live_place *place, const char *path, struct buf *json, struct error *err);
 
-/* What these are made of, for session/watch.c. */
+/* What these are made of, for session/watch.c and files_write.c. */
 
 /* The calling thread acts as the box's user, until live_leave(). */
 int live_enter(const struct live_place *place, struct error *err);
@@ -72,5 +84,12 @@ int live_check_path(const char *path, size_t least, struct error *err);
 int live_open_any(const struct live_place *place, const char *path, int flags);
 /* The sentence for that errno; -1. */
 int live_refuse(struct error *err, const char *path);
+/* The directory that `path` is in, held; *name is its last part. With `make` what is missing is made. -1 with errno. */
+int live_open_parent(const struct live_place *place, const char *path, bool make, const char **name);
+/* As fd_open_beneath(), with permissions for what it makes. */
+int live_open_below(int dir, const char *path, int flags, unsigned mode);
+/* -1 with a sentence that is the caller's to mend; the number tells which answer it is. */
+int live_mend(struct error *err, int errnum, const char *format, ...) EB_PRINTF(3, 4);
+int live_not_plain(struct error *err, const char *path);
 /* What it is, in a word. */
 const char *live_type(const struct stat *st);

@@ -241,7 +241,7 @@ static void give_spec(struct session *session, struct spec *spec)
 	session->spec = *spec;
 	spec_init(spec);
 	session->runtime = session->spec.runtime;
-	session->limits = limits_settle(&session->spec.limits, &session->runtime->limits);
+	session->limits = limits_settle_place(&session->spec.limits, &session->runtime->limits);
 }
 
 /* With the lock held. owner NULL: of all. */
@@ -270,13 +270,15 @@ static bool leaves_files(const struct session *session)
 /* On the list from the beginning, so that it counts; nobody finds it before it runs. */
 static int add(struct sessions *sessions, struct session *session, unsigned most_own, struct error *err)
 {
-	size_t own;
-	bool room;
+	size_t own, all;
+	bool own_room, room, files;
 
 	pthread_mutex_lock(&sessions->lock);
 	own = count_living(sessions, session->owner);
-	room = count_living(sessions, NULL) < SESSIONS_MAX && (most_own == 0 || own < most_own) &&
-	       leaves_files(session);
+	all = count_living(sessions, NULL);
+	own_room = most_own == 0 || own < most_own;
+	files = leaves_files(session);
+	room = all < SESSIONS_MAX && own_room && files;
 	if (room) {
 		session->users = 1;
 		session->next = sessions->list;
@@ -285,7 +287,14 @@ static int add(struct sessions *sessions, struct session *session, unsigned most
 	pthread_mutex_unlock(&sessions->lock);
 	if (room)
 		return 0;
-	error_usage(err, "session: there are as many as may be, %zu of them of this caller; end one first", own);
+	if (!own_room)
+		error_usage(err, "session: this caller has %zu sessions, as many as it may; end one first", own);
+	else if (files)
+		error_usage(err, "session: there are %zu sessions, %zu of them of this caller, as many as may be; end one first",
+			    all, own);
+	else
+		error_usage(err, "session: the service has too few file descriptors left for another one (%zu live); end "
+			    "one, or start the service with a higher limit: ulimit -n", all);
 	err->errnum = EBUSY;
 	return -1;
 }
@@ -522,25 +531,51 @@ int sessions_terminal(struct sessions *sessions, const char *id, const char *own
 	return done;
 }
 
-/* With the session held: its /sandbox, and who it is. */
-static int open_place(struct session *session, int *sandbox, struct userns_ids *ids, struct error *err)
+/* What its memory limit has left: of the group, or as the supervisor counts. With the lock of a live one held. */
+static int measure_room(struct resident *home, struct live_place *place)
 {
-	int done = 0;
+	struct account_usage usage;
 
-	pthread_mutex_lock(&session->home.lock);
-	*ids = session->home.ids;
-	ids->lock_fd = -1;
-	/* The program cannot move what is above: /sandbox itself is read-only to it. */
-	*sandbox = session->home.live ? openat(session->home.box->handles[REPORT_FD_OUTPUT], "..",
-					       O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				      : -1;
-	if (session->home.live && *sandbox < 0)
-		done = error_errno(err, "cannot open the session's files");
-	pthread_mutex_unlock(&session->home.lock);
-	return done == 0 && *sandbox < 0 ? session_has_ended(session, err) : done;
+	place->memory = place->room = home->job.limits.memory;
+	if (home->box->group) {
+		place->group = cgroup_charge_fd(home->box->group);
+		return place->group < 0 ? -1 : cgroup_memory_room(home->box->group, place->memory, &place->room);
+	}
+	if (!home->account)
+		return 0;
+	if (account_sample(home->account, &usage) < 0)
+		return -1;
+	place->room = usage.memory_now < place->memory ? place->memory - usage.memory_now : 0;
+	return 0;
 }
 
-int sessions_place(struct sessions *sessions, const char *id, const char *owner, int *sandbox, struct userns_ids *ids,
+/* With the session held: its /sandbox, and who it is. */
+static int open_place(struct session *session, struct live_place *place, struct error *err)
+{
+	struct resident *home = &session->home;
+	int done = 0;
+
+	*place = (struct live_place)LIVE_PLACE_NONE;
+	pthread_mutex_lock(&home->lock);
+	place->own = home->ids.own;
+	place->uid = home->ids.uid;
+	place->gid = home->ids.gid;
+	/* The program cannot move what is above: /sandbox itself is read-only to it. */
+	if (home->live)
+		place->sandbox = openat(home->box->handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (home->live && place->sandbox < 0)
+		done = error_errno(err, "cannot open the session's files");
+	else if (home->live && measure_room(home, place) < 0)
+		done = error_errno(err, "cannot measure the session's memory");
+	pthread_mutex_unlock(&home->lock);
+	if (done == 0 && place->sandbox < 0)
+		done = session_has_ended(session, err);
+	if (done < 0)
+		live_close(place);
+	return done;
+}
+
+int sessions_place(struct sessions *sessions, const char *id, const char *owner, struct live_place *place,
 		   struct error *err)
 {
 	struct session *session = find(sessions, id, owner, err);
@@ -548,7 +583,7 @@ int sessions_place(struct sessions *sessions, const char *id, const char *owner,
 
 	if (!session)
 		return -1;
-	done = open_place(session, sandbox, ids, err);
+	done = open_place(session, place, err);
 	let_go(sessions, session);
 	return done;
 }
@@ -557,22 +592,18 @@ int sessions_watch(struct sessions *sessions, const char *id, const char *owner,
 		   int *out, struct error *err)
 {
 	struct session *session = find(sessions, id, owner, err);
-	struct live_place place = { .sandbox = -1 };
-	struct userns_ids ids;
+	struct live_place place;
 	int done, ended;
 
 	*out = -1;
 	if (!session)
 		return -1;
-	done = open_place(session, &place.sandbox, &ids, err);
+	done = open_place(session, &place, err);
 	if (done == 0) {
-		place.own = ids.own;
-		place.uid = ids.uid;
-		place.gid = ids.gid;
 		ended = fcntl(session->home.ended_fd, F_DUPFD_CLOEXEC, 3);
 		done = ended < 0 ? error_errno(err, "cannot watch the session")
 				 : watch_start(&place, ended, session->owner, path, recursive, out, err);
-		close_fd(&place.sandbox);
+		live_close(&place);
 	}
 	let_go(sessions, session);
 	return done;

@@ -92,10 +92,9 @@ int sessions_stop(struct sessions *sessions, const char *id, const char *owner, 
 size_t sessions_end(struct sessions *sessions, const char *owner, const char *why);
 /* JSON of one (api/openapi.yaml, Session), or with id NULL {"sessions": [those, oldest first]}; the caller frees. */
 int sessions_status(struct sessions *sessions, const char *id, const char *owner, char **json, struct error *err);
-/* The box's /sandbox, open for reading and the caller's to close, and who the box is on the host (ids->lock_fd is
- * none). */
-struct userns_ids;
-int sessions_place(struct sessions *sessions, const char *id, const char *owner, int *sandbox, struct userns_ids *ids,
+/* The box's files, the caller's to close: live_close(). */
+struct live_place;
+int sessions_place(struct sessions *sessions, const char *id, const char *owner, struct live_place *place,
 		   struct error *err);
 /* A directory of its /sandbox, watched: as watch_start() of session/watch.h. */
 int sessions_watch(struct sessions *sessions, const char *id, const char *owner, const char *path, bool recursive,

@@ -164,6 +164,56 @@ def what_cannot_be_is_told():
     end(s)
 
 
+def token(running, name, *options):
+    made = kit.emberbox("token", "add", name, *options, env={"EMBERBOX_HOME": running.home}).text
+    web = Web(running, token=next(word for word in made.split() if word.startswith("ebt_")))
+    kit.eventually(lambda: web.get("/v1/languages").status != 401, "the token is not known")
+    return web
+
+
+@kit.test(timeout=120)
+def files_are_the_boxs_memory():
+    """What is written from outside counts as if the program had written it, and no more fits than its memory is."""
+    s = begin(limits={"memory": "96m"})
+    disk = "import os\nv = os.statvfs('/sandbox')\nprint(v.f_blocks * v.f_bsize >> 20)"
+    if kit.mode == "root":  # who may change the disk of a box that was made ahead
+        kit.equal(s.cell(disk), "96\n")
+    # Positive control, and the bytes are the box's: its own group or account has them.
+    kit.equal(s.put("data/0", b"x" * (20 << 20)).status, 201)
+    used = s.ask("GET", f"/v1/sessions/{s.id}")["memory_used"]
+    kit.true(used >= 20 << 20, f"{used} bytes are counted")
+    answers = [s.put(f"data/{i}", b"x" * (20 << 20)) for i in range(1, 12)]
+    kit.equal({a.status for a in answers}, {201, 507}, repr([a.status for a in answers]))
+    refused = next(a for a in answers if a.status == 507)
+    kit.equal(refused.error[1:], ("disk_full", "path"))
+    kit.contains(refused.message, "files are part of the box's memory, and ")
+    kit.contains(refused.message, " of its 96 MiB are left; remove files, or start the session with more memory")
+    total = int(s.cell("import os\nprint(sum(os.stat('/sandbox/data/' + n).st_size for n in os.listdir('/sandbox/data')))"))
+    kit.true(total <= 96 << 20, f"{total} bytes are there")
+    # What fits is taken again once there is room, also in place.
+    for entry in s.list("data").json["entries"]:
+        kit.equal(s.delete("data/" + entry["name"]).status, 200)
+    kit.equal(s.put("data/again", b"y" * (20 << 20)).status, 201)
+    kit.equal(s.put("data/again", b"z", "?offset=5").status, 200)
+    kit.equal(s.cell("print(open('/sandbox/data/again').read(8))"), "yyyyyzyy\n")
+    # Larger than its memory only when asked for; a token's bound of the one bounds the other.
+    s.id, first = s.ask("POST", "/v1/sessions", {"language": "python", "limits": {"memory": "96m", "disk": "200m"}},
+                        (201,))["id"], s.id
+    kit.equal(s.cell(disk), "200\n")
+    s.id = first
+    small = token(s.running, "small", "--memory", "64m")
+    a = small.post("/v1/sessions", {"language": "python", "limits": {"disk": "100g"}})
+    kit.equal(a.error, (400, "bad_request", "limits.disk"))
+    kit.equal(a.message, 'limits.disk: "100g" is more than the token "small" allows: at most 64m')
+    a = small.post("/v1/execute", {"language": "python", "code": "import os\nv = os.statvfs('/sandbox')\n"
+                                   "print(v.f_blocks * v.f_bsize)\nopen('/tmp/x', 'wb').truncate(65 << 20)"})
+    kit.equal((a.json["stdout"], a.json["meta"]["resource_limits"]["disk"]), (f"{64 << 20}\n", 64 << 20))
+    kit.contains(a.json["stderr"], "File too large")
+    if kit.mode == "root":
+        kit.equal(a.json["meta"]["start"], "warm")
+    end(s)
+
+
 @kit.test(timeout=120)
 def large_files_are_streamed():
     s = begin()

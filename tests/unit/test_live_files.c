@@ -22,7 +22,7 @@ enum {
 };
 
 static char *root; /* has sandbox/ and outside/ */
-static struct live_place place = { .sandbox = -1 };
+static struct live_place place = { .group = -1, .room = UINT64_MAX, .sandbox = -1 };
 static struct error err;
 
 static const char *in(const char *name)
