@@ -31,7 +31,8 @@
  *    cannot limit those of others.
  *  - It asks an interpreter once for its version and keeps the answer, and what
  *    compilers made, in $EMBERBOX_HOME, else $XDG_CACHE_HOME/emberbox, else
- *    ~/.cache/emberbox. Without any of them nothing is kept, and languages that
+ *    ~/.cache/emberbox; runs are written down in $EMBERBOX_HOME, else
+ *    $XDG_STATE_HOME/emberbox, else ~/.local/state/emberbox. Without any of them nothing is kept, and languages that
  *    have to be prepared (C, Go, PostgreSQL and others) cannot run.
  */
 #ifndef EMBERBOX_H

@@ -1,8 +1,10 @@
 /* emberbox: finds the sub-command and calls it. */
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "runtime/state.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,6 +96,20 @@ static int fill_standard_fds(void)
 	return close(ends[1]);
 }
 
+/* An earlier version had all in the cache directory. Whoever asks only for a help text or the version leaves it there. */
+static int move_state(void)
+{
+	struct error err = { 0 };
+	char note[4 * PATH_MAX];
+	int moved = state_migrate(note, sizeof(note), &err);
+
+	if (moved < 0)
+		cmd_complain("%s", err.text);
+	else if (moved > 0)
+		cmd_complain("%s", note);
+	return moved;
+}
+
 int main(int argc, char **argv)
 {
 	if (fill_standard_fds() < 0) {
@@ -125,7 +141,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return move_state() < 0 ? EXIT_BROKEN : commands[i].run(argc - 1, argv + 1);
 	}
 	return unknown_command(argv[1]);
 }

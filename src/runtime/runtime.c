@@ -113,7 +113,7 @@ static void catalogue_read(struct catalogue *catalogue, int dir, const char *nam
 
 static void catalogue_read_own(struct catalogue *catalogue)
 {
-	_cleanup_close_ int home = state_dir(false);
+	_cleanup_close_ int home = state_place_dir(STATE_DATA, false);
 	_cleanup_close_ int dir = home < 0 ? -1 : trusted_open(home, "runtimes");
 	int copy = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *stream = copy < 0 ? NULL : fdopendir(copy);

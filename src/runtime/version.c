@@ -82,7 +82,7 @@ bool runtime_version_cached(const struct runtime *runtime, char *out, size_t siz
 	if (recall(question(runtime), key, out, size))
 		return true;
 	snprintf(name, sizeof(name), "version-%s", runtime->name);
-	dir = state_dir(true);
+	dir = state_place_dir(STATE_CACHE, true);
 	n = dir < 0 ? -1 : fd_slurp(dir, name, text, sizeof(text));
 	if (n > 0 && runtime_version_recall(text, key, out, size))
 		return remember(question(runtime), key, out);

@@ -293,6 +293,7 @@ static void watch_files(struct setup *setup)
 	static const char *const names[] = { ".env", "tokens.json", "token" };
 	const char *where = setup->config.registry_where, *slash = strrchr(where, '/');
 	char place[4096];
+	int config;
 
 	if (setup->watch < 0)
 		setup->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -303,6 +304,13 @@ static void watch_files(struct setup *setup)
 			inotify_add_watch(setup->watch, place, IN_CLOSE_WRITE);
 	if (state_path("", place, sizeof(place)) == 0)
 		inotify_add_watch(setup->watch, place, WATCH_DIRECTORY);
+	/* That of .env, and of the registry unless it is elsewhere; made, so that the first file is seen. */
+	config = state_place_dir(STATE_CONFIG, true);
+	close_fd(&config);
+	if (state_path(".env", place, sizeof(place)) == 0) {
+		*strrchr(place, '/') = '\0';
+		inotify_add_watch(setup->watch, place, WATCH_DIRECTORY);
+	}
 	inotify_add_watch(setup->watch, where, IN_CLOSE_WRITE);
 	if (slash && slash != where) {
 		snprintf(place, sizeof(place), "%.*s", (int)(slash - where), where);

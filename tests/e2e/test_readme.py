@@ -154,8 +154,8 @@ def python_example_runs():
     kit.equal((r.code, r.text, r.errtext), (0, "42\n", ""))
     # Without the variable it looks where a service listens that was told no place.
     home = kit.tmp()
-    os.mkdir(os.path.join(home, ".cache"))
-    os.symlink(running.home, os.path.join(home, ".cache", "emberbox"))
+    os.makedirs(os.path.join(home, ".local", "state"))
+    os.symlink(running.home, os.path.join(home, ".local", "state", "emberbox"))
     r = kit.command(argv, env={"EMBERBOX_SOCKET": "", "HOME": home})
     kit.equal((r.code, r.text, r.errtext), (0, "42\n", ""))
 

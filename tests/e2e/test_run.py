@@ -629,7 +629,8 @@ def the_home_of_another_is_left_alone():
     # The control: one's own is used.
     own = kit.tmp()
     kit.equal(python("1", "--json", env={"HOME": own}).code, 0)
-    kit.equal(sorted(os.listdir(os.path.join(own, ".cache", "emberbox"))), ["journal", "version-python", "writers"])
+    kit.equal(os.listdir(os.path.join(own, ".cache", "emberbox")), ["version-python"])
+    kit.equal(sorted(os.listdir(os.path.join(own, ".local", "state", "emberbox"))), ["journal", "writers"])
 
 
 @kit.test

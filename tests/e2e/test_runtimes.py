@@ -91,7 +91,7 @@ def a_folder_is_a_language():
 def the_examples_of_the_manual():
     home = kit.tmp()
     with open(os.path.join(kit.REPO, "docs/runtimes.md"), encoding="utf-8") as file:
-        found = re.findall(r"```(?:yaml|sh)\n# ~/\.cache/emberbox/(runtimes/[\w./]+)[^\n]*\n(.*?)```", file.read(), re.S)
+        found = re.findall(r"```(?:yaml|sh)\n# ~/\.local/share/emberbox/(runtimes/[\w./]+)[^\n]*\n(.*?)```", file.read(), re.S)
     kit.equal([name for name, _ in found], ["runtimes/awk/runtime.yaml", "runtimes/bf/runtime.yaml", "runtimes/bf/compile"])
     for name, text in found:
         kit.write(f"{home}/{name}", text)

@@ -509,15 +509,15 @@ static void places(void)
 	char path[64];
 
 	unsetenv("EMBERBOX_HOME");
-	unsetenv("XDG_CACHE_HOME");
+	unsetenv("XDG_STATE_HOME");
 	setenv("HOME", "/h", 1);
 	setenv("EMBERBOX_SOCKET", "/s", 1);
 	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
 	CHECK_STR(path, "/s");
 	unsetenv("EMBERBOX_SOCKET");
 	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
-	CHECK_STR(path, "/h/.cache/emberbox/emberbox.sock");
-	setenv("XDG_CACHE_HOME", "/c", 1);
+	CHECK_STR(path, "/h/.local/state/emberbox/emberbox.sock");
+	setenv("XDG_STATE_HOME", "/c", 1);
 	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
 	CHECK_STR(path, "/c/emberbox/emberbox.sock");
 	setenv("EMBERBOX_HOME", "/e", 1);
@@ -525,7 +525,7 @@ static void places(void)
 	CHECK_STR(path, "/e/emberbox.sock");
 	CHECK_INT(client_socket_path(path, 16), -1);
 	unsetenv("EMBERBOX_HOME");
-	unsetenv("XDG_CACHE_HOME");
+	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
 	CHECK_INT(client_socket_path(path, sizeof(path)), -1);
 }
