@@ -366,6 +366,7 @@ static int set_policy(struct spec *spec, const char *value, struct error *err)
 		if (strcmp(words[i], value) != 0)
 			continue;
 		spec->policy = (enum policy_mode)i;
+		spec->policy_said = true;
 		return 0;
 	}
 	return error_usage(err, "policy: \"%.64s\" is none of off, warn, block", value);
@@ -416,6 +417,8 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 		return set_text(spec, &spec->policy_block, key, value, err);
 	if (strcmp(key, "policy-allow") == 0)
 		return set_text(spec, &spec->policy_allow, key, value, err);
+	if (strcmp(key, "policy-in-force") == 0)
+		return set_text(spec, &spec->policy_in_force, key, value, err);
 	if (strcmp(key, "tty") == 0)
 		return set_tty(spec, value, err);
 	if (strcmp(key, "timeout") == 0)

@@ -57,6 +57,8 @@ struct spec {
 	enum policy_mode policy;       /* whether its imports are looked at first */
 	const char *policy_block;      /* modules beside the language's own list, with commas between them; or NULL */
 	const char *policy_allow;      /* modules that are not blocked after all; or NULL */
+	bool policy_said;              /* `policy` was set */
+	const char *policy_in_force;   /* of a run in a box that lives: policy/in_force.h; or NULL */
 	unsigned rows, columns;        /* of the terminal that is the program's 0, 1 and 2; 0: it has none */
 	struct limits limits;          /* those asked for; 0: not said */
 	const char *project;           /* a directory on the host, or NULL */

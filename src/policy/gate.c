@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "policy/in_force.h"
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -66,9 +67,11 @@ static int report_take(struct gate *gate, const struct spec *spec, const struct 
 
 static int look_at(struct gate *gate, const struct spec *spec, const void *code, size_t size, struct error *err)
 {
-	const struct policy_lists lists = { spec->policy_block, spec->policy_allow };
+	struct policy_lists lists = { spec->policy_block, spec->policy_allow };
 	_cleanup_report_ struct policy_report report = { 0 };
 
+	if (spec->policy_in_force && in_force_lists(spec->policy_in_force, spec->runtime, &gate->arena, &lists) < 0)
+		return no_memory(err);
 	if (policy_check(spec->runtime, code, size, &lists, &report, err) < 0)
 		return -1;
 	/* Nobody has promised to look at a language without a grammar; what should have been read and was not is
@@ -147,6 +150,12 @@ static int look_at_all(struct gate *gate, const struct spec *spec, struct error 
 	return look_at_host(gate, spec, path, err);
 }
 
+bool gate_takes(const struct spec *spec, const char *path)
+{
+	return spec->policy != POLICY_OFF && spec->runtime && policy_grammar(spec->runtime->name) &&
+	       is_source(spec, &(struct spec_file){ .box = path });
+}
+
 int gate_look(const struct spec *spec, struct gate *gate, struct error *err)
 {
 	if (spec->policy == POLICY_OFF || !spec->runtime || spec->runtime->broken ||
@@ -173,14 +182,23 @@ static const char **words_copy(struct result *result, const char *const *words, 
 	return copy;
 }
 
+int gate_refuse(const struct gate *gate, const char *what, struct error *err)
+{
+	if (gate->blocked_count > 0)
+		error_set(err, ERROR_BLOCKED, 0, "Security policy blocked import: %s", gate->blocked[0]);
+	else
+		error_set(err, ERROR_BLOCKED, 0, "Security policy cannot look at the %s: %s", what, gate->unread);
+	if (err)
+		err->errnum = EPERM;
+	return -1;
+}
+
 void gate_block(const struct gate *gate, struct result *result)
 {
 	struct error why = { 0 };
 
-	if (gate->blocked_count > 0)
-		error_set(&why, ERROR_BLOCKED, 0, "Security policy blocked import: %s", gate->blocked[0]);
-	else
-		error_set(&why, ERROR_BLOCKED, 0, "Security policy cannot look at the program: %s", gate->unread);
+	gate_refuse(gate, "program", &why);
+	why.errnum = 0;
 	result_fail(result, &why);
 	result->blocked_count = gate->blocked_count;
 	result->blocked = words_copy(result, gate->blocked, &result->blocked_count);

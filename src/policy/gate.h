@@ -28,6 +28,10 @@ struct gate {
 
 /* 0: it may run; 1: it may not; -1: it could not be looked at, which is no leave to run. */
 int gate_look(const struct spec *spec, struct gate *gate, struct error *err);
+/* Whether it would look at a file of that path in the box, "sandbox/code/lib.py" or below /sandbox/code. */
+bool gate_takes(const struct spec *spec, const char *path);
+/* After 1: the refusal of what is no run and has no result. ERROR_BLOCKED with EPERM; -1. `what`: "file", "program". */
+int gate_refuse(const struct gate *gate, const char *what, struct error *err);
 /* The result is that of a run that was not allowed. */
 void gate_block(const struct gate *gate, struct result *result);
 /* The same as a result of its own; NULL: memory ran out. The ticket may be NULL. */

@@ -147,6 +147,19 @@ static int read_confirm(const struct yaml_doc *doc, const struct yaml_node *node
 	return yaml_bool(doc, node, &out->needs_confirm, err);
 }
 
+static int read_how_often(const struct yaml_doc *doc, const struct yaml_node *node, const char *key,
+			  struct profile *out, struct error *err)
+{
+	(void)key;
+	out->confirm_once = node->kind == YAML_TEXT && strcmp(node->text, "once") == 0;
+	if (!out->confirm_once && (node->kind != YAML_TEXT || strcmp(node->text, "each") != 0))
+		return yaml_expected(doc, node, err, "each or once");
+	/* It was read before: the readers stand in this order. */
+	if (!out->needs_confirm)
+		return yaml_fault(doc, node, err, "it says how often to ask; set needs_confirm: true beside it");
+	return 0;
+}
+
 static int read_security(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
 			 struct error *err)
 {
@@ -154,11 +167,13 @@ static int read_security(const struct yaml_doc *doc, const struct yaml_node *nod
 		{ "network_mode", read_network },
 		{ "read_only", read_read_only },
 		{ "needs_confirm", read_confirm },
+		{ "confirm", read_how_often },
 		{ NULL },
 	};
 
 	(void)key;
-	return read_keys(doc, node, readers, "a mapping with network_mode, read_only and needs_confirm", out, err);
+	return read_keys(doc, node, readers, "a mapping with network_mode, read_only, needs_confirm and confirm", out,
+			 err);
 }
 
 /* By spec_set() itself, so that the bounds and the sentences are those of a request. */
@@ -405,8 +420,33 @@ int registry_parse(const char *where, const char *text, size_t size, struct aren
 	return part ? read_settings(&doc, part, out, err) : 0;
 }
 
+/* A policy for a language that is misspelt would be none, and of two for one language only the first would count. */
+static int check_policies(const char *where, const struct registry *registry, struct error *err)
+{
+	for (size_t i = 0; i < registry->policy_count; i++) {
+		const struct registry_policy *policy = &registry->policies[i];
+		const struct runtime *runtime = runtime_find(policy->language);
+
+		if (!runtime) {
+			runtime_unknown(policy->language, err);
+			error_prefix(err, "%s:%u:%u: policy", where, policy->line, policy->column);
+			if (err)
+				err->kind = ERROR_USAGE;
+			return -1;
+		}
+		for (size_t j = 0; j < i; j++)
+			if (runtime_find(registry->policies[j].language) == runtime)
+				return error_usage(err, "%s:%u:%u: policy.%s: %s is on line %u already", where,
+						   policy->line, policy->column, policy->language, runtime->display,
+						   registry->policies[j].line);
+	}
+	return 0;
+}
+
 int registry_check(const char *where, const struct registry *registry, struct error *err)
 {
+	if (check_policies(where, registry, err) < 0)
+		return -1;
 	for (size_t i = 0; i < registry->count; i++) {
 		const struct profile *profile = &registry->profiles[i];
 

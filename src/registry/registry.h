@@ -30,6 +30,7 @@ struct profile {
 	bool bridge;                 /* network_mode: bridge */
 	bool read_only;              /* security.read_only */
 	bool needs_confirm;          /* security.needs_confirm */
+	bool confirm_once;           /* security.confirm: once; of a box that lives only its start is asked about */
 	const char *timeout;         /* this and the next: resources as spec_set() takes them; NULL: not said */
 	const char *cpu_time;        /* seconds */
 	const char *memory;          /* a size */

@@ -194,11 +194,20 @@ static int refusal_status(const char *code, unsigned retry_after)
 		const char *code; /* as every door has it */
 		int status;       /* as HTTP has it */
 	} statuses[] = {
-		{ "bad_request", 400 },     { "unknown_language", 400 },   { "busy", 429 },
-		{ "draining", 503 },        { "cancelled", 409 },          { "blind", 503 },
-		{ "not_found", 404 },       { "needs_confirmation", 409 }, { "too_many", 429 },
-		{ "cannot_enforce", 422 },  { "unauthorized", 401 },       { "no_sessions", 422 },
+		{ "bad_request", 400 },
+		{ "unknown_language", 400 },
+		{ "busy", 429 },
+		{ "draining", 503 },
+		{ "cancelled", 409 },
+		{ "blind", 503 },
+		{ "not_found", 404 },
+		{ "needs_confirmation", 409 },
+		{ "too_many", 429 },
+		{ "cannot_enforce", 422 },
+		{ "unauthorized", 401 },
+		{ "no_sessions", 422 },
 		{ "forbidden_scope", 403 },
+		{ "blocked", 403 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
@@ -320,8 +329,9 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	/* By requests of their own: front_input.c. */
 	if (!peer->manner.input || peer->about.kind == RUN_ALONE || peer->about.kind == RUN_CELL)
 		return 0;
-	peer_refuse(front, peer, "bad_request", "input", 0,
-		    "input: it is for programs in a box of their own and for cells; give stdin whole in the field stdin");
+	peer_refuse(
+		front, peer, "bad_request", "input", 0,
+		"input: it is for programs in a box of their own and for cells; give stdin whole in the field stdin");
 	return -1;
 }
 

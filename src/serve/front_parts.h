@@ -302,6 +302,8 @@ enum policy_answer {
  * confirmation. */
 enum policy_answer policy_apply(struct front *front, struct peer *peer, const char *json, size_t size,
 				char field[REQUEST_FIELD_MAX], char confirm[CONFIRM_MAX], struct error *err);
+/* What holds for boxes that live, as policy/in_force.h has it; the caller frees. NULL without memory. */
+char *policy_in_force(const struct front *front);
 /* Takes another configuration; the old one stays if it cannot be read. */
 int policy_load(struct front *front, int memory, struct error *err);
 /* The same while it serves: of tokens that are gone the containers are ended. */

@@ -11,6 +11,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "policy/in_force.h"
 #include "registry/profile.h"
 #include "runtime/runtime.h"
 #include "store/record.h"
@@ -30,6 +31,20 @@ enum {
 	SEAL = 32,            /* bytes of its HMAC */
 	ABOUT = sizeof(struct message_run)
 };
+
+/* Whoever agrees to a shell without its input agrees to anything. */
+#define INPUT_LATER " (its input comes later, and is not shown with it)"
+
+char *policy_in_force(const struct front *front)
+{
+	struct buf text = { 0 };
+
+	in_force_write(&front->config.registry, front->config.policy, &text);
+	if (!text.failed)
+		return buf_take(&text);
+	buf_free(&text);
+	return NULL;
+}
 
 const struct token *policy_token(const struct front *front, const char *name)
 {
@@ -125,22 +140,25 @@ static enum policy_answer fail(char *field, const char *name)
 	return POLICY_REFUSED;
 }
 
-/* What is agreed to beside what is run: where, how and for how long. */
+/* What is agreed to beside what is run: where, how and for how long. All of the manner counts, whatever is added to it,
+ * but for the confirmation itself and how the answer is to be told. */
 static int seal_manner(mbedtls_md_context_t *md, const struct peer *peer)
 {
-	const unsigned char how[2] = { peer->about.kind == RUN_START     ? 1
-				       : peer->about.kind == RUN_SESSION ? 2
-									 : 0,
-				       peer->manner.command };
-	int failed = mbedtls_md_hmac_update(md, how, sizeof(how));
+	struct request_manner manner = peer->manner;
+	const unsigned char kind = peer->about.kind == RUN_START ? 1 : peer->about.kind == RUN_SESSION ? 2 : 0;
+	int failed = mbedtls_md_hmac_update(md, &kind, sizeof(kind));
 
+	_Static_assert(_Alignof(struct request_manner) == 1, "each of its bytes is a field's: there is no padding");
+	manner.stream = manner.nested_timeout = manner.nested_memory = false;
+	memset(manner.confirm, 0, sizeof(manner.confirm));
+	failed = failed ?: mbedtls_md_hmac_update(md, (const unsigned char *)&manner, sizeof(manner));
 	failed = failed ?: mbedtls_md_hmac_update(md, (const unsigned char *)&peer->about.ttl, sizeof(peer->about.ttl));
 	failed = failed
-			 ?: mbedtls_md_hmac_update(md, (const unsigned char *)peer->manner.profile,
-						   strlen(peer->manner.profile) + 1);
+			 ?: mbedtls_md_hmac_update(md, (const unsigned char *)&peer->about.idle_ttl,
+						   sizeof(peer->about.idle_ttl));
 	return failed
-		       ?: mbedtls_md_hmac_update(md, (const unsigned char *)peer->manner.container,
-						 strlen(peer->manner.container) + 1);
+		       ?: mbedtls_md_hmac_update(md, (const unsigned char *)peer->about.name,
+						 strlen(peer->about.name) + 1);
 }
 
 /* Over the time, the chance, the caller and the request. */
@@ -249,9 +267,9 @@ static enum policy_answer confirm(struct front *front, struct peer *peer, const 
 			return POLICY_REFUSED;
 		}
 		error_usage(err,
-			    "profile \"%s\" needs a confirmation: ask whoever may decide, then send the same request "
+			    "profile \"%s\" needs a confirmation%s: ask whoever may decide, then send the same request "
 			    "with the field confirm",
-			    profile->name);
+			    profile->name, peer->manner.input ? INPUT_LATER : "");
 		return POLICY_CONFIRM;
 	}
 	fault = confirm_use(front, peer, peer->manner.confirm);
@@ -350,7 +368,7 @@ static void audit_bypass(struct front *front, const struct peer *peer)
 
 /* Whether the program's imports are looked at, and by which lists. A request may ask for more than the service does;
  * for less only who is trusted, and it is written down. */
-static int settle_policy(struct front *front, struct peer *peer, struct error *err)
+static int settle_policy(struct front *front, struct peer *peer, bool place, struct error *err)
 {
 	static const char *const words[] = { [POLICY_OFF] = "off", [POLICY_WARN] = "warn", [POLICY_BLOCK] = "block" };
 	const enum policy_mode mode = front->config.policy;
@@ -370,6 +388,14 @@ static int settle_policy(struct front *front, struct peer *peer, struct error *e
 			return error_set(err, ERROR_FAILED, 0,
 					 "that the policy is left out cannot be written down now; ask again later");
 		audit_bypass(front, peer);
+	}
+	if (place) {
+		_cleanup_free_ char *in_force = policy_in_force(front);
+
+		if (!in_force)
+			return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+		request_put(&peer->list, "policy-in-force", in_force);
+		return 0;
 	}
 	if (!said && mode != POLICY_OFF)
 		request_put(&peer->list, "policy", words[mode]);
@@ -398,7 +424,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 	const struct profile_target target = { .get = get_said, .set = put_default, .request = &peer->list };
 	const struct profile *profile = NULL;
 	enum policy_answer answer;
-	bool inside, given, place;
+	bool given, place;
 
 	*field = '\0';
 	peer->confirmed = NULL;
@@ -439,7 +465,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		error_usage(err, "language: it is not set; name one, such as python");
 		return fail(field, "language");
 	}
-	if (settle_policy(front, peer, err) < 0)
+	if (settle_policy(front, peer, place, err) < 0)
 		return fail(field, err->kind == ERROR_BLOCKED ? "policy" : "");
 	if (peer->list.failed) {
 		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
@@ -455,9 +481,8 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		return fail(field, "container");
 	}
 	peer->seal[0] = '\0';
-	/* What a container needs the keeper knows, and says so after it was asked. */
-	inside = peer->manner.container[0];
-	given = inside && peer->manner.confirm[0];
+	/* What a container or a session needs the keeper knows, and says so after it was asked. */
+	given = place && peer->manner.confirm[0];
 	if (answer == POLICY_GO && (given || (profile && profile->needs_confirm)) && front_audit_full(front)) {
 		error_set(err, ERROR_FAILED, 0, "a confirmation cannot be written down now; ask again later");
 		return POLICY_REFUSED;
@@ -466,15 +491,15 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		answer = confirm(front, peer, profile, field, confirmation, err);
 		audit_confirm(front, peer, answer);
 	}
-	if (answer == POLICY_GO && inside && !given && confirm_make(front, peer, peer->seal) < 0)
+	if (answer == POLICY_GO && place && !given && confirm_make(front, peer, peer->seal) < 0)
 		peer->seal[0] = '\0';
 	if (answer == POLICY_GO) {
 		introduce(front, peer, profile);
-		peer->about.asks = profile && profile->needs_confirm;
+		peer->about.asks = profile && profile->needs_confirm && !profile->confirm_once;
 		peer->about.confirmed = given;
 		snprintf(peer->about.container, sizeof(peer->about.container), "%.*s",
 			 (int)sizeof(peer->about.container) - 1,
-			 inside ? peer->manner.container : peer->manner.session);
+			 peer->manner.container[0] ? peer->manner.container : peer->manner.session);
 	}
 	return answer;
 }

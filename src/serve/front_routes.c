@@ -316,15 +316,16 @@ static json_t *network_json(const struct profile *profile)
 
 static json_t *profile_json(const struct profile *profile)
 {
+	const char *how_often = !profile->needs_confirm ? NULL : profile->confirm_once ? "once" : "each";
 	json_t *triggers = json_array();
 
 	for (const char *const *trigger = profile->triggers; *trigger; trigger++)
 		json_array_append_new(triggers, json_string(*trigger));
-	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:{s:o, s:b, s:b}, s:{s:s?, s:s?, s:s?}}", "name", profile->name,
-			 "description", profile->description, "language", profile->language, "image", profile->image,
-			 "triggers", triggers, "security", "network_mode", network_json(profile), "read_only",
-			 profile->read_only, "needs_confirm", profile->needs_confirm, "resources", "memory",
-			 profile->memory, "cpus", profile->cpus, "timeout", profile->timeout);
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:{s:o, s:b, s:b, s:s?}, s:{s:s?, s:s?, s:s?}}", "name",
+			 profile->name, "description", profile->description, "language", profile->language, "image",
+			 profile->image, "triggers", triggers, "security", "network_mode", network_json(profile),
+			 "read_only", profile->read_only, "needs_confirm", profile->needs_confirm, "confirm", how_often,
+			 "resources", "memory", profile->memory, "cpus", profile->cpus, "timeout", profile->timeout);
 }
 
 static void containers(struct front *front, struct peer *peer, const char *body, size_t size)

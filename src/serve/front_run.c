@@ -293,6 +293,8 @@ static void run_refused(struct front *front, struct run *run, const struct messa
 	/* Not wrong, but too many. When it works again is for whoever stops one: no time is said. */
 	if (peer && err.kind == ERROR_USAGE && err.errnum == EACCES && peer->seal[0])
 		policy_ask(front, peer, err.text);
+	else if (peer && err.kind == ERROR_BLOCKED && err.errnum == EPERM)
+		peer_refuse(front, peer, "blocked", field, 0, err.text);
 	else if (peer && err.kind == ERROR_USAGE && err.errnum == ENOTSUP)
 		peer_refuse(front, peer, "no_sessions", field, 0, err.text);
 	else if (peer && err.kind == ERROR_USAGE && err.errnum == EBUSY)

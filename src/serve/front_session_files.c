@@ -15,14 +15,17 @@
 #include <sys/mman.h>
 
 /* The question about one file, or with `path` NULL the one in the request's path; the caller frees. */
-static char *question_of(const struct peer *peer, const char *what, const char *path, const char *key, json_t *value)
+static char *question_of(const struct front *front, const struct peer *peer, const char *what, const char *path,
+			 const char *key, json_t *value)
 {
 	_cleanup_free_ char *plain = http_question(peer, SCOPE_ADMIN, what, peer->exchange->part);
+	_cleanup_free_ char *in_force = policy_in_force(front);
 	json_t *root = plain ? json_loads(plain, 0, NULL) : NULL;
 	char *text;
 
 	/* Paths are valid UTF-8: no other is taken from a request. */
 	json_object_set_new(root, "path", json_string(path ? path : peer->exchange->rest));
+	json_object_set_new(root, "in_force", json_string(in_force));
 	if (key)
 		json_object_set_new(root, key, value);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
@@ -55,14 +58,14 @@ static void told_words(struct front *front, struct peer *peer, int status, const
 
 void session_route_file_get(struct front *front, struct peer *peer, const char *body, size_t size)
 {
-	_cleanup_free_ char *question = question_of(peer, "file_open", NULL, NULL, NULL);
+	_cleanup_free_ char *question = question_of(front, peer, "file_open", NULL, NULL, NULL);
 
 	put_question(front, peer, question, -1, told_file);
 }
 
 void session_route_file_delete(struct front *front, struct peer *peer, const char *body, size_t size)
 {
-	_cleanup_free_ char *question = question_of(peer, "file_remove", NULL, NULL, NULL);
+	_cleanup_free_ char *question = question_of(front, peer, "file_remove", NULL, NULL, NULL);
 
 	http_pass(front, peer, false, question);
 }
@@ -78,7 +81,7 @@ void session_route_file_move(struct front *front, struct peer *peer, const char 
 	} else if (!json_is_string(to) || strlen(json_string_value(to)) != json_string_length(to)) {
 		http_refuse_field(front, peer, "move", "expected {\"move\": PATH}, the path that it is to have");
 	} else {
-		question = question_of(peer, "file_move", NULL, "move", json_incref(to));
+		question = question_of(front, peer, "file_move", NULL, "move", json_incref(to));
 		http_pass(front, peer, false, question);
 	}
 	json_decref(root);
@@ -123,8 +126,8 @@ void session_route_file_put(struct front *front, struct peer *peer, const char *
 		http_answer_error(front, peer, 503, "failed", "", 1, "there is no memory for the content now");
 		return;
 	}
-	question = offset < 0 ? question_of(peer, "file_write", NULL, NULL, NULL)
-			      : question_of(peer, "file_write", NULL, "offset", json_integer(offset));
+	question = offset < 0 ? question_of(front, peer, "file_write", NULL, NULL, NULL)
+			      : question_of(front, peer, "file_write", NULL, "offset", json_integer(offset));
 	put_question(front, peer, question, content, told_words);
 }
 
@@ -163,7 +166,7 @@ void session_route_files(struct front *front, struct peer *peer, const char *bod
 	if (recursive < 0)
 		return;
 	if (watch) {
-		question = question_of(peer, "file_watch", path, "recursive", json_boolean(recursive));
+		question = question_of(front, peer, "file_watch", path, "recursive", json_boolean(recursive));
 		watch_begin(front, peer, question);
 		return;
 	}
@@ -171,6 +174,6 @@ void session_route_files(struct front *front, struct peer *peer, const char *bod
 		http_refuse_field(front, peer, "recursive", "it is for watch=1; leave it out");
 		return;
 	}
-	question = question_of(peer, "file_list", path, NULL, NULL);
+	question = question_of(front, peer, "file_list", path, NULL, NULL);
 	http_pass(front, peer, false, question);
 }

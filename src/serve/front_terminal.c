@@ -292,7 +292,7 @@ void session_route_terminal(struct front *front, struct peer *peer, const char *
 	const struct http_text query = { x->query, x->query_size };
 	static const char *const names[] = { "rows", "cols" };
 	int sizes[] = { SPEC_ROWS, SPEC_COLUMNS };
-	_cleanup_free_ char *plain = NULL, *question = NULL;
+	_cleanup_free_ char *plain = NULL, *question = NULL, *in_force = policy_in_force(front);
 	char value[16], name[32];
 	json_t *root;
 	size_t at = 0;
@@ -320,6 +320,7 @@ void session_route_terminal(struct front *front, struct peer *peer, const char *
 	root = plain ? json_loads(plain, 0, NULL) : NULL;
 	json_object_set_new(root, "rows", json_integer(sizes[0]));
 	json_object_set_new(root, "cols", json_integer(sizes[1]));
+	json_object_set_new(root, "in_force", json_string(in_force));
 	question = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	x->phase = PHASE_ANSWER;

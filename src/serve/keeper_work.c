@@ -297,6 +297,23 @@ static int run_inside(const struct keeper_work *work, const struct run *run, con
 	return done;
 }
 
+/* Files that a box starts with are there for all that runs in it later. What is run at once is looked at by itself. */
+static int check_files(const struct spec *spec, struct error *err)
+{
+	_cleanup_gate_ struct gate gate = { 0 };
+	struct spec files = *spec; /* what it points to stays the run's */
+	int done;
+
+	files.code = NULL;
+	files.code_size = 0;
+	done = files.file_count > 0 ? gate_look(&files, &gate, err) : 0;
+	if (done == 1) {
+		gate_refuse(&gate, "files", err);
+		return error_prefix(err, "files");
+	}
+	return done;
+}
+
 /* Starts a container, and runs what came with it. The answer is an object of its own, with the result in it. */
 static int run_start(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
 		     struct error *err)
@@ -313,6 +330,8 @@ static int run_start(const struct keeper_work *work, struct run *run, struct res
 	char *id = run->container;
 	struct error ignored;
 
+	if (check_files(run->spec, err) < 0)
+		return -1;
 	if (containers_start(work->containers, run->spec, &options, id, err) < 0)
 		return -1;
 	keeper_note(work, "container_started",
@@ -338,11 +357,15 @@ static int run_session(const struct keeper_work *work, struct run *run, struct b
 		.ttl = run->about->ttl,
 		.idle_ttl = run->about->idle_ttl,
 		.most_own = run->about->max_own,
+		.profile = run->about->profile,
+		.asks = run->about->asks,
 	};
 	const char *language = run->spec->runtime ? run->spec->runtime->name : "";
 	_cleanup_free_ char *text = NULL;
 	char *id = run->container;
 
+	if (check_files(run->spec, err) < 0)
+		return -1;
 	if (sessions_start(work->sessions, run->spec, &options, id, err) < 0)
 		return -1;
 	keeper_note(work, "session_started",
@@ -357,12 +380,18 @@ static int run_session(const struct keeper_work *work, struct run *run, struct b
 static int check_confirmed(const struct keeper_work *work, const struct run *run, struct error *err)
 {
 	const struct message_run *about = run->about;
+	const char *in_force = run->spec->policy_in_force;
+	const bool cell = about->kind == RUN_CELL;
 
-	if (about->kind != RUN_INSIDE || about->confirmed ||
-	    !containers_ask(work->containers, about->container, about->caller))
+	if ((about->kind != RUN_INSIDE && !cell) || about->confirmed)
 		return 0;
-	error_usage(err, "container: it needs a confirmation: ask whoever may decide, then send the same request with "
-			 "the field confirm");
+	if (!(cell ? sessions_confirm(work->sessions, about->container, about->caller, in_force)
+		   : containers_ask(work->containers, about->container, about->caller, in_force)))
+		return 0;
+	error_usage(err,
+		    "%s needs a confirmation: ask whoever may decide, then send the same request with the field "
+		    "confirm",
+		    cell ? "session: each cell of it" : "container: it");
 	err->errnum = EACCES;
 	return -1;
 }

@@ -93,8 +93,8 @@ struct message_run {
 	uint8_t kind;              /* enum message_run_kind */
 	uint8_t command;           /* in a container: the code is a command of its shell */
 	uint8_t auto_cleanup;      /* of a container that starts: it is forgotten when it has ended */
-	uint8_t asks;              /* of a container that starts: each run in it needs a confirmation */
-	uint8_t confirmed;         /* in a container: there is one, for this very request */
+	uint8_t asks;              /* of a container or session that starts: each run in it needs a confirmation */
+	uint8_t confirmed;         /* in a container or session: there is one, for this very request */
 	uint8_t sees_all;          /* its caller may see everybody's sessions */
 	uint32_t max_concurrent;   /* of a container that starts: so many may run; 0: any number */
 	uint32_t max_own;          /* the same of its caller's own, and of sessions */

@@ -642,11 +642,12 @@ static bool record_next(const char *list, size_t size, size_t *at, const char **
 /* A path or anything else of the host's must not be among them. */
 static bool key_is_word(const char *key)
 {
-	static const char *const keys[] = { "language",     "arg",        "env",      "timeout",      "cpu-time",
-					    "memory",       "cpus",       "pids",     "disk",         "net",
-					    "profile",      "max-output", "filename", "entry",        "check",
-					    "allow-weaker", "read-only",  "policy",   "policy-block", "policy-allow",
-					    "tty" };
+	static const char *const keys[] = {
+		"language",       "arg",          "env",       "timeout", "cpu-time",     "memory",       "cpus",
+		"pids",           "disk",         "net",       "profile", "max-output",   "filename",     "entry",
+		"check",          "allow-weaker", "read-only", "policy",  "policy-block", "policy-allow", "tty",
+		"policy-in-force"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcmp(key, keys[i]) == 0)

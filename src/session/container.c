@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "policy/in_force.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -167,16 +168,14 @@ static struct container *container_new(const struct spec *spec, const struct con
 	container->profile = arena_string(&container->arena, options->profile ? options->profile : "");
 	container->owner = arena_string(&container->arena, options->owner ? options->owner : "");
 	container->box_profile = spec->profile ? arena_string(&container->arena, spec->profile) : NULL;
-	container->policy_block = arena_string(&container->arena, spec->policy_block ? spec->policy_block : "");
-	container->policy_allow = arena_string(&container->arena, spec->policy_allow ? spec->policy_allow : "");
-	if (!container->profile || !container->owner || (spec->profile && !container->box_profile) ||
-	    !container->policy_block || !container->policy_allow) {
+	if (!container->profile || !container->owner || (spec->profile && !container->box_profile)) {
 		arena_free(&container->arena);
 		free(container);
 		return NULL;
 	}
 	container->runtime = spec->runtime;
 	container->read_only = spec->read_only;
+	container->policy = spec->policy;
 	memcpy(container->weaker, spec->weaker, sizeof(container->weaker));
 	container->auto_cleanup = options->auto_cleanup;
 	container->asks = options->asks;
@@ -326,13 +325,14 @@ int containers_exec(struct containers *containers, const char *id, const char *o
 	return done;
 }
 
-bool containers_ask(struct containers *containers, const char *id, const char *owner)
+bool containers_ask(struct containers *containers, const char *id, const char *owner, const char *in_force)
 {
 	bool asks = false;
 
 	pthread_mutex_lock(&containers->lock);
 	for (const struct container *c = containers->list; c && !asks; c = c->next)
-		asks = c->asks && strcmp(c->id, id) == 0 && is_visible(c, owner);
+		asks = strcmp(c->id, id) == 0 && is_visible(c, owner) &&
+		       (c->asks || in_force_confirms(in_force, c->profile));
 	pthread_mutex_unlock(&containers->lock);
 	return asks;
 }

@@ -77,8 +77,9 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 int containers_exec(struct containers *containers, const char *id, const char *owner, const struct spec *spec,
 		    const char *command, const struct run_ticket *ticket, const struct supervise_io *io,
 		    struct result **out, struct error *err);
-/* Whether whoever runs something in it has to be asked first, by its profile; false also of one that is not there. */
-bool containers_ask(struct containers *containers, const char *id, const char *owner);
+/* Whether each run in it needs a confirmation: it was started so, or its profile wants that now (policy/in_force.h).
+ * False of one that is not there. */
+bool containers_ask(struct containers *containers, const char *id, const char *owner, const char *in_force);
 /* Ends it, and returns when nothing of its box is left. One that has ended already is stopped too. `by`: who wants it;
  * NULL: the service itself. */
 int containers_stop(struct containers *containers, const char *id, const char *owner, const char *by,

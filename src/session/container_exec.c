@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "box/cycle.h"
 #include "policy/gate.h"
+#include "policy/in_force.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,8 +117,7 @@ static int check_spec(const struct container *container, const struct spec *spec
 	used->runtime = container->runtime;
 	used->profile = container->box_profile;
 	used->read_only = container->read_only;
-	used->policy_block = container->policy_block;
-	used->policy_allow = container->policy_allow;
+	used->policy = in_force_settle(spec, container->policy);
 	memcpy(used->weaker, container->weaker, sizeof(used->weaker));
 	return check_limits(container, &spec->limits, err);
 }
@@ -289,7 +289,8 @@ int container_exec(struct container *container, const struct probe *probe, const
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	run_begin(result, ticket);
-	done = command ? 0 : gate_look(&used, &gate, err);
+	/* A command is a shell's line, which nobody reads; its files are looked at. */
+	done = gate_look(&used, &gate, err);
 	if (done == 1) {
 		gate_block(&gate, result);
 		*out = result;

@@ -39,8 +39,7 @@ struct container {
 	bool auto_cleanup;             /* it goes when it has ended */
 	bool asks;                     /* nothing runs in it unconfirmed */
 	double ttl;                    /* seconds */
-	const char *policy_block;      /* as the spec has it, since the container was started */
-	const char *policy_allow;      /* the same */
+	enum policy_mode policy;       /* the least that runs in it are looked at by */
 	struct limits limits;          /* of the box; timeout and cpu_time of an exec that does not say */
 	struct timeval started;        /* for people */
 

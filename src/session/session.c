@@ -12,6 +12,7 @@
 #include "session/watch.h"
 
 #include "base/own.h"
+#include "policy/in_force.h"
 #include "pool/pool.h"
 #include "runtime/version.h"
 
@@ -207,9 +208,11 @@ static int check_start(const struct spec *spec, double ttl, double idle_ttl, str
 	return spec_check(&checked, err);
 }
 
-static struct session *session_new(struct sessions *sessions, const char *owner, const char *name, double ttl,
-				   double idle_ttl)
+/* The times are settled. */
+static struct session *session_new(struct sessions *sessions, const struct session_options *options)
 {
+	const char *owner = options->owner, *name = options->name, *profile = options->profile;
+
 	struct session *session = calloc(1, sizeof(*session));
 
 	if (!session)
@@ -218,7 +221,8 @@ static struct session *session_new(struct sessions *sessions, const char *owner,
 	spec_init(&session->spec);
 	if (resident_init(&session->home) < 0 ||
 	    !(session->owner = arena_string(&session->arena, owner ? owner : "")) ||
-	    !(session->name = arena_string(&session->arena, name ? name : ""))) {
+	    !(session->name = arena_string(&session->arena, name ? name : "")) ||
+	    !(session->profile = arena_string(&session->arena, profile ? profile : ""))) {
 		session_free(session);
 		return NULL;
 	}
@@ -227,8 +231,9 @@ static struct session *session_new(struct sessions *sessions, const char *owner,
 	session->home.program = "driver";
 	session->home.ended = tell_end;
 	session->home.gone = on_gone;
-	session->home.ttl = ttl;
-	session->home.idle_ttl = idle_ttl;
+	session->home.ttl = options->ttl;
+	session->home.idle_ttl = options->idle_ttl;
+	session->asks = options->asks;
 	gettimeofday(&session->created, NULL);
 	session->used = session->created;
 	result_make_id(session->id);
@@ -329,14 +334,15 @@ static int launch(struct sessions *sessions, struct session *session, struct err
 static int start(struct sessions *sessions, struct spec *spec, const struct session_options *options,
 		 char id[RESULT_ID], struct error *err)
 {
-	const double ttl = options->ttl > 0 ? options->ttl : SESSIONS_TTL;
-	double idle_ttl = options->idle_ttl > 0 ? options->idle_ttl : SESSIONS_IDLE;
+	struct session_options settled = *options;
 	struct session *session;
 
-	if (check_start(spec, ttl, idle_ttl, err) < 0)
+	settled.ttl = options->ttl > 0 ? options->ttl : SESSIONS_TTL;
+	settled.idle_ttl = options->idle_ttl > 0 ? options->idle_ttl : SESSIONS_IDLE;
+	if (check_start(spec, settled.ttl, settled.idle_ttl, err) < 0)
 		return -1;
 	tidy(sessions);
-	session = session_new(sessions, options->owner, options->name, ttl, idle_ttl);
+	session = session_new(sessions, &settled);
 	if (!session)
 		return error_errno(err, "cannot keep another session");
 	give_spec(session, spec);
@@ -418,6 +424,33 @@ void sessions_tell_owner(struct sessions *sessions, const char *id, struct error
 	let_go(sessions, session);
 }
 
+bool sessions_confirm(struct sessions *sessions, const char *id, const char *owner, const char *in_force)
+{
+	struct error none = { 0 };
+	struct session *session = find(sessions, id, owner, &none);
+	bool asks;
+
+	if (!session)
+		return false;
+	asks = session->asks || in_force_confirms(in_force, session->profile);
+	let_go(sessions, session);
+	return asks;
+}
+
+int sessions_policy(struct sessions *sessions, const char *id, const char *owner, const char *in_force,
+		    struct spec *out, struct error *err)
+{
+	struct session *session = find(sessions, id, owner, err);
+
+	if (!session)
+		return -1;
+	out->runtime = session->runtime;
+	out->policy_in_force = in_force;
+	out->policy = in_force_settle(out, session->spec.policy);
+	let_go(sessions, session);
+	return 0;
+}
+
 int sessions_ask(struct sessions *sessions, const char *id, const char *owner, bool inspect, const char *code,
 		 size_t size, size_t cursor, char **json, struct error *err)
 {
@@ -472,7 +505,13 @@ int sessions_stop(struct sessions *sessions, const char *id, const char *owner, 
 /* Takes the place of one that has ended and is held, and of its times and names. */
 static struct session *replace(struct sessions *sessions, struct session *old, struct error *err)
 {
-	struct session *session = session_new(sessions, old->owner, old->name, old->home.ttl, old->home.idle_ttl);
+	const struct session_options same = { .owner = old->owner,
+					      .name = old->name,
+					      .profile = old->profile,
+					      .asks = old->asks,
+					      .ttl = old->home.ttl,
+					      .idle_ttl = old->home.idle_ttl };
+	struct session *session = session_new(sessions, &same);
 
 	if (!session) {
 		error_errno(err, "cannot keep another session");

@@ -30,11 +30,13 @@ enum {
 #define SESSIONS_TTL_MAX (30.0 * 86400) /* seconds */
 
 struct session_options {
-	const char *owner; /* the caller: others do not see it */
-	const char *name;  /* what it is called by its owner; "" */
-	double ttl;        /* seconds until it ends by itself; 0: SESSIONS_TTL */
-	double idle_ttl;   /* the same after the last cell; 0: SESSIONS_IDLE */
-	unsigned most_own; /* of this owner's that may live; 0: any number */
+	const char *owner;   /* the caller: others do not see it */
+	const char *name;    /* what it is called by its owner; "" */
+	double ttl;          /* seconds until it ends by itself; 0: SESSIONS_TTL */
+	double idle_ttl;     /* the same after the last cell; 0: SESSIONS_IDLE */
+	unsigned most_own;   /* of this owner's that may live; 0: any number */
+	const char *profile; /* of the registry; "" */
+	bool asks;           /* see sessions_confirm() */
 };
 
 /* One that has ended. */
@@ -72,6 +74,12 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
 int sessions_execute(struct sessions *sessions, const char *id, const char *owner, const struct spec *spec,
 		     const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
 		     struct error *err);
+/* Whether each cell needs a confirmation: it was started so, or its profile wants that now (policy/in_force.h). False
+ * of one that is not there. */
+bool sessions_confirm(struct sessions *sessions, const char *id, const char *owner, const char *in_force);
+/* Its language and policy into a spec, which does not outlive the call of the caller's own: for a look at its files. */
+int sessions_policy(struct sessions *sessions, const char *id, const char *owner, const char *in_force,
+		    struct spec *out, struct error *err);
 /* Interrupts the cell that runs; *interrupted is false when none does. */
 int sessions_interrupt(struct sessions *sessions, const char *id, const char *owner, bool *interrupted,
 		       struct error *err);

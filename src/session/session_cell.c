@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "policy/gate.h"
+#include "policy/in_force.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,6 +62,7 @@ static int check_spec(const struct session *session, const struct spec *spec, st
 						 : "cpus");
 	*used = *spec;
 	used->runtime = session->runtime;
+	used->policy = in_force_settle(spec, session->spec.policy);
 	return 0;
 }
 

@@ -30,6 +30,8 @@ struct session {
 	char id[RESULT_ID];            /* its name */
 	const char *owner;             /* whose it is */
 	const char *name;              /* what that calls it, or "" */
+	const char *profile;           /* that it was started from, in the registry; or "" */
+	bool asks;                     /* no cell runs unconfirmed */
 	struct spec spec;              /* what it was made from: for a restart */
 	const struct runtime *runtime; /* its language */
 	struct limits limits;          /* of the box; timeout and cpu_time of a cell that does not say */

@@ -112,11 +112,11 @@ def registry_keys_are_documented():
     named = set(first_column(text))
     source = text_of("src", "registry", "registry.c")
     groups = [re.findall(r'\{ "([a-z_]+)", read_\w+ \}', part) for part in re.findall(r"readers\[\] = \{(.*?)\{ NULL \}", source, re.S)]
-    kit.equal(sorted(map(len, groups)), [3, 7, 8], f"{groups}")
+    kit.equal(sorted(map(len, groups)), [4, 7, 8], f"{groups}")
     known = {"auto_cleanup", "max_concurrent"}
     known |= {"LANGUAGE." + key for key in re.findall(r'yaml_map_get\(item, "(\w+)"\)', source)}
     for group in groups:
-        prefix = {3: "security.", 7: "resources.", 8: ""}[len(group)]
+        prefix = {4: "security.", 7: "resources.", 8: ""}[len(group)]
         known |= {prefix + key for key in group}
     kit.equal(sorted(named), sorted(known - {"security", "resources"}))
 

@@ -8,6 +8,7 @@
 import json
 import os
 import signal
+import socket
 import sys
 import uuid
 
@@ -15,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import kit
 from service import Service, box
 from web import Web
+from websocket import Refused, Socket
 
 HELLO = {"language": "bash", "code": "echo hello"}
 REGISTRY = """
@@ -69,7 +71,7 @@ def profiles_are_listed_and_used():
     kit.equal([profile["name"] for profile in listed["containers"]], ["shell", "careful", "sealed", "slow"])
     kit.equal(listed["containers"][0], {
         "name": "shell", "description": "A shell", "language": "bash", "image": None, "triggers": ["run this"],
-        "security": {"network_mode": "none", "read_only": False, "needs_confirm": False},
+        "security": {"network_mode": "none", "read_only": False, "needs_confirm": False, "confirm": None},
         "resources": {"memory": "128m", "cpus": None, "timeout": "20"}})
     answer = asking.post("/v1/execute", {"profile": "shell", "code": "echo $0"})
     limits = answer.json["meta"]["resource_limits"]
@@ -192,6 +194,81 @@ def each_run_in_a_container_that_asks_is_confirmed():
         kit.equal(asking.post("/containers/exec", {"id": wrong, "command": "echo"}).error, (404, "not_found", "id"), wrong)
         kit.equal(asking.post("/v1/execute", {"container": wrong, "command": "echo"}).error, (404, "not_found", "container"))
     kit.equal(asking.post("/v1/execute", {"container": 1, "command": "echo"}).error, (400, "bad_request", "container"))
+
+
+def confirmed(wire, path, request):
+    """Asks, and asks again as if a person had agreed."""
+    asked = wire.post(path, request)
+    kit.equal(asked.error, (409, "needs_confirmation", "confirm"), repr(request))
+    return wire.post(path, {**request, "confirm": asked.json["error"]["confirm"]})
+
+
+def terminal_status(running, session):
+    """101, or the status of the refusal."""
+    connected = socket.create_connection(running.address, timeout=20)
+    try:
+        Socket(connected, f"/v1/sessions/{session}/terminal", {"Authorization": f"Bearer {running.token}"})
+        return 101
+    except Refused as refusal:
+        return refusal.args[0]
+    finally:
+        connected.close()
+
+
+SESSIONS = """
+containers:
+  each: {language: bash, security: {needs_confirm: true, confirm: each}}
+  once: {language: bash, security: {needs_confirm: true, confirm: once}}
+  free: {language: bash}
+"""
+
+
+@kit.test
+def each_cell_of_a_session_that_asks_is_confirmed():
+    running = serve(SESSIONS)
+    asking = Web(running, unix=True)
+    listed = {profile["name"]: profile["security"]["confirm"] for profile in asking.get("/containers").json["containers"]}
+    kit.equal(listed, {"each": "each", "once": "once", "free": None})
+    ids = {name: confirmed(asking, "/v1/sessions", {"profile": name}).json["id"] for name in ("each", "once")}
+    ids["free"] = asking.post("/v1/sessions", {"profile": "free"}).json["id"]
+    for path, request in ((f"/v1/sessions/{ids['each']}/execute", {"code": "x=agreed; echo $x"}),
+                          ("/v1/execute", {"session": ids["each"], "code": "x=agreed; echo $x"})):
+        done = confirmed(asking, path, request)
+        kit.equal((done.status, done.json["stdout"]), (200, "agreed\n"), path)
+        asked = asking.post(path, request)
+        kit.equal(asked.error, (409, "needs_confirmation", "confirm"))
+        kit.contains(asked.message, "each cell of it needs a confirmation")
+        # What was agreed to is this cell, and without the input that comes later.
+        for other in ({"code": "echo other"}, {"input": "stream"}, {"stdin": "x"}, {"timeout": 3}):
+            answer = asking.post(path, {**request, **other, "confirm": asked.json["error"]["confirm"]})
+            kit.equal(answer.error, (400, "bad_request", "confirm"), repr(other))
+    with running.connect() as client:
+        _, answer = client.request({"session": ids["each"], "code": "echo by frames"})
+        kit.equal(answer["error"]["code"], "needs_confirmation")
+    # Also after it was restarted, and its terminal would be cells that nobody has seen.
+    kit.equal(asking.post(f"/v1/sessions/{ids['each']}/restart", {}).status, 200)
+    kit.equal(asking.post(f"/v1/sessions/{ids['each']}/execute", {"code": "echo"}).status, 409)
+    kit.equal(terminal_status(running, ids["each"]), 403)
+    # The stated choice, and a profile that does not ask: each beside it runs, and has its terminal.
+    for name in ("once", "free"):
+        kit.equal(asking.post(f"/v1/sessions/{ids[name]}/execute", {"code": "echo $0"}).status, 200, name)
+        kit.equal(terminal_status(running, ids[name]), 101, name)
+    # A registry that has become stricter holds for what lives already.
+    edit(running, SESSIONS.replace("confirm: once", "confirm: each").replace("free: {language: bash}",
+                                   "free: {language: bash, security: {needs_confirm: true}}"))
+    running.heard(r"the configuration was read again\n")
+    for name in ("once", "free"):
+        kit.eventually(lambda: asking.post(f"/v1/sessions/{ids[name]}/execute", {"code": "echo"}).status == 409, name)
+        kit.equal(terminal_status(running, ids[name]), 403, name)
+
+
+@kit.test
+def a_container_may_ask_once():
+    running = serve(SESSIONS)
+    asking = Web(running)
+    started = confirmed(asking, "/containers/start", {"container": "once", "code": "echo first"}).json
+    kit.equal(started["result"]["stdout"], "first\n")
+    kit.equal(asking.post("/containers/exec", {"id": started["id"], "command": "echo again"}).json["stdout"], "again\n")
 
 
 def running_token(running):

@@ -25,6 +25,11 @@ def home(registry=None):
     return place
 
 
+def edit(place, text):
+    """As editors do it: another file in its place."""
+    os.rename(kit.write(os.path.join(place, "registry.yaml.new"), text, 0o600), os.path.join(place, "registry.yaml"))
+
+
 def run(place, *args, env=None, stdin=None):
     return kit.emberbox(*args, env={"EMBERBOX_HOME": place, **(env or {})}, stdin=stdin)
 
@@ -277,6 +282,65 @@ def the_service_has_the_same_policy():
     inside = {"id": started["id"]}
     kit.equal(asking.post("/containers/exec", {**inside, "code": "import os"}).json["error_message"], BLOCKED)
     kit.equal(asking.post("/containers/exec", {**inside, "code": "print(2)"}).json["stdout"], "2\n")
+
+
+@kit.test(timeout=120)
+def sessions_have_it_too():
+    place = home("policy: {python: {block: [json], allow: [sys]}, bash: {block: [json]}}\n")
+    running = Service(listen=True, home=place, env=BLOCK)
+    asking = Web(running, unix=True)
+    session = asking.post("/v1/sessions", {"language": "python"}).json["id"]
+    inside, files = f"/v1/sessions/{session}/execute", f"/v1/sessions/{session}/files/code"
+    cells = (("import json", "blocked"), ("import os", "blocked"), ("import sys, math", "ok"))
+    for code, status in cells:
+        kit.equal(asking.post(inside, {"code": code}).json["status"], status, code)
+        kit.equal(asking.post("/v1/execute", {"session": session, "code": code}).json["status"], status, code)
+        with running.connect() as client:
+            kit.equal(client.request({"session": session, "code": code})[1]["status"], status, code)
+    refusal = (403, "blocked", None)
+    blocked = asking.request("PUT", f"{files}/own.py", b"import json\n")
+    kit.equal((blocked.error, blocked.message), (refusal, "Security policy blocked import: json"))
+    kit.equal(asking.get(f"{files}/own.py").status, 404, "it was written")
+    kit.equal(asking.request("PUT", f"{files}/own.py", b"import math\n").status, 201)
+    kit.equal(asking.request("PUT", f"{files}/deep/er/own.py", b"import json\n").error, refusal)
+    # In parts, and under another name.
+    kit.equal(asking.request("PUT", f"{files}/own.py?offset=7", b"json").error, refusal)
+    kit.equal(asking.get(f"{files}/own.py").body, b"import math\n")
+    kit.equal(asking.request("PUT", f"{files}/own.py?offset=7", b"cmat").status, 200)
+    kit.equal(asking.request("PUT", f"{files}/text", b"import json\n").status, 201)
+    kit.equal(asking.post(f"{files}/text", {"move": "code/text.py"}).error, refusal)
+    kit.equal(asking.post(f"{files}/text", {"move": "code/text.txt"}).status, 200)
+    large = asking.request("PUT", f"{files}/large.py", b"#" * ((4 << 20) + 1))
+    kit.equal((large.error, large.message), (refusal, "Security policy cannot look at the file: it is larger than 4 MiB"))
+    # Those that a session or a container starts with, and those beside a command.
+    given = {"files": {"own.py": "import json\n"}}
+    kit.equal(asking.post("/v1/sessions", {"language": "python", **given}).error, refusal)
+    kit.equal(asking.post("/v1/sessions", {"language": "python", "files": {"own.py": "import sys\n"}}).status, 201)
+    edit(place, "containers: {py: {language: python}}\npolicy: {python: {block: [json], allow: [sys]}}\n")
+    kit.eventually(lambda: asking.get("/containers").json["containers"], "the edit is not seen")
+    kit.equal(asking.post("/containers/start", {"container": "py", **given}).error, refusal)
+    box = asking.post("/containers/start", {"container": "py"}).json["id"]
+    command = {"id": box, "command": "cat own.py"}
+    kit.equal(asking.post("/containers/exec", {**command, **given}).json["status"], "blocked")
+    kit.equal(asking.post("/containers/exec", {**command, "files": {"own.py": "1"}}).json["stdout"], "1")
+    # What the registry says now holds for the next cell, and the next run in a container.
+    edit(place, "policy: {py: {block: [math]}}\n")
+    code = {"code": "import math"}
+    kit.eventually(lambda: asking.post(inside, code).json["status"] == "blocked", "the stricter list is not seen")
+    kit.equal(asking.post("/containers/exec", {"id": box, **code}).json["status"], "blocked")
+    kit.equal(asking.request("PUT", f"{files}/own.py", b"import math\n").error, refusal)
+    kit.equal(asking.post(inside, {"code": "import json"}).json["status"], "ok")
+
+
+@kit.test(timeout=60)
+def a_session_keeps_the_policy_that_it_asked_for():
+    asking = Web(Service(listen=True, home=home()))
+    strict = asking.post("/v1/sessions", {"language": "python", "policy": "block"}).json["id"]
+    plain = asking.post("/v1/sessions", {"language": "python"}).json["id"]
+    for session, status in ((strict, "blocked"), (plain, "ok")):
+        kit.equal(asking.post(f"/v1/sessions/{session}/execute", {"code": "import os"}).json["status"], status)
+        put = asking.request("PUT", f"/v1/sessions/{session}/files/code/own.py", b"import os\n")
+        kit.equal(put.status, 403 if status == "blocked" else 201)
 
 
 @kit.test(timeout=60)

@@ -214,6 +214,10 @@ static void a_confirmation_is_for_one_request(void)
 		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"container\":\"01C\"") },
 		{ "POST /containers/start", AUTH("alpha"),
 		  "{\"container\":\"asks\",\"code\":\"print(1)\",\"args\":[\"a\"]}" },
+		/* Who agreed to a shell did not agree to what is sent to it later. */
+		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"input\":\"stream\"") },
+		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"tty\":true") },
+		{ "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ",\"args\":[\"a\"],\"read_only\":true") },
 	};
 	struct message run;
 	char *confirm, *flipped;
@@ -274,6 +278,70 @@ static void a_confirmation_of_a_container(void)
 	CHECK(((struct message_run *)run.body)->ttl == 0);
 	finish(&run, "{}");
 	ANSWER(fd, 200, "{}");
+	free(confirm);
+	close(fd);
+	stop();
+}
+
+/* Input that comes later is agreed to as that: the sentence says so, and that seal is for no other request either. */
+static void a_confirmation_of_streamed_input(void)
+{
+	static const char json[] = ASKS("print(1)", ",\"input\":\"stream\"");
+	struct message run;
+	char *body, *confirm;
+	json_t *root;
+	int fd, status;
+
+	start_tokens((struct front_options){ 0 }, all);
+	fd = web_join();
+	put_execute(fd, AUTH("alpha"), json);
+	body = hear_answer(fd, &status);
+	CHECK_INT(status, 409);
+	root = json_object_get(json_loads(body, 0, NULL), "error");
+	CHECK_STR(
+		json_string_value(json_object_get(root, "message")),
+		"profile \"asks\" needs a confirmation (its input comes later, and is not shown with it): ask whoever "
+		"may decide, then send the same request with the field confirm");
+	confirm = strdup(json_string_value(json_object_get(root, "confirm")) ?: "");
+	put_confirmed(fd, "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ""), confirm);
+	refused_confirm(fd, ANOTHER);
+	put_confirmed(fd, "POST /v1/execute", AUTH("alpha"), json, confirm);
+	run = taken();
+	finish(&run, "{}");
+	ANSWER(fd, 200, "{}");
+	free(confirm);
+	close(fd);
+	stop();
+}
+
+/* The same of a session that starts: how long it lives is part of what is agreed to. */
+static void a_confirmation_of_a_session(void)
+{
+	static const char *const others[] = {
+		"{\"profile\":\"asks\",\"idle_ttl\":61,\"name\":\"a\"}",
+		"{\"profile\":\"asks\",\"idle_ttl\":60,\"name\":\"b\"}",
+		"{\"profile\":\"asks\",\"idle_ttl\":60,\"name\":\"a\",\"ttl\":70}",
+	};
+	static const char json[] = "{\"profile\":\"asks\",\"idle_ttl\":60,\"name\":\"a\"}";
+	struct message run;
+	char *confirm;
+	int fd;
+
+	start_tokens((struct front_options){ 0 }, all);
+	fd = web_join();
+	put_request(fd, "POST /v1/sessions", AUTH("alpha"), json);
+	confirm = hear_confirm(fd);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		put_confirmed(fd, "POST /v1/sessions", AUTH("alpha"), others[i], confirm);
+		refused_confirm(fd, ANOTHER);
+	}
+	put_confirmed(fd, "POST /v1/sessions", AUTH("alpha"), json, confirm);
+	run = taken();
+	CHECK_INT(((struct message_run *)run.body)->kind, RUN_SESSION);
+	CHECK_INT(((struct message_run *)run.body)->asks, 1);
+	CHECK_STR(((struct message_run *)run.body)->profile, "asks");
+	finish(&run, "{}");
+	CHECK_INT(hear_answer_status(fd), 201);
 	free(confirm);
 	close(fd);
 	stop();
@@ -451,6 +519,8 @@ int main(void)
 	RUN(a_confirmation_outlives_a_full_queue);
 	RUN(a_confirmation_is_for_one_request);
 	RUN(a_confirmation_of_a_container);
+	RUN(a_confirmation_of_streamed_input);
+	RUN(a_confirmation_of_a_session);
 	RUN(a_confirmation_grows_old);
 	RUN(a_token_has_so_many_at_a_time);
 	RUN(tokens_take_turns);

@@ -63,7 +63,8 @@ static void the_example_is_taken(void)
 	CHECK_STR(p->description, "Python code execution environment");
 	CHECK_STR(p->language, "python");
 	CHECK_STR(p->triggers[2], "test this");
-	CHECK(!p->triggers[3] && !p->image && !p->allow && !p->bridge && !p->read_only && !p->needs_confirm);
+	CHECK(!p->triggers[3] && !p->image && !p->allow && !p->bridge && !p->read_only && !p->needs_confirm &&
+	      !p->confirm_once);
 	CHECK_STR(p->memory, "256m");
 	CHECK_STR(p->cpus, "0.5");
 	CHECK_STR(p->timeout, "60");
@@ -80,7 +81,7 @@ static void everything_can_be_said(void)
 			"    image: debian:12\n"
 			"    security: {network_mode: {allow: [api.example.com, \"10.0.0.7:443\", \"[::1]:80\"]}, "
 			"read_only: "
-			"\"true\", needs_confirm: true}\n"
+			"\"true\", confirm: once, needs_confirm: true}\n"
 			"    resources: {memory: 1g, cpus: 2, timeout: \"0.5\", pids: 9, disk: 8m, max_output: 2k, "
 			"cpu_time: 1}\n"
 			"  B_2.x-y: {rootfs: /srv/r, security: {network_mode: bridge}}\n"
@@ -93,7 +94,7 @@ static void everything_can_be_said(void)
 	if (registry.count != 3)
 		return;
 	p = &registry.profiles[0];
-	CHECK(!p->language && p->read_only && p->needs_confirm && !p->bridge);
+	CHECK(!p->language && p->read_only && p->needs_confirm && p->confirm_once && !p->bridge);
 	CHECK_STR(p->image, "debian:12");
 	CHECK_STR(p->image_key, "image");
 	CHECK_STR(p->allow[0], "api.example.com");
@@ -171,12 +172,36 @@ static void mistakes_of_a_profile(void)
 		"r.yaml:1:43: containers.a.triggers: expected a text, not a mapping");
 }
 
+static void mistakes_of_policies(void)
+{
+	static const struct {
+		const char *text, *sentence;
+	} cases[] = {
+		{ "policy: {python: {block: [os]}, bash: {}}", "" },
+		{ "policy: {pyton: {block: [os]}}",
+		  "r.yaml:1:10: policy: Unknown language \"pyton\"; available: " },
+		{ "policy: {python: {block: [os]}, py: {block: [socket]}}",
+		  "r.yaml:1:33: policy.py: Python is on line 1 already" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CHECK_INT(parse(cases[i].text), 0);
+		CHECK_INT(registry_check("r.yaml", &registry, &err), *cases[i].sentence ? -1 : 0);
+		if (*cases[i].sentence)
+			CHECK(strncmp(err.text, cases[i].sentence, strlen(cases[i].sentence)) == 0);
+	}
+}
+
 static void mistakes_of_security(void)
 {
 	refused("containers: {a: {language: sh, security: yes}}",
-		"r.yaml:1:42: containers.a.security: expected a mapping with network_mode, read_only and "
-		"needs_confirm, not "
-		"\"yes\"");
+		"r.yaml:1:42: containers.a.security: expected a mapping with network_mode, read_only, "
+		"needs_confirm and confirm, not \"yes\"");
+	refused("containers: {a: {language: sh, security: {needs_confirm: true, confirm: always}}}",
+		"r.yaml:1:73: containers.a.security.confirm: expected each or once, not \"always\"");
+	refused("containers: {a: {language: sh, security: {confirm: once, needs_confirm: false}}}",
+		"r.yaml:1:52: containers.a.security.confirm: it says how often to ask; set needs_confirm: true beside "
+		"it");
 	refused("containers: {a: {language: sh, security: {readonly: true}}}",
 		"r.yaml:1:43: containers.a.security: unknown key \"readonly\"; did you mean \"read_only\"?");
 	refused("containers: {a: {language: sh, security: {read_only: yes}}}",
@@ -355,6 +380,7 @@ int main(void)
 	RUN(everything_can_be_said);
 	RUN(mistakes_of_the_whole);
 	RUN(mistakes_of_a_profile);
+	RUN(mistakes_of_policies);
 	RUN(mistakes_of_security);
 	RUN(mistakes_of_resources);
 	RUN(mistakes_of_settings);
