@@ -270,7 +270,7 @@ static void metrics(struct front *front, struct peer *peer, const char *body, si
  */
 static void answer_status(struct front *front, struct peer *peer, json_t *ready)
 {
-	const char *state = front->draining                                ? "draining"
+	const char *state = front->draining                             ? "draining"
 			    : front->keeper.fd >= 0 && !front->blind[0] ? "ok"
 									: "degraded";
 	json_t *root = json_pack("{s:s, s:s, s:f, s:o}", "status", state, "version", EMBERBOX_VERSION, "uptime",
@@ -296,7 +296,7 @@ static void told_status(struct front *front, struct peer *peer, int status, cons
 static void status_now(struct front *front, struct peer *peer, const char *body, size_t size)
 {
 	peer->exchange->phase = PHASE_ANSWER;
-	if (ask(front, peer, false, "{\"what\":\"pool\"}", told_status) < 0)
+	if (ask(front, peer, false, "{\"what\":\"pool\",\"caller\":\"" MESSAGE_EVERYBODY "\"}", told_status) < 0)
 		answer_status(front, peer, json_null());
 }
 
