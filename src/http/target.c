@@ -18,8 +18,9 @@ bool http_is_authority(struct http_text text)
 	return true;
 }
 
-/* The bytes of one character of the path into *c. How many it took, or 0. */
-static size_t path_character(const char *at, size_t left, char *c, struct http_fault *fault)
+/* The bytes of one character of the path into *c. How many it took, or 0. `below_files`: it belongs to the path of a
+ * file. */
+static size_t path_character(const char *at, size_t left, bool below_files, char *c, struct http_fault *fault)
 {
 	int byte;
 
@@ -35,14 +36,25 @@ static size_t path_character(const char *at, size_t left, char *c, struct http_f
 		http_refuse(fault, 400, "the path has a % that is not followed by two hexadecimal digits");
 	else if (byte < 0x20 || byte == 0x7f)
 		http_refuse(fault, 400, "the path has an encoded control byte in it");
-	else if (byte == '/')
-		/* One reader sees a part of the path there, another two; no name of ours has one. */
+	else if (byte == '/' && !below_files)
+		/* One reader sees a part of the path there, another two: a proxy that looks at paths must not see another
+		 * than we do. */
 		http_refuse(fault, 404, "the path has an encoded slash (%2F) in it; write /");
 	else {
 		*c = (char)byte;
 		return 3;
 	}
 	return 0;
+}
+
+/* Whether a path that was read so far leads to files: /v1/sessions/ID/files/… Clients that are generated from a
+ * description encode what stands for PATH whole. */
+static bool path_is_of_files(const char *path, size_t size)
+{
+	static const char files[] = "/files/";
+	const size_t length = sizeof(files) - 1;
+
+	return size >= length && memcmp(path + size - length, files, length) == 0;
 }
 
 static bool path_has_dots(const char *path)
@@ -60,11 +72,12 @@ static bool path_has_dots(const char *path)
 
 static int path_decode(struct http_text text, struct http_head *head, struct http_fault *fault)
 {
+	bool below_files = false;
 	size_t size = 0;
 
 	for (size_t at = 0; at < text.size;) {
 		char c;
-		size_t n = path_character(text.data + at, text.size - at, &c, fault);
+		size_t n = path_character(text.data + at, text.size - at, below_files, &c, fault);
 
 		if (n == 0)
 			return -1;
@@ -72,6 +85,7 @@ static int path_decode(struct http_text text, struct http_head *head, struct htt
 			return http_refuse(fault, 414, "the path is longer than 1023 bytes");
 		head->path[size++] = c;
 		at += n;
+		below_files |= path_is_of_files(head->path, size);
 	}
 	head->path[size] = '\0';
 	if (!json_is_plain_text(head->path, size))

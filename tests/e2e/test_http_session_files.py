@@ -159,6 +159,21 @@ def what_cannot_be_is_told():
         kit.equal(s.get("data/hole").status, 404)
     kit.equal(s.put("data/hole", b"x", f"?offset={(1 << 20) - 1}").status, 201)
     kit.equal(s.web.get(f"/v1/sessions/{s.id}/files?path=../etc").error[2], "path")
+    # A client that is generated encodes the slashes of a path; the checks are those of any path.
+    files = f"/v1/sessions/{s.id}/files/"
+    kit.equal(s.web.request("PUT", files + "data%2Fsub%2fh.txt", b"h").status, 201)
+    kit.equal((s.get("data/sub/h.txt").body, s.web.get(files + "data%2Fsub/h.txt").body), (b"h", b"h"))
+    for path, status in (("data%2F..%2Fsub%2Fh.txt", 404), ("..%2F..%2Fetc%2Fpasswd", 404), ("data%2Fsub%2F%2e%2e%2Fsmall", 404), ("data%2F.%2Fsmall", 404),
+                         ("%2Fetc%2Fpasswd", 400), ("data%2F%2Fsmall", 400), ("data%2F/small", 400), ("data%2Fsmall%2F", 400), ("data%2Fsm%00all", 400),
+                         ("data%252Fsmall", 404), ("data%2F%252e%252e%2Fsmall", 404)):
+        for method in ("GET", "PUT", "DELETE"):
+            answer = s.web.request(method, files + path, b"x" if method == "PUT" else None)
+            if method == "GET" or status != 404 or ".." in path:
+                kit.equal(answer.status, status, f"{method} {path}")
+    kit.equal(s.get("data/small").body, b"x" * 1000)
+    # Only there: what leads to a file is written out.
+    kit.equal(s.web.get(f"/v1%2Fsessions/{s.id}/files/data/small").status, 404)
+    kit.equal(s.web.get(f"/v1/sessions/{s.id}/files%2Fdata/small").status, 404)
     s.ask("DELETE", f"/v1/sessions/{s.id}")
     kit.equal(s.get("data/small").status, 404)
     end(s)

@@ -439,6 +439,23 @@ static void paths(void)
 	path_absent("/a%2fb", slash);
 	path_absent("/a%2Fb", slash);
 	path_absent("/..%2f..%2fetc", slash);
+	/* Of a file below files/ it separates, and is looked at like any other; what leads there is written out. */
+	path_is("/v1/sessions/a/files/output%2Fh.txt", "/v1/sessions/a/files/output/h.txt");
+	path_is("/files/a%2fb%2Fc", "/files/a/b/c");
+	path_is("/files/%2Fa%2F%2Fb", "/files//a//b");
+	path_is("/files/a%252Fb", "/files/a%2Fb");
+	path_absent("/v1/sessions/a%2Fb/files/c", slash);
+	path_absent("/v1/sessions/a/files%2Fb", slash);
+	path_absent("/v1/sessions/a%2Ffiles/b", slash);
+	path_absent("/v1%2Fsessions/a/files/b", slash);
+	path_absent("/xfiles/a%2Fb", slash);
+	path_absent("/files/a%2F..%2Fb", dots);
+	path_absent("/files/..%2F..%2Fetc", dots);
+	path_absent("/files/a%2F%2e%2e", dots);
+	path_absent("/files/a%2F.%2fb", dots);
+	path_refused("/files/a%2F%00", control);
+	path_refused("/files/a%2", percent);
+	path_refused("/files/a%2F\\..\\b", "the path has a backslash in it; write / or %5C");
 	path_refused("/a\\..\\b", "the path has a backslash in it; write / or %5C");
 	path_absent("/.", dots);
 	path_absent("/..", dots);
