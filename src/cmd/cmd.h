@@ -37,6 +37,11 @@ int cmd_usage(const char *command, const char *format, ...) __attribute__((forma
 /* The same of a setting that is wrong wherever it stands: all of them are named by `emberbox config`. */
 int cmd_misconfigured(const char *sentence);
 
+/* An id is a time and then random letters: from so many letters on, its end tells it from others. */
+enum {
+	SHORT_ID_MIN = 4
+};
+
 /* A registry that cannot be read, where nothing of it is needed. */
 #define CMD_REGISTRY_LEFT_OUT "%s; this command does without the registry"
 

@@ -28,7 +28,7 @@ static const struct option_spec specs[] = {
 	{ OPT_STATUS, 0, "status", "STATUS", "only of this status: ok, failed, timeout, interrupted..." },
 	{ OPT_SINCE, 0, "since", "WHEN", "only since then: 10m, 2h, 7d, or an RFC 3339 time" },
 	{ OPT_CALLER, 0, "caller", "NAME", "only of this caller: \"uid 1000\", or a token's name" },
-	{ OPT_BEFORE, 0, "before", "ID", "only those before this run: its id, or the beginning of it" },
+	{ OPT_BEFORE, 0, "before", "ID", "only those before this run: its id, or the beginning or end of it" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
@@ -110,42 +110,43 @@ static int read_option(int option, const struct option_reader *reader, struct hi
 /* How a table is made to fit, each step less than the one before: a line that is broken in two is hard to read. */
 enum layout {
 	LAYOUT_WHOLE,
-	LAYOUT_SHORT,       /* ids as short as they can safely be; times without the year and the seconds */
+	LAYOUT_SHORT,       /* the ends of ids, which differ early; times without the year and the seconds */
 	LAYOUT_NO_CALLER,   /* … */
 	LAYOUT_NO_MEMORY,   /* … */
-	LAYOUT_SHORTER,     /* ids as short as tells these from each other */
 	LAYOUT_NO_DURATION, /* … */
 };
 
 enum {
-	ID_SAFE = 12,   /* letters of an id: its millisecond, and some of chance */
-	ID_LEAST = 10,  /* its millisecond */
+	ID_SHORT = 6,   /* random letters at an id's end: one in a thousand millions is the same */
 	ERROR_ROOM = 25 /* cells that an error should have */
 };
 
-/* So much of an id as `emberbox show` needs to tell them apart. */
-static size_t short_id(const json_t *runs, size_t least)
+/* So many of an id's last letters as tell these apart: its first ones are the time, which is nearly the same. */
+static size_t short_id(const json_t *runs)
 {
-	size_t size = least;
+	size_t size = ID_SHORT, i, j;
 
-	for (size_t i = 1; i < json_array_size(runs); i++) {
-		const char *newer = past_text(json_array_get(runs, i - 1), "id");
-		const char *older = past_text(json_array_get(runs, i), "id");
-		size_t same = 0;
+	for (i = 0; i < json_array_size(runs); i++) {
+		for (j = 0; j < i && size < RESULT_ID - 1; j++) {
+			const char *a = past_text(json_array_get(runs, i), "id"), *b = past_text(json_array_get(runs, j), "id");
+			size_t length = strlen(a), same = 0;
 
-		while (newer[same] && newer[same] == older[same])
-			same++;
-		size = same + 1 > size ? same + 1 : size;
+			if (strlen(b) != length)
+				continue;
+			while (same < length && a[length - 1 - same] == b[length - 1 - same])
+				same++;
+			size = same + 1 > size ? same + 1 : size;
+		}
 	}
 	return size;
 }
 
 static void add_row(struct table *table, enum layout layout, size_t id, const json_t *run)
 {
-	const char *status = past_text(run, "status"), *time;
+	const char *status = past_text(run, "status"), *whole = past_text(run, "id"), *time;
 	char word[TABLE_WORD];
 
-	table_addf(table, PAINT_DIM, "%.*s", (int)id, past_text(run, "id"));
+	table_add(table, PAINT_DIM, whole + (strlen(whole) > id ? strlen(whole) - id : 0));
 	time = past_time(past_text(run, "timestamp"), word);
 	if (layout >= LAYOUT_SHORT && strlen(time) == 19)
 		table_addf(table, PAINT_NONE, "%.11s", time + 5);
@@ -166,9 +167,7 @@ static void add_row(struct table *table, enum layout layout, size_t id, const js
 
 static void fill(struct table *table, enum layout layout, const json_t *runs)
 {
-	size_t i, id = layout >= LAYOUT_SHORTER ? short_id(runs, ID_LEAST)
-		       : layout >= LAYOUT_SHORT ? short_id(runs, ID_SAFE)
-						: RESULT_ID;
+	size_t i, id = layout >= LAYOUT_SHORT ? short_id(runs) : RESULT_ID;
 	json_t *run;
 
 	table_begin(table, layout < LAYOUT_NO_CALLER     ? "ID|TIME|STATUS|LANGUAGE|>DURATION|>MEMORY|CALLER|ERROR"

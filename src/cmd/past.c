@@ -11,6 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
+enum {
+	PAST_BACK_MAX = 999 /* of last~N: as many as the store lists at once */
+};
+
 /* What was checked when the settings were read. */
 static struct store_options options_of(const struct config *config)
 {
@@ -50,47 +54,100 @@ int past_answer(const char *command, int status, const struct error *err)
 	return past_failed(command, err);
 }
 
-int past_find(const char *command, struct store *store, const char *typed, char id[RESULT_ID])
+/* "last" is 0, "last~N" is N; -1: it is neither. */
+static int last_of(const char *typed)
+{
+	uint64_t back = 0;
+
+	if (strncmp(typed, "last", 4) != 0 || (typed[4] != '\0' && typed[4] != '~'))
+		return -1;
+	return typed[4] == '\0' || (text_count(typed + 5, &back) && back <= PAST_BACK_MAX) ? (int)back : -1;
+}
+
+/* Those that the filter lets through, the newest first: the one at `index` into `id`, and how many there are of the
+ * filter's limit into *count. 0, or the exit code. */
+static int ask(const char *command, struct store *store, const struct store_filter *filter, size_t index, char id[RESULT_ID],
+	       size_t *count)
+{
+	_cleanup_buf_ struct buf answer = { 0 };
+	struct error err = { 0 };
+	json_t *root, *runs;
+	int code;
+
+	*count = 0;
+	if (!store)
+		return 0;
+	code = past_answer(command, store_list(store, filter, &answer, &err), &err);
+	if (code != 0)
+		return code;
+	root = answer.size > 0 ? json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, NULL) : NULL;
+	runs = json_object_get(root, "executions");
+	*count = json_array_size(runs);
+	if (*count > index)
+		snprintf(id, RESULT_ID, "%s", past_text(json_array_get(runs, index), "id"));
+	json_decref(root);
+	return 0;
+}
+
+/* The id that begins so, else the one that ends so. */
+static int find_part(const char *command, struct store *store, const char *typed, char id[RESULT_ID])
 {
 	struct store_filter filter = { .limit = 2 };
-	_cleanup_buf_ struct buf answer = { 0 };
-	bool newest = strcmp(typed, "last") == 0;
-	size_t size = newest ? 0 : strlen(typed), i, found = 0;
-	struct error err = { 0 };
-	char after[RESULT_ID];
-	json_t *root, *run;
-	int code = 1;
+	size_t size = strlen(typed), count;
+	char after[RESULT_ID], found[2][RESULT_ID] = { "", "" };
+	int code = 0;
 
-	if (size > RESULT_ID - 1 || strspn(typed, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") < size || (!newest && size == 0))
-		return cmd_usage(command, "\"%.64s\" is not an id, the beginning of one, or last", typed);
 	/* The first two before the last id that could begin so. */
 	memset(after, 'Z', sizeof(after) - 1);
 	after[sizeof(after) - 1] = '\0';
 	memcpy(after, typed, size);
-	if (size == RESULT_ID - 1) {
-		memcpy(id, after, RESULT_ID);
-		return 0;
-	}
 	filter.before = after;
-	if (store) {
-		code = past_answer(command, store_list(store, &filter, &answer, &err), &err);
-		if (code != 0)
-			return code;
+	for (size_t i = 0; i < 2 && code == 0; i++)
+		code = ask(command, store, &filter, i, found[i], &count);
+	if (code != 0)
+		return code;
+	count = 0;
+	for (size_t i = 0; i < 2; i++)
+		count += strncmp(found[i], typed, size) == 0;
+	memcpy(id, found[0], RESULT_ID);
+	if (count == 0 && size >= SHORT_ID_MIN) {
+		filter = (struct store_filter){ .limit = 2, .ends = typed };
+		code = ask(command, store, &filter, 0, id, &count);
 	}
-	root = answer.size > 0 ? json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, NULL) : NULL;
-	json_array_foreach(json_object_get(root, "executions"), i, run)
-	{
-		if (strncmp(past_text(run, "id"), typed, size) == 0 && found++ == 0)
-			snprintf(id, RESULT_ID, "%s", past_text(run, "id"));
-	}
-	json_decref(root);
-	if (found == 1 || (found > 1 && newest))
-		return 0;
-	if (found > 1)
-		cmd_complain("several runs have an id that begins with \"%s\"", typed);
+	if (code != 0 || count == 1)
+		return code;
+	if (count > 1)
+		cmd_complain("several runs have an id that begins or ends with \"%s\"", typed);
 	else
-		cmd_complain(newest ? "%.0s" NOTHING_YET : "there is no run \"%s\"", typed);
+		cmd_complain("there is no run \"%s\"", typed);
 	return 1;
+}
+
+int past_find(const char *command, struct store *store, const char *typed, char id[RESULT_ID])
+{
+	const int back = last_of(typed);
+	const size_t size = strlen(typed);
+	size_t count;
+	int code;
+
+	if (back >= 0) {
+		const struct store_filter filter = { .limit = (unsigned)back + 1 };
+
+		code = ask(command, store, &filter, (size_t)back, id, &count);
+		if (code != 0 || count > (size_t)back)
+			return code;
+		if (count == 0)
+			cmd_complain(NOTHING_YET);
+		else
+			cmd_complain("there is no run \"%s\": the history has %zu", typed, count);
+		return 1;
+	}
+	if (size == 0 || size > RESULT_ID - 1 || strspn(typed, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") < size)
+		return cmd_usage(command, "\"%.64s\" is not an id, the beginning or the end of one, last, or last~N", typed);
+	if (size < RESULT_ID - 1)
+		return find_part(command, store, typed, id);
+	memcpy(id, typed, RESULT_ID);
+	return 0;
 }
 
 int past_open(const char *command, struct store **store)

@@ -19,7 +19,8 @@ void past_tidy(bool large);
 int past_failed(const char *command, const struct error *err);
 /* The same by the status of a store's answer: 0 for 200, 1 for 404. */
 int past_answer(const char *command, int status, const struct error *err);
-/* The id that begins as typed, if there is one only; "last": the newest. 0, or the exit code. */
+/* The id that begins or ends as typed, if there is one only; "last": the newest, "last~N": N before it. 0, or the exit
+ * code. */
 int past_find(const char *command, struct store *store, const char *typed, char id[RESULT_ID]);
 /* A WHEN of the command line as RFC 3339: that itself, or 30s, 10m, 2h, 7d before now. False: it is neither. */
 #define PAST_WHEN_MAX 48

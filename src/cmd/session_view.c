@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "box/result.h"
+#include "cmd/cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,16 @@ bool session_is_over(const json_t *session)
 	return strcmp(member(session, "status"), "ended") == 0;
 }
 
+/* By its name, the beginning of its id, or the end, which is random and so differs sooner. */
+static bool is_meant(const json_t *session, const char *typed)
+{
+	const char *id = member(session, "id");
+	size_t size = strlen(typed), length = strlen(id);
+
+	return strcmp(member(session, "name"), typed) == 0 || strncmp(id, typed, size) == 0 ||
+	       (size >= SHORT_ID_MIN && size <= length && strcmp(id + length - size, typed) == 0);
+}
+
 /* How many of the list are called so; *found is the last of them. */
 static size_t match(const json_t *list, const char *typed, bool ended, const json_t **found)
 {
@@ -37,8 +48,7 @@ static size_t match(const json_t *list, const char *typed, bool ended, const jso
 
 	json_array_foreach(list, index, session)
 	{
-		if (session_is_over(session) != ended || (strncmp(member(session, "id"), typed, strlen(typed)) != 0 &&
-							  strcmp(member(session, "name"), typed) != 0))
+		if (session_is_over(session) != ended || !is_meant(session, typed))
 			continue;
 		*found = session;
 		count++;
@@ -66,7 +76,7 @@ int session_find(struct session_link *link, const char *typed, struct error *err
 		count = match(list, typed, true, &found);
 	if (count > 1)
 		return error_usage(
-			err, "several sessions are called \"%.80s\", or begin so; `emberbox session list` names them",
+			err, "several sessions are called \"%.80s\", or have an id that begins or ends so; `emberbox session list` names them",
 			typed);
 	if (count == 0)
 		return error_usage(err, "there is no session \"%.80s\"; `emberbox session list` names them", typed);

@@ -6,7 +6,7 @@
 #include "client/session_link.h"
 #include "cmd/table.h"
 
-/* Keeps the id of the session that was meant: by its id, the beginning of one, or its name; one that lives before one
+/* Keeps the id of the session that was meant: by its id, the beginning or the end of one, or its name; one that lives before one
  * that has ended. An id that is whole is not asked for. ERROR_USAGE: there is none, or there are several. */
 int session_find(struct session_link *link, const char *typed, struct error *err);
 bool session_is_over(const json_t *session);

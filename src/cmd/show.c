@@ -42,7 +42,7 @@ enum {
 
 static int print_help(void)
 {
-	puts("Usage: emberbox show ID|last [options]\n"
+	puts("Usage: emberbox show ID|last|last~N [options]\n"
 	     "One past run. The beginning of an id is enough if no other begins so.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);

@@ -272,18 +272,32 @@ static bool leaves_files(const struct session *session)
 	return (rlim_t)session->home.stop_fd + kept < files.rlim_cur;
 }
 
+/* The caller's session that lives and is called so, or NULL. */
+static struct session *namesake(struct sessions *sessions, const char *owner, const char *name)
+{
+	for (struct session *s = sessions->list; s && *name; s = s->next)
+		if (!has_ended(s) && strcmp(s->owner, owner) == 0 && strcmp(s->name, name) == 0)
+			return s;
+	return NULL;
+}
+
 /* On the list from the beginning, so that it counts; nobody finds it before it runs. */
 static int add(struct sessions *sessions, struct session *session, unsigned most_own, struct error *err)
 {
 	size_t own, all;
+	const struct session *other;
 	bool own_room, room, files;
+	char taken[RESULT_ID] = "";
 
 	pthread_mutex_lock(&sessions->lock);
+	other = namesake(sessions, session->owner, session->name);
+	if (other)
+		memcpy(taken, other->id, sizeof(taken));
 	own = count_living(sessions, session->owner);
 	all = count_living(sessions, NULL);
 	own_room = most_own == 0 || own < most_own;
 	files = leaves_files(session);
-	room = all < SESSIONS_MAX && own_room && files;
+	room = !other && all < SESSIONS_MAX && own_room && files;
 	if (room) {
 		session->users = 1;
 		session->next = sessions->list;
@@ -292,6 +306,9 @@ static int add(struct sessions *sessions, struct session *session, unsigned most
 	pthread_mutex_unlock(&sessions->lock);
 	if (room)
 		return 0;
+	if (*taken)
+		return error_usage(err, "name: the session %s is called \"%s\" already; end it first, or choose another name",
+				   taken, session->name);
 	if (!own_room)
 		error_usage(err, "session: this caller has %zu sessions, as many as it may; end one first", own);
 	else if (files)

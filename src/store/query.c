@@ -131,6 +131,8 @@ sqlite3_stmt *query_rows(struct store *store, const char *columns, const struct 
 		buf_text(&sql, " AND caller = ?3");
 	if (limit > 0 && filter->before)
 		buf_text(&sql, " AND id < ?5");
+	if (filter->ends)
+		buf_text(&sql, " AND substr(id, -length(?7)) = ?7");
 	if (limit > 0)
 		buf_text(&sql, " ORDER BY id DESC LIMIT ?6");
 	if (sql.failed || sqlite3_prepare_v2(store->db, sql.data, -1, &stmt, NULL) != SQLITE_OK) {
@@ -143,6 +145,7 @@ sqlite3_stmt *query_rows(struct store *store, const char *columns, const struct 
 	sqlite3_bind_int64(stmt, 4, (sqlite3_int64)since);
 	bind_text(stmt, 5, filter->before);
 	sqlite3_bind_int64(stmt, 6, (sqlite3_int64)limit);
+	bind_text(stmt, 7, filter->ends);
 	return stmt;
 }
 

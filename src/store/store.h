@@ -54,6 +54,7 @@ int store_sweep(struct store *store, struct error *err);
  * `err` has the sentence. `caller` NULL: all; else only that caller's runs exist. */
 struct store_filter {
 	const char *language, *status, *caller, *before, *since; /* NULL: any; before: an id; since: RFC 3339 */
+	const char *ends; /* the last letters of an id; NULL: any */
 	unsigned limit;                                          /* 1 to 1000 */
 };
 /* After 400: the field that was wrong; else "". */

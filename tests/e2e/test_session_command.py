@@ -95,7 +95,7 @@ def called_by_id_beginning_or_name():
     same = len(os.path.commonprefix([work, other]))
     kit.equal(sh("exec", work[:same + 1], "-c", "echo $x").out, b"1\n")
     kit.equal(sh("exec", other[:same + 1], "-c", "echo $x").out, b"\n")
-    for given in ("work", work[:same + 1], work):
+    for given in ("work", work[:same + 1], work[-6:], work):
         kit.equal(kit.emberbox("run", "--session", given, "-c", "echo $x", env=sh.env).out, b"1\n", given)
         kit.equal(kit.emberbox("repl", "--session", given, env=sh.env, stdin=b"echo $x").out, b"1\n", given)
     r = kit.emberbox("run", "--session", "nobody", "-c", "1", "--json", env=sh.env)
@@ -103,8 +103,12 @@ def called_by_id_beginning_or_name():
               (2, "error", 'there is no session "nobody"; `emberbox session list` names them'))
     for args in (["show"], ["exec"]):
         r = sh(*args, work[:same], code=2)
-        kit.equal(r.errtext, f'emberbox: several sessions are called "{work[:same]}", or begin so; `emberbox session list` names them\n')
+        kit.equal(r.errtext, f'emberbox: several sessions are called "{work[:same]}", or have an id that begins or ends so; `emberbox session list` names them\n')
     kit.equal(sh("show", "nobody", code=2).errtext, 'emberbox: there is no session "nobody"; `emberbox session list` names them\n')
+    # Two of a caller's that live are not called the same.
+    r = sh("start", "bash", "--name", "work", code=2)
+    kit.equal((r.text, r.errtext), ("", f'emberbox: name: the session {work} is called "work" already; end it first, or choose another name\n'))
+    sh("restart", work)
     # What lives is meant before what has ended, and several are ended at once.
     sh("stop", "work")
     again = sh.start("bash", "--name", "work")
@@ -159,6 +163,11 @@ def sessions_of_others_are_seen_and_not_used():
     sh = Shell(listen=True)
     theirs = Web(sh.service).post("/v1/sessions", {"language": "python"}).json["id"]
     kit.matches(sh("list").text, rf"{theirs} .* default")
+    # Another caller may use a name, over HTTP as well once.
+    named = [Web(sh.service).post("/v1/sessions", {"language": "bash", "name": "work"}) for _ in range(2)]
+    kit.equal([each.status for each in named], [201, 400])
+    kit.equal((named[1].json["error"]["code"], named[1].json["error"]["field"]), ("bad_request", "name"))
+    sh("start", "bash", "--name", "work")
     r = sh("exec", theirs, "-c", "1", code=2)
     kit.contains(r.errtext, 'it is another caller\'s, "default"')
     sh("stop", "--all")
