@@ -250,6 +250,7 @@ static void put_runtime(FILE *out, const struct runtime *r)
 	put_text_field(out, "version_pattern", r->version_pattern);
 	put_text_field(out, "install", r->install);
 	put_list(out, "binds", r->binds);
+	put_list(out, "scratch", r->scratch);
 	put_list(out, "environment", r->environment);
 	put_limits(out, "limits", &r->limits);
 	put_steps(out, r);

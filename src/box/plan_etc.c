@@ -47,6 +47,21 @@ static void plan_zone(struct builder *b)
 		plan_bind(b, rules);
 }
 
+/* What the language's programs write to at a place of its own, as PHP keeps sessions. */
+static void plan_scratch(struct builder *b)
+{
+	for (const char *const *path = b->job->runtime->scratch; *path; path++) {
+		const char *slash = strrchr(*path, '/');
+
+		if (slash > *path)
+			plan_add(b, (struct op){ .kind = OP_DIR,
+						 .path = arena_copy(&b->plan->arena, *path + 1,
+								    (size_t)(slash - *path - 1)),
+						 .mode = 0755 });
+		add_link(b, *path + 1, "/tmp");
+	}
+}
+
 void plan_etc(struct builder *b)
 {
 	static const char *const always[] = { "/etc/ld.so.cache", NULL };
@@ -71,4 +86,5 @@ void plan_etc(struct builder *b)
 	bind_those_there(b, public);
 	if (access("/usr/lib/os-release", R_OK) == 0)
 		add_link(b, "etc/os-release", "../usr/lib/os-release");
+	plan_scratch(b);
 }

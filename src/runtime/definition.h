@@ -14,6 +14,7 @@
  *	version_pattern: 'go(?<version>[0-9.]+)'
  *	install: sudo apt-get install golang-go             required
  *	binds: [/etc/java-17-openjdk]
+ *	scratch: [/var/lib/php/sessions]
  *	environment: {GOROOT: /usr/lib/go}
  *	limits: {timeout: 30, cpu_time: 10, memory: 512m, cpus: 1, pids: 64, disk: 1g}
  *	prepare: {run: […], environment: {…}, limits: {…}, writable: false}

@@ -147,6 +147,7 @@ struct runtime {
 	const char *version_pattern;      /* PCRE with (?<version>…), NULL: the first number in what is printed */
 	const char *install;              /* the command that installs it */
 	const char *const *binds;         /* host paths to show read-only; missing ones are left out; "*" takes all */
+	const char *const *scratch;       /* directories that it writes to without being told, which are /tmp in a box */
 	const char *const *environment;   /* "K=V" with placeholders; the caller's beat them */
 	struct limits limits;             /* its own defaults; 0: emberbox's */
 	struct runtime_prepare prepare;   /* before the first use */

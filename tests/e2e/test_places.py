@@ -164,6 +164,27 @@ def openssl_makes_a_request():
     kit.equal((r.code, r.text), (0, "subject=CN = box\n"), r.errtext)
 
 
+PHP = """<?php
+session_start(); $_SESSION["a"] = 1; session_write_close();
+session_start(); $said = $_SESSION["a"] . " " . session_save_path();
+foreach (ini_get_all(null, false) as $name => $value) $all[$name] = $value;
+echo $said, "\\n", json_encode($all);
+"""
+
+
+@kit.test
+def php_is_as_the_host_has_it():
+    if not shutil.which("php"):
+        kit.skip("the host has no php")
+    path = kit.write(os.path.join(kit.tmp(), "a.php"), PHP)
+    inside = kit.emberbox("run", "--cold", "--max-output", "1m", path)
+    said, values = inside.text.split("\n", 1)
+    kit.equal((said, inside.errtext), ("1 /var/lib/php/sessions", ""))
+    code = "foreach (ini_get_all(null, false) as $name => $value) $all[$name] = $value; echo json_encode($all);"
+    bare = json.loads(kit.command(["php", "-r", code], env={"TERM": "dumb", "LANG": "C.UTF-8"}).text)
+    kit.equal({n: v for n, v in json.loads(values).items() if bare.get(n) != v}, {})
+
+
 @kit.test
 def var_tmp_is_for_everybody():
     r = bash("echo there > /var/tmp/a && cat /var/tmp/a && rm /var/tmp/a && touch /var/b")

@@ -91,6 +91,7 @@ static void same_runtime(const struct runtime *a, const struct runtime *b)
 	same_text("version_pattern", a->version_pattern, b->version_pattern);
 	same_text("install", a->install, b->install);
 	same_list("binds", a->binds, b->binds);
+	same_list("scratch", a->scratch, b->scratch);
 	same_list("environment", a->environment, b->environment);
 	same_limits("limits", &a->limits, &b->limits);
 	same_step("prepare", &a->prepare.step, &b->prepare.step);

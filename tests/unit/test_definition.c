@@ -68,6 +68,7 @@ static void smallest(void)
 	check_list(r.extensions, "");
 	check_list(r.interpreters, "");
 	check_list(r.binds, "");
+	check_list(r.scratch, "");
 	check_list(r.environment, "");
 	check_list(r.prepare.step.environment, "");
 	check_list(r.compile.step.environment, "");
@@ -95,6 +96,7 @@ static const char rich[] =
 	"version_pattern: 'rich(?<version>[0-9.]+)'\n"
 	"install: get rich\n"
 	"binds: [/etc/rich, '/etc/rich-*']\n"
+	"scratch: [/var/lib/rich]\n"
 	"environment: {A: '{rich} {drivers} {prepared} {memory_mb}', EMPTY: '', N: 1}\n"
 	"limits: {timeout: 12.5, cpu_time: 3, memory: 256m, cpus: 0.5, pids: 10, disk: 1g}\n"
 	"prepare:\n"
@@ -177,6 +179,7 @@ static void everything(void)
 	check_list(r.version, "[{rich}][version][{other-1}]");
 	CHECK_STR(r.version_pattern, "rich(?<version>[0-9.]+)");
 	check_list(r.binds, "[/etc/rich][/etc/rich-*]");
+	check_list(r.scratch, "[/var/lib/rich]");
 	check_list(r.environment, "[A={rich} {drivers} {prepared} {memory_mb}][EMPTY=][N=1]");
 	CHECK(r.limits.timeout == 12.5 && r.limits.cpu_time == 3 && r.limits.cpus == 0.5);
 	CHECK_INT(r.limits.memory, 256 << 20);
@@ -247,8 +250,8 @@ static void keys(void)
 		{ BASE START "runn: [x]\n", "demo.yaml:8:1: unknown key \"runn\"; did you mean \"run\"?" },
 		{ BASE START "zzzzzzzzzzzz: 1\n",
 		  "demo.yaml:8:1: unknown key \"zzzzzzzzzzzz\"; expected one of tools, display, aliases, extensions, "
-		  "interpreters, file, version, version_pattern, install, binds, environment, limits, prepare, "
-		  "compile, run, session, ember, outputs, seccomp, profiles, errors, notes" },
+		  "interpreters, file, version, version_pattern, install, binds, scratch, environment, limits, "
+		  "prepare, compile, run, session, ember, outputs, seccomp, profiles, errors, notes" },
 		{ BASE START "limits: {memroy: 1g}\n",
 		  "demo.yaml:8:10: limits: unknown key \"memroy\"; did you mean \"memory\"?" },
 		{ BASE START "errors: {syntax: [{exit: 1, mach: x}]}\n",
@@ -308,6 +311,8 @@ static void kinds(void)
 		  "demo.yaml:8:8: notes: expected one line of text, not \"two?lines?\"" },
 		{ BASE START "binds: [etc]\n",
 		  "demo.yaml:8:9: binds: expected an absolute path without . and .., not \"etc\"" },
+		{ BASE START "scratch: [var/lib]\n",
+		  "demo.yaml:8:11: scratch: expected an absolute path without . and .., not \"var/lib\"" },
 		{ BASE START "binds: [/a/../b]\n",
 		  "demo.yaml:8:9: binds: expected an absolute path without . and .., not \"/a/../b\"" },
 		{ BASE START "binds: [/]\n",

@@ -133,7 +133,7 @@ static void perl_errors(void)
 
 static void php_errors(void)
 {
-	golden("php", 25);
+	golden("php", 27);
 }
 
 static void python_errors(void)
