@@ -66,7 +66,7 @@ static unsigned long stat_field(const char *text, int field)
  * pid 1's command line and environment are the caller's: /proc/1/cmdline would
  * tell the program how emberbox was called. They are cleared in this copy.
  */
-static int veil(void)
+int inside_veil(const char *name)
 {
 	char text[1024];
 	unsigned long from, to;
@@ -79,7 +79,7 @@ static int veil(void)
 		if (from && to > from)
 			memset((void *)from, 0, to - from); /* NOLINT(performance-no-int-to-ptr) */
 	}
-	if (prctl(PR_SET_NAME, "init") < 0)
+	if (prctl(PR_SET_NAME, name) < 0)
 		return -1;
 	/* Same uid as the program: without this it could read our memory. */
 	return prctl(PR_SET_DUMPABLE, 0);
@@ -120,7 +120,7 @@ static int leash(const struct inside *in)
 		errno = ECANCELED;
 		return -1;
 	}
-	return veil();
+	return inside_veil("init");
 }
 
 static int make_root(void)

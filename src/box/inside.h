@@ -38,6 +38,10 @@ struct inside {
 /* Never returns. */
 _Noreturn void inside_run(const struct inside *inside);
 
+/* For a copy of ours that who is in a box can see: clears the command line and the environment that we were called with,
+ * from this copy, and hides its memory. While /proc is the host's. 0, or -1 with errno. */
+int inside_veil(const char *name);
+
 /* Every signal does what it does by itself, also those that the C library keeps. */
 void inside_default_signals(void);
 

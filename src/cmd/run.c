@@ -442,27 +442,55 @@ static int detect_language(struct run *run)
 	return eb_request_set(run->request, "language", language, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
+static bool is_below(const char *path, const char *directory)
+{
+	size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+
+	return strncmp(path, directory, size) == 0 && path[size] == '/';
+}
+
+/* As it is written, without a look at links; "" where `..` would make that say nothing. */
+static void absolute_path(const char *path, char *out, size_t size)
+{
+	char here[PATH_MAX];
+
+	*out = '\0';
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+			return;
+	if (*path != '/' && !getcwd(here, sizeof(here)))
+		return;
+	while (strncmp(path, "./", 2) == 0)
+		path += 2 + strspn(path + 2, "/");
+	snprintf(out, size, "%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path);
+}
+
 /*
- * A file of the project runs in its own place there, so that it finds its
- * neighbours and they find it. By the path of its directory, links resolved; a
- * link to elsewhere as FILE is what the caller chose to run.
+ * Where FILE is in the project, or "": it is elsewhere. By the path of its
+ * directory, links resolved; or as it is written, which may lead through a link
+ * of the project's to somewhere else, and is then refused when it is opened.
  */
-static int place_in_project(struct run *run)
+static void find_in_project(const struct run *run, char *below, size_t size)
 {
 	char project[PATH_MAX], parent[PATH_MAX], name[2 * PATH_MAX];
 	const char *slash = strrchr(run->file, '/');
-	size_t root;
-	eb_error err = { 0 };
 
-	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - run->file) + 1 : 1, slash ? run->file : ".");
+	*below = '\0';
 	/* What is wrong with the directory is said when it is used. */
-	if (!realpath(run->project, project) || !realpath(name, parent))
-		return 0;
-	root = strcmp(project, "/") == 0 ? 0 : strlen(project);
-	if (strncmp(parent, project, root) != 0 || (parent[root] != '/' && parent[root] != '\0'))
-		return 0;
-	snprintf(name, sizeof(name), "%s/%s", parent + root, slash ? slash + 1 : run->file);
-	return eb_request_set(run->request, "entry", name + strspn(name, "/"), &err) < 0 ? run_refused(run, &err) : 0;
+	if (!realpath(run->project, project))
+		return;
+	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - run->file) + 1 : 1, slash ? run->file : ".");
+	if (realpath(name, parent)) {
+		snprintf(name, sizeof(name), "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
+			 slash ? slash + 1 : run->file);
+		if (is_below(name, project)) {
+			snprintf(below, size, "%s", name + (strcmp(project, "/") == 0 ? 1 : strlen(project) + 1));
+			return;
+		}
+	}
+	absolute_path(run->file, name, sizeof(name));
+	if (is_below(name, project))
+		snprintf(below, size, "%s", name + (strcmp(project, "/") == 0 ? 1 : strlen(project) + 1));
 }
 
 /* A name that cannot be one in the box is nobody's mistake: the language's own is used then. */
@@ -478,9 +506,12 @@ static void keep_name(struct run *run)
 static int read_code(struct run *run)
 {
 	struct source *source = &run->source;
-	char message[1024] = "";
+	char message[1024] = "", below[2 * PATH_MAX] = "";
 	eb_error err = { 0 };
 	int result = 0, code = 0;
+
+	if (run->project && run->file && strcmp(run->file, "-") != 0)
+		find_in_project(run, below, sizeof(below));
 
 	if (run->code) {
 		source->size = strlen(run->code);
@@ -498,7 +529,9 @@ static int read_code(struct run *run)
 			return run_usage(run, "standard input cannot be both the code and the program's input");
 		result = source_read_fd(source, STDIN_FILENO, "standard input", message, sizeof(message));
 	} else {
-		result = source_read_file(source, run->file, message, sizeof(message));
+		/* What a project's files link to is no part of it, and perhaps nothing that its author could read. */
+		result = *below ? source_read_beneath(source, run->project, below, run->file, message, sizeof(message))
+				: source_read_file(source, run->file, message, sizeof(message));
 	}
 	if (result < 0) {
 		/* print(1) is more likely a program than a file's name. */
@@ -513,8 +546,9 @@ static int read_code(struct run *run)
 	/* A session has its language. */
 	if (!run->language && !run->session)
 		code = detect_language(run);
-	if (code == 0 && run->project && source->name && !run->entry)
-		code = place_in_project(run);
+	/* A file of the project runs in its own place there, so that it finds its neighbours and they find it. */
+	if (code == 0 && *below && !run->entry && eb_request_set(run->request, "entry", below, &err) < 0)
+		code = run_refused(run, &err);
 	if (code == 0 && source->name)
 		keep_name(run);
 	if (code != 0)

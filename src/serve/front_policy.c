@@ -465,6 +465,11 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		error_usage(err, "language: it is not set; name one, such as python");
 		return fail(field, "language");
 	}
+	if (get_said(&peer->list, "allow-weaker") && !(peer->caller.scopes & SCOPE_TRUSTED)) {
+		error_set(err, ERROR_BLOCKED, 0,
+			  "allow_weaker: to do without a layer of isolation takes a token with the scope trusted");
+		return fail(field, "allow_weaker");
+	}
 	if (settle_policy(front, peer, place, err) < 0)
 		return fail(field, err->kind == ERROR_BLOCKED ? "policy" : "");
 	if (peer->list.failed) {

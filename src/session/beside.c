@@ -219,6 +219,9 @@ static _Noreturn void enter(const struct beside *what, const int *groups, size_t
 	memcpy(keep + 5, groups, group_count * sizeof(*groups));
 	if (fdset_keep(keep, group_count + 5) < 0 || pipe2(begun, O_CLOEXEC) < 0)
 		stop(socket, STEP_FORK);
+	/* Who confines itself in the box is seen by its programs before it is another program. */
+	if (inside_veil("shell") < 0)
+		stop(socket, STEP_IDENTITY);
 	if (cgroup_join(groups, group_count) < 0)
 		stop(socket, STEP_GROUP);
 	if (setns(what->inside, namespaces) < 0 || chdir("/") < 0)

@@ -237,6 +237,38 @@ def a_link_in_a_project_shows_no_host_file():
 
 
 @kit.test
+def a_file_below_the_project_is_in_the_project():
+    """A project of a stranger's may have links: FILE below it is not a way to what its caller can read elsewhere."""
+    directory, elsewhere = project(), kit.tmp()
+    kit.write(f"{elsewhere}/secret.sh", "echo secret\n")
+    os.symlink(f"{elsewhere}/secret.sh", f"{directory}/sh.sh")
+    os.symlink(os.path.relpath(f"{elsewhere}/secret.sh", directory), f"{directory}/relative.sh")
+    os.symlink(elsewhere, f"{directory}/out")
+    os.symlink("helper.sh", f"{directory}/inside.sh")
+    for file in ("sh.sh", "./sh.sh", f"{directory}/sh.sh", "relative.sh", "out/secret.sh", f"{directory}/out/secret.sh"):
+        r = kit.emberbox("run", file, "--project", ".", cwd=directory)
+        kit.equal((r.code, r.out), (2, b""), repr(r))
+        kit.contains(r.errtext, f'"{file}" leads out of the project "."; run what it leads to, or give the project')
+    # Links that stay inside are followed, and what is elsewhere by its own name is what the caller chose.
+    good(kit.emberbox("run", "inside.sh", "--project", ".", cwd=directory), "")
+    good(kit.emberbox("run", f"{elsewhere}/secret.sh", "--project", ".", cwd=directory), "secret\n")
+    good(kit.emberbox("run", "sh.sh", cwd=directory), "secret\n")
+
+
+@kit.test
+def a_fifo_as_the_file_is_refused():
+    directory = kit.tmp()
+    os.mkfifo(f"{directory}/p.py")
+    for command in ("run", "check"):
+        r = kit.emberbox(command, f"{directory}/p.py")
+        kit.equal(r.code, 2, repr(r))
+        kit.contains(r.errtext, f'"{directory}/p.py" is a fifo, not a file; to wait for its writer give it as input: - <')
+    # The shell's own pipe has a writer.
+    r = kit.finish(kit.start(["bash", "-c", f"exec {kit.built()} run -l sh <(echo echo piped)"]))
+    kit.equal((r.code, r.out), (0, b"piped\n"), repr(r))
+
+
+@kit.test
 def projects_that_cannot_be_given():
     directory = kit.tmp()
     path = kit.write(f"{directory}/file", "x")

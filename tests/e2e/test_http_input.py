@@ -165,7 +165,7 @@ def sentences_of_containers():
         kit.equal(wire.post("/v1/execute", b"").message, "the body is empty; send a JSON object")
         # Their good brothers: a language that is the profile's, and a profile of the language.
         started = wire.post("/containers/start", {"container": "shell", "language": "bash"})
-        kit.equal(started.status, 200)
+        kit.equal(started.status, 200, repr(started.body))
         # What /containers/exec does, /v1/execute does too; each request is checked against the description.
         for request in ({"command": "echo on"}, {"code": "echo on"}):
             answer = wire.post("/v1/execute", dict(request, container=started.json["id"]))

@@ -271,8 +271,29 @@ def a_container_may_ask_once():
     kit.equal(asking.post("/containers/exec", {"id": started["id"], "command": "echo again"}).json["stdout"], "again\n")
 
 
-def running_token(running):
-    done = kit.emberbox("token", "add", "other", env={"EMBERBOX_HOME": running.home})
+@kit.test(timeout=60)
+def a_layer_is_given_up_by_who_is_trusted():
+    """allow_weaker is a right of its own: a token that may run programs may not choose how they are held."""
+    running = Service(listen=True)
+    request = {"language": "python", "code": "print(1)", "allow_weaker": ["cgroup"]}
+    plain = Web(running, token=running_token(running))
+    trusted = Web(running, token=running_token(running, "friend", "--scope", "execute,trusted"))
+    for path in ("/v1/execute", "/v1/sessions"):
+        asked = {key: value for key, value in request.items() if path == "/v1/execute" or key != "code"}
+        a = plain.post(path, asked)
+        kit.equal(a.error, (403, "forbidden_scope", "allow_weaker"), path)
+        kit.equal(a.message, "allow_weaker: to do without a layer of isolation takes a token with the scope trusted")
+        kit.true(trusted.post(path, asked).status in (200, 201), path)
+        kit.true(plain.post(path, {k: v for k, v in asked.items() if k != "allow_weaker"}).status in (200, 201), path)
+    # The first token, and who may open the service's own socket.
+    kit.equal(Web(running).post("/v1/execute", request).json["stdout"], "1\n")
+    kit.equal(kit.emberbox("run", "-l", "python", "-c", "print(1)", "--allow-weaker", "cgroup",
+                           env={"EMBERBOX_HOME": running.home}).out, b"1\n")
+    kit.equal(running.stop().code, 0)
+
+
+def running_token(running, name="other", *options):
+    done = kit.emberbox("token", "add", name, *options, env={"EMBERBOX_HOME": running.home})
     value = next(word for word in done.text.split() if word.startswith("ebt_"))
     kit.eventually(lambda: Web(running, token=value).get("/v1/languages").status == 200, "the token is not known")
     return value
