@@ -6,6 +6,7 @@
 #include "mcp/schema.h"
 #include "mcp/tables.h"
 #include "mcp/words.h"
+#include "session/file_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -163,8 +164,11 @@ static json_t *told_run(struct tool_call *call, const struct tool_answer *answer
 
 static int ask_run(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	return call->step > 0 ? ask_picture(call, request, err)
-			      : tool_post_arguments(call, "/v1/execute", request, err);
+	if (call->step > 0)
+		return ask_picture(call, request, err);
+	if (!tool_argument(call, "language") && !tool_argument(call, "profile"))
+		return error_usage(err, "language: name a language, or a profile that has one");
+	return tool_post_arguments(call, "/v1/execute", request, err);
 }
 
 static int ask_exec(struct tool_call *call, struct tool_request *request, struct error *err)
@@ -261,27 +265,22 @@ static json_t *told_session(struct tool_call *call, const struct tool_answer *an
 
 /* Files */
 
-/* A path as sessions have it, below /sandbox: what is relative is where programs begin, in code. NULL: it is elsewhere.
- */
-static const char *session_path(const char *path, const char **before)
+/* The whole path of a file of a session, for what is told: what was given may be short for it. */
+static void path_shown(const char *given, char out[TOOL_PATH_MAX])
 {
-	static const char root[] = "/sandbox";
+	char below[TOOL_PATH_MAX - sizeof("/sandbox/")];
 
-	*before = *path == '/' ? "" : "code/";
-	if (*path != '/')
-		return path;
-	if (strncmp(path, root, strlen(root)) != 0 || (path[strlen(root)] != '/' && path[strlen(root)] != '\0'))
-		return NULL;
-	path += strlen(root);
-	return path + strspn(path, "/");
+	if (!file_path_below(given, below, sizeof(below)))
+		snprintf(out, TOOL_PATH_MAX, "%s", given);
+	else
+		snprintf(out, TOOL_PATH_MAX, "/sandbox%s%s", below[0] ? "/" : "", below);
 }
 
 /* Where it is asked for; 0, or -1. */
 static int file_place(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
 {
 	const bool run = json_object_get(call->arguments, "execution");
-	const char *before = "";
-	char id[64];
+	char id[64], below[TOOL_PATH_MAX];
 
 	if (run == (json_object_get(call->arguments, "session") != NULL))
 		return error_usage(err, "session: give either a session or an execution");
@@ -292,12 +291,10 @@ static int file_place(struct tool_call *call, const char *path, struct tool_requ
 	if (!*path ||
 	    strlen(tool_argument(call, "path")) != json_string_length(json_object_get(call->arguments, "path")))
 		return error_usage(err, "path: expected the path of a file");
-	if (!run)
-		path = session_path(path, &before);
-	if (!path || !*path)
-		return error_usage(err, "path: expected a file below /sandbox");
-	if (snprintf(request->path, sizeof(request->path), "/v1/%s/%s/files/%s%s", run ? "executions" : "sessions", id,
-		     before, path) >= (int)sizeof(request->path))
+	if (!run && (!file_path_below(path, below, sizeof(below)) || !below[0]))
+		return error_usage(err, "path: expected a file below /sandbox/code, data, output or temp");
+	if (snprintf(request->path, sizeof(request->path), "/v1/%s/%s/files/%s", run ? "executions" : "sessions", id,
+		     run ? path : below) >= (int)sizeof(request->path))
 		return error_usage(err, "path: it is too long");
 	return 0;
 }
@@ -407,8 +404,10 @@ static json_t *told_write(struct tool_call *call, const struct tool_answer *answ
 	const json_t *coded = json_object_get(call->arguments, "base64");
 	size_t size = json_string_length(text);
 	_cleanup_buf_ struct buf note = { 0 };
+	char path[TOOL_PATH_MAX];
 
 	(void)answer;
+	path_shown(tool_argument(call, "path"), path);
 	if (coded) {
 		const char *end = json_string_value(coded) + json_string_length(coded);
 
@@ -418,7 +417,7 @@ static json_t *told_write(struct tool_call *call, const struct tool_answer *answ
 			end--;
 		}
 	}
-	buf_printf(&note, "%s: %zu bytes written", tool_argument(call, "path"), size);
+	buf_printf(&note, "%s: %zu bytes written", path, size);
 	return content_answer(json_pack("{s:s, s:I}", "path", tool_argument(call, "path"), "size", (json_int_t)size),
 			      note.data, note.size);
 }
@@ -427,9 +426,8 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 {
 	const bool run = json_object_get(call->arguments, "execution");
 	const char *path = tool_argument(call, "path") ? tool_argument(call, "path") : "/sandbox/output";
-	const char *before;
+	char id[64], below[TOOL_PATH_MAX];
 	size_t used;
-	char id[64];
 
 	if (run == (json_object_get(call->arguments, "session") != NULL))
 		return error_usage(err, "session: give either a session or an execution");
@@ -439,12 +437,11 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 	snprintf(request->path, sizeof(request->path), run ? "/v1/executions/%s" : "/v1/sessions/%s/files", id);
 	if (run)
 		return 0;
-	path = session_path(path, &before);
-	if (!path)
-		return error_usage(err, "path: expected a directory below /sandbox");
+	if (!file_path_below(path, below, sizeof(below)))
+		return error_usage(err, "path: expected /sandbox, or a directory below code, data, output or temp there");
 	/* /sandbox itself has no name. */
-	used = *path || *before ? (size_t)snprintf(request->query, sizeof(request->query), "path=%s", before) : 0;
-	for (; *path; path++) {
+	used = below[0] ? (size_t)snprintf(request->query, sizeof(request->query), "path=") : 0;
+	for (path = below; *path; path++) {
 		if (used + 4 > sizeof(request->query))
 			return error_usage(err, "path: it is too long");
 		used += (size_t)snprintf(request->query + used, 4, "%%%02X", (unsigned char)*path);
@@ -474,11 +471,14 @@ static json_t *files_of(json_t *body, const char *directory)
 
 static json_t *told_list(struct tool_call *call, const struct tool_answer *answer)
 {
-	const char *path = tool_argument(call, "path") ? tool_argument(call, "path") : "/sandbox/output";
-	json_t *files = files_of(tool_load(answer), path), *file, *facts;
+	const char *given = tool_argument(call, "path") ? tool_argument(call, "path") : "/sandbox/output";
+	json_t *files, *file, *facts;
 	_cleanup_buf_ struct buf note = { 0 };
+	char path[TOOL_PATH_MAX];
 	size_t i;
 
+	path_shown(given, path);
+	files = files_of(tool_load(answer), path);
 	buf_printf(&note, "%zu in %s\n", json_array_size(files), path);
 	json_array_foreach(files, i, file)
 	{

@@ -454,6 +454,12 @@ static void list_templates(struct front *front, struct peer *peer)
 	mcp_reply(front, peer, json_pack("{s:o}", "resourceTemplates", resource_templates()));
 }
 
+/* There are none, but some clients ask all the same and give up on an error. */
+static void list_prompts(struct front *front, struct peer *peer)
+{
+	mcp_reply(front, peer, json_pack("{s:[]}", "prompts"));
+}
+
 enum {
 	IN_2025 = 1,
 	IN_2026 = 2,
@@ -470,6 +476,7 @@ static const struct method {
 	{ "server/discover", IN_2026, discover },
 	{ "tools/list", IN_BOTH, list_tools },
 	{ "tools/call", IN_BOTH, mcp_call },
+	{ "prompts/list", IN_BOTH, list_prompts },
 	{ "resources/list", IN_BOTH, mcp_resources_list },
 	{ "resources/templates/list", IN_BOTH, list_templates },
 	{ "resources/read", IN_BOTH, mcp_resources_read },

@@ -9,10 +9,19 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "session/file_path.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* A path as the keeper has it, below /sandbox; one that leads elsewhere as it stands, for the keeper to refuse. */
+static json_t *path_text(const char *given)
+{
+	char path[HTTP_PATH_MAX + sizeof("code/")];
+
+	return json_string(file_path_below(given, path, sizeof(path)) ? path : given);
+}
 
 /* The question about one file, or with `path` NULL the one in the request's path; the caller frees. */
 static char *question_of(const struct front *front, const struct peer *peer, const char *what, const char *path,
@@ -24,7 +33,7 @@ static char *question_of(const struct front *front, const struct peer *peer, con
 	char *text;
 
 	/* Paths are valid UTF-8: no other is taken from a request. */
-	json_object_set_new(root, "path", json_string(path ? path : peer->exchange->rest));
+	json_object_set_new(root, "path", path_text(path ? path : peer->exchange->rest));
 	json_object_set_new(root, "in_force", json_string(in_force));
 	if (key)
 		json_object_set_new(root, key, value);
@@ -81,7 +90,7 @@ void session_route_file_move(struct front *front, struct peer *peer, const char 
 	} else if (!json_is_string(to) || strlen(json_string_value(to)) != json_string_length(to)) {
 		http_refuse_field(front, peer, "move", "expected {\"move\": PATH}, the path that it is to have");
 	} else {
-		question = question_of(front, peer, "file_move", NULL, "move", json_incref(to));
+		question = question_of(front, peer, "file_move", NULL, "move", path_text(json_string_value(to)));
 		http_pass(front, peer, false, question);
 	}
 	json_decref(root);

@@ -251,6 +251,22 @@ def what_is_read_is_said_once(running, client):
 
 
 @both
+def a_profile_has_its_language(running, client):
+    result = client.call("run_code", {"code": "echo $BASH_VERSION", "profile": "shell"})
+    kit.equal((result["isError"], result["structuredContent"]["language"]), (False, "bash"))
+    result = client.call("run_code", {"code": "echo 1"})
+    kit.equal((result["isError"], text(result)), (True, "language: name a language, or a profile that has one"))
+    result = client.call("run_code", {"language": "bash"})
+    kit.equal((result["isError"], text(result)), (True, "code: it is not given, and is needed"))
+
+
+@both
+def who_asks_for_prompts_gets_an_empty_list(running, client):
+    result = client.request("prompts/list")
+    kit.equal((result["prompts"], result.get("resultType")), ([], "complete" if client.modern else None))
+
+
+@both
 def null_is_an_argument_that_is_not_given(running, client):
     """Clients that fill in every argument of a schema say null where nothing is meant."""
     kit.equal(client.request("tools/call", {"name": "container_list", "arguments": None}).get("isError", False), False)
@@ -522,6 +538,25 @@ def a_sessions_files_are_read_written_and_listed(running, client):
     kit.equal([file["path"] for file in files], ["/sandbox/data/raw.bin"])
     names = {file["path"] for file in client.call("list_files", {**here, "path": "/sandbox"})["structuredContent"]["files"]}
     kit.true({"/sandbox/code", "/sandbox/data", "/sandbox/output"} <= names, names)
+    # One rule for paths, and for HTTP: in /sandbox by the name of a directory there, else where programs begin.
+    web = Web(running)
+    for short, whole in (("in.csv", "code/in.csv"), ("sub/new.txt", "code/sub/new.txt"), ("data/new.txt", "data/new.txt"), ("output/new.txt", "output/new.txt"),
+                         ("datax/new.txt", "code/datax/new.txt")):
+        written = client.call("write_file", {**here, "path": short, "content": short})
+        kit.equal(text(written), f"/sandbox/{whole}: {len(short)} bytes written")
+        for path in (short, whole, f"/sandbox/{whole}"):
+            kit.equal(client.call("read_file", {**here, "path": path})["structuredContent"]["text"], short, path)
+        for path in (short, whole):
+            kit.equal(web.get(f"/v1/sessions/{id}/files/{path}").body, short.encode(), path)
+    kit.equal(client.call("run_in_session", {**here, "code": "print(open('sub/new.txt').read())"})["structuredContent"]["stdout"], "sub/new.txt\n")
+    kit.equal([[one["path"] for one in client.call("list_files", {**here, "path": path})["structuredContent"]["files"]] for path in ("sub", "/sandbox/code/sub")],
+              [["/sandbox/code/sub/new.txt"]] * 2)
+    kit.equal(web.get(f"/v1/sessions/{id}/files?path=sub").json["entries"][0]["name"], "new.txt")
+    kit.equal(web.post(f"/v1/sessions/{id}/files/sub/new.txt", {"move": "/sandbox/temp/moved"}).status, 200)
+    kit.equal(client.call("read_file", {**here, "path": "temp/moved"})["structuredContent"]["text"], "sub/new.txt")
+    for path in ("/sandbox/none/x", "/sandboxed/code/x", "code/../../etc/passwd", "/tmp/x", "/sandbox/", "data/"):
+        kit.equal(client.call("write_file", {**here, "path": path, "content": "x"})["isError"], True, path)
+    client.call("run_in_session", {**here, "code": "import os; os.remove('/sandbox/output/new.txt')"})
     # As resources: those below output, and no others.
     uri = f"emberbox://session/{id}/output/out%20%C3%A9.txt"
     mine = [one["uri"] for one in client.request("resources/list")["resources"] if one["uri"].startswith(f"emberbox://session/{id}/")]

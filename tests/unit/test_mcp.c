@@ -311,10 +311,10 @@ static void requests(void)
 	asks("write_file", "{\"session\":\"s1\",\"path\":\"a\",\"base64\":\"?\"}", 0, "",
 	     "base64: expected bytes as base64");
 	asks("read_file", "{\"session\":\"s1\",\"path\":\"/etc/passwd\"}", 0, "",
-	     "path: expected a file below /sandbox");
+	     "path: expected a file below /sandbox/code, data, output or temp");
 	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandboxes/x\"}", 0, "",
-	     "path: expected a file below /sandbox");
-	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandbox\"}", 0, "", "path: expected a file below /sandbox");
+	     "path: expected a file below /sandbox/code, data, output or temp");
+	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandbox\"}", 0, "", "path: expected a file below /sandbox/code, data, output or temp");
 	asks("list_files", "{\"session\":\"s1\"}", HTTP_GET, "/v1/sessions/s1/files", "");
 	asks("get_output", "{\"id\":\"e1\",\"stream\":\"stderr\"}", HTTP_GET, "/v1/executions/e1/stderr", "");
 	asks("get_report", "{\"id\":\"e1\"}", HTTP_GET, "/v1/executions/e1/report", "");
