@@ -1,19 +1,22 @@
 # A thin front for Meson and Ninja: every target works on a fresh checkout.
 #
 #   make            build/emberbox and libemberbox
-#   make run        the same, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
+#   make run        the program, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
 #   make test       the tests, each in the release build or in one with sanitizers and fault injection
 #   make test-all   every test, in both builds
 #   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
+#   make uninstall  remove what the last `make install` put there
 #   make fuzz       each fuzz target for TIME seconds
 #   make soak       every test, none of them twice; many runs, cold, SOAK_RUNS through the service, and by 200 clients over HTTP, then nothing may be left
 #                   behind; CPython's own tests
 #   make lint       clang-format and clang-tidy
 #   make clean
+#   make help       these lines
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+LIBDIR ?=
 TIME ?= 60
 RUNS ?=
 BUILD = build
@@ -24,26 +27,39 @@ FUZZ = build-fuzz
 ASAN_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfaults=true
 FUZZ_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 
-.PHONY: all run test test-all bench install fuzz soak lint clean asan
+# Debian's ld.so and pkg-config look below lib/TRIPLET. Meson asks dpkg-dev for that, which a small Debian has not.
+LIBDIR_MESON = `triplet=$$(cc -print-multiarch 2>/dev/null); \
+	test -z "$(LIBDIR)$$triplet" || echo -Dlibdir=$(or $(LIBDIR),lib/$$triplet)`
+
+.PHONY: all run test test-all bench install uninstall fuzz soak lint clean asan help
 .DEFAULT_GOAL = all
 # The targets share build directories; Ninja does what can be done in parallel.
 .NOTPARALLEL:
 
-# Without the playground's packages the program is whole but for the page, and says so.
+# Without the playground's packages the program is whole but for the page, and says so. A program that is the same as
+# before was not linked again.
+build = tools/setup build && { tools/setup page || true; } && \
+	{ test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release $(LIBDIR_MESON) >$(BUILD).log || { cat $(BUILD).log; exit 1; }; } && \
+	rm -f $(BUILD).log && before=`stat -c %y $(BUILD)/emberbox 2>/dev/null; true` && \
+	ninja -C $(BUILD) $(1) && \
+	if [ "`stat -c %y $(BUILD)/emberbox`" = "$$before" ]; then echo "$(BUILD)/emberbox is up to date"; \
+	else echo "$(BUILD)/emberbox is built"; fi
+
+help:
+	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
+
 all:
-	@tools/setup build
-	@tools/setup page || true
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
-	@ninja -C $(BUILD)
+	@$(call build,all)
 
 asan:
 	@tools/setup build
 	@test -f $(ASAN)/build.ninja || meson setup $(ASAN) $(ASAN_OPTIONS_MESON)
 	@ninja -C $(ASAN)
 
+# Only the program: tests and benchmarks are most of a build.
 run:
 	@tools/setup build run
-	@$(MAKE) --no-print-directory all
+	@$(call build,emberbox)
 	@tools/demo --serve $(BUILD)/emberbox
 
 test:
@@ -63,9 +79,15 @@ bench:
 
 # The prefix is set each time, because it is written into the pkg-config file.
 install: all
-	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@meson configure $(BUILD) -Dprefix=$(PREFIX) $(LIBDIR_MESON)
 	@ninja -C $(BUILD)
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+	@test -n "$(DESTDIR)" || PATH=$$PATH:/usr/sbin:/sbin ldconfig
+
+uninstall:
+	@test -f $(BUILD)/meson-logs/install-log.txt || { echo "make: nothing was installed from $(BUILD)" >&2; exit 1; }
+	@ninja -C $(BUILD) uninstall
+	@test "`id -u`" != 0 || PATH=$$PATH:/usr/sbin:/sbin ldconfig
 
 fuzz:
 	@tools/setup build fuzz
@@ -84,7 +106,7 @@ soak:
 
 lint:
 	@tools/setup build lint
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=release $(LIBDIR_MESON)
 	@tools/lint $(BUILD)
 
 clean:

@@ -3,7 +3,9 @@
 # tests/run: args=--as root
 # tests/run: timeout=90
 
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -54,15 +56,31 @@ def flags(place, *args):
     return [word.replace("/usr/local", f"{place}/usr/local") for word in r.text.split()]
 
 
-def build(place, compiler, *extra):
+def build(place, compiler, *extra, text=PROGRAM):
     directory = kit.tmp()
-    source = kit.write(f"{directory}/program.c", PROGRAM)
+    source = kit.write(f"{directory}/program.c", text)
     static = ["--static"] if "-static" in extra else []
     language = ["-x", "c++"] if compiler == "c++" else []
     argv = [compiler, "-Wall", "-Wextra", "-Werror", *language, source, "-x", "none", *extra]
     r = kit.command([*argv, "-o", f"{directory}/program", *flags(place, "--cflags", "--libs", *static)], timeout=60)
     kit.equal(r.code, 0, r.errtext[-600:])
     return f"{directory}/program"
+
+
+def example():
+    """The C program of the README."""
+    with open(os.path.join(kit.REPO, "README.md"), encoding="utf-8") as file:
+        return re.search(r"^## As a library$.*?^```c\n(.*?)^```$", file.read(), re.M | re.S)[1]
+
+
+def looked_at():
+    """Directories below which the system's own pkg-config and ld.so find what is there."""
+    configs = kit.command(["pkg-config", "--variable", "pc_path", "pkg-config"]).text.strip().split(":")
+    libraries = ["/lib", "/usr/lib", "/lib64", "/usr/lib64"]
+    for path in glob.glob("/etc/ld.so.conf.d/*.conf"):
+        with open(path, encoding="utf-8") as file:
+            libraries += file.read().split()
+    return configs, libraries
 
 
 @kit.test(timeout=80)
@@ -73,6 +91,11 @@ def programs_can_be_linked():
     where = [word[2:] for word in flags(place, "--libs") if word.startswith("-L")][0]
     r = kit.command([build(place, "cc")], env={"PATH": kit.PATH, "LD_LIBRARY_PATH": where})
     kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "shared")
+    r = kit.command([build(place, "cc", text=example())], env={"PATH": kit.PATH, "LD_LIBRARY_PATH": where})
+    kit.equal((r.code, r.text, r.errtext), (0, "42\n", ""), "the README's example")
+    configs, libraries = looked_at()
+    kit.contains(libraries, where[len(place) :], "ld.so does not look there")
+    kit.contains(configs, f"{where[len(place):]}/pkgconfig", "pkg-config does not look there")
     r = kit.command([build(place, "cc", "-static")])
     kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "static")
     if shutil.which("c++"):

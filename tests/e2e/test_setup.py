@@ -3,7 +3,9 @@
 # tests/run: args=--as root | --as user
 
 import os
+import pty
 import re
+import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -38,13 +40,14 @@ def every_group_has_packages():
 
 @kit.test
 def languages_are_in_their_groups():
-    run, test = set(listed("run")), set(listed("test"))
+    run, test, bench = set(listed("run")), set(listed("test")), set(listed("bench"))
+    kit.equal(run, {"python3", "bash", "curl"}, "what the demonstration needs beside the compiler")
     first = {"python3", "nodejs", "bash", "ruby", "golang-go", "gcc", "g++", "sqlite3", "postgresql"}
-    kit.equal(first - run, set())
+    kit.equal((first - bench, first - test), (set(), set()))
     kit.equal(run - test, set(), "in run, but not in test")
     second = {"rustc", "php-cli", "perl", "lua5.4", "default-jdk-headless", "r-base-core", "zsh", "dash"}
     kit.equal(second - test, set())
-    of_npm = {name.rpartition("@")[0] for name in run if name.startswith("npm:")}
+    of_npm = {name.rpartition("@")[0] for name in bench if name.startswith("npm:")}
     kit.equal(of_npm, {"npm:typescript", "npm:esbuild", "npm:@types/node"})
     python = os.path.basename(os.path.realpath("/usr/bin/python3"))
     kit.contains(test, f"lib{python}-testsuite")
@@ -87,9 +90,60 @@ def an_ordinary_user_is_told_the_commands():
     kit.matches(r.errtext, rf"^{missing}\S+/setup lint\n")
     kit.contains(r.errtext, "\n  sudo apt-get install -y --no-install-recommends clang-format clang-tidy\n")
     kit.equal("npm" in r.errtext or "PostgreSQL" in r.errtext, False)
-    r = setup("run", path=f"{path}:{kit.PATH}")
-    kit.matches(r.errtext, r"\n  sudo apt-get install .* postgresql python3 ruby sqlite3\n")
+    r = setup("bench", path=f"{path}:{kit.PATH}")
+    kit.matches(r.errtext, r"\n  sudo apt-get install .* postgresql python3 ruby sqlite3 util-linux\n")
     kit.contains(r.errtext, "PostgreSQL")
+
+
+@kit.test
+def help_names_every_target():
+    r = kit.command(["make", "-C", kit.REPO, "--no-print-directory", "help"])
+    kit.equal((r.code, r.errtext), (0, ""))
+    with open(os.path.join(kit.REPO, "Makefile"), encoding="utf-8") as file:
+        targets = re.search(r"^\.PHONY: (.*)", file.read(), re.M)[1].split()
+    told = set(re.findall(r"^make ([a-z-]+)", r.text, re.M))
+    kit.equal({*targets} - told - {"all", "asan"}, set(), "targets that are not told")
+
+
+def until(fd, wanted, out=b""):
+    """What a terminal shows, up to that; the test's alarm is the bound."""
+    while wanted is None or wanted not in out:
+        try:
+            data = os.read(fd, 1 << 16)
+        except OSError:
+            data = b""
+        if not data:
+            kit.true(wanted is None, f"it ended before {wanted!r}: {out[-2000:]!r}")
+            break
+        out += data
+    return out
+
+
+@kit.test(modes=("root",), timeout=150)
+def control_c_ends_the_demonstration_well():
+    """Under make, which takes what ends by a signal for an error; and nothing is left in the temporary directory."""
+    temporary, place, home = kit.tmp(), kit.tmp(), kit.tmp()
+    kit.write(os.path.join(place, "Makefile"), f"run:\n\t@{kit.REPO}/tools/demo --serve {kit.built()}\n")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        env = {"HOME": home, "EMBERBOX_HOME": home, "EMBERBOX_LISTEN": "127.0.0.1:0", "TMPDIR": temporary}
+        os.chdir(place)
+        os.execve("/usr/bin/make", ["make", "run"], {**env, "PATH": kit.PATH, "TERM": "xterm"})
+    try:
+        out = until(terminal, b"Ctrl-C ends it.")
+        for wanted in (b"hello from C", b"refused: ENETUNREACH", b'"stdout":"42\\n"', b"/#token=ebt_"):
+            kit.contains(out, wanted)
+        os.write(terminal, b"\x03")
+        out = until(terminal, None, out)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        pid = None
+    finally:
+        os.close(terminal)  # hangs up: who is still there ends
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    kit.equal((status, b"make:" in out), (0, False), out[-500:])
+    kit.equal(os.listdir(temporary), [])
 
 
 kit.main()
