@@ -132,7 +132,7 @@ static int take_registry(struct config *config, struct error *err)
 			  sizeof(config->registry_where), err) < 0)
 		return -1;
 	drop_registry(config);
-	if (size == 0)
+	if (!text)
 		return 0;
 	config->registry_text = arena_copy(&config->arena, text, size);
 	config->registry_size = size;
@@ -140,6 +140,7 @@ static int take_registry(struct config *config, struct error *err)
 	if (!config->registry_text || !where)
 		return no_memory(err);
 	if (registry_parse(where, config->registry_text, size, &config->arena, &config->registry, err) < 0 ||
+	    registry_check_whole(where, &config->registry, err) < 0 ||
 	    registry_check(where, &config->registry, err) < 0)
 		return -1;
 	for (size_t i = 0; i < config->registry.setting_count; i++) {

@@ -405,11 +405,20 @@ int registry_parse(const char *where, const char *text, size_t size, struct aren
 	*out = (struct registry){ .auto_cleanup = true, .max_concurrent = 3 };
 	if (yaml_load(where, text, size, arena, &doc, err) < 0)
 		return -1;
-	if (doc.root->kind == YAML_NOTHING)
+	out->nothing = doc.root->kind == YAML_NOTHING;
+	if (out->nothing)
 		return 0;
 	if (yaml_expect(&doc, doc.root, YAML_MAP, "a mapping with containers, settings and policy", err) < 0 ||
 	    yaml_unknown_keys(&doc, doc.root, known, err) < 0)
 		return -1;
+	yaml_each(item, doc.root)
+	{
+		if (out->hollow || item->kind != YAML_NOTHING)
+			continue;
+		out->hollow = item->key->text;
+		out->hollow_line = item->key->line;
+		out->hollow_column = item->key->column;
+	}
 	part = yaml_map_get(doc.root, "containers");
 	if (part && read_profiles(&doc, part, out, err) < 0)
 		return -1;
@@ -418,6 +427,21 @@ int registry_parse(const char *where, const char *text, size_t size, struct aren
 		return -1;
 	part = yaml_map_get(doc.root, "settings");
 	return part ? read_settings(&doc, part, out, err) : 0;
+}
+
+int registry_check_whole(const char *where, const struct registry *registry, struct error *err)
+{
+	if (registry->nothing)
+		return error_usage(
+			err,
+			"%s:1:1: the registry is empty: expected containers, settings or policy; write {} for "
+			"one without rules, or remove the file",
+			where);
+	if (registry->hollow)
+		return error_usage(err, "%s:%u:%u: %s: expected a mapping, not nothing; write %s: {} for an empty one",
+				   where, registry->hollow_line, registry->hollow_column, registry->hollow,
+				   registry->hollow);
+	return 0;
 }
 
 /* A policy for a language that is misspelt would be none, and of two for one language only the first would count. */

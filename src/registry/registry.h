@@ -60,6 +60,9 @@ struct registry_setting {
 };
 
 struct registry {
+	bool nothing;                                            /* the text has no key at all */
+	const char *hollow;                                      /* a key of it that has no value; NULL: none */
+	unsigned hollow_line, hollow_column;                     /* of that key */
 	const struct profile *profiles;                          /* in the file's order */
 	size_t count;                                            /* how many */
 	bool auto_cleanup;                                       /* default true */
@@ -74,12 +77,17 @@ struct registry {
 /* All of it lives in the arena. `where` is the file's name for errors. Whether the languages exist is not asked. */
 int registry_parse(const char *where, const char *text, size_t size, struct arena *arena, struct registry *out,
 		   struct error *err);
+/* A file that is there has to say something: one that is empty, or ends behind a key, is one that is being written, or
+ * was cut. `{}` is a registry without rules. */
+int registry_check_whole(const char *where, const struct registry *registry, struct error *err);
 /* Every language has to be one that emberbox knows, installed or not. */
 int registry_check(const char *where, const struct registry *registry, struct error *err);
 /* The lists of a language, by its name; empty ones when nothing is said of it. */
 struct policy_lists registry_lists(const struct registry *registry, const char *language);
-/* Reads the file's text: `path`, or registry.yaml in the state directory when NULL; none there is an empty text (*size
- * 0). One that others may write to is refused. The caller frees. */
+/* Reads the file's text: `path`, or registry.yaml in the state directory when NULL; none there is *text NULL. One that
+ * others may write to is refused. The caller frees. */
 int registry_read(const char *path, char **text, size_t *size, char *where, size_t where_size, struct error *err);
+/* Whether somebody has the file open for writing, and so half of it may be there. */
+bool registry_is_being_written(const char *where);
 /* NULL: none; `nearest`, unless NULL, then gets the name that was perhaps meant, or NULL. */
 const struct profile *registry_find(const struct registry *registry, const char *name, const char **nearest);

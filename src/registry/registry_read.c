@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,14 +63,33 @@ int registry_read(const char *path, char **text, size_t *size, char *where, size
 	if (path && snprintf(where, where_size, "%s", path) >= (int)where_size)
 		return error_usage(err, "the registry's path is longer than %zu bytes", where_size - 1);
 	if (!path && find_usual(where, where_size) < 0)
-		return (*text = calloc(1, 1)) ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the registry");
+		return 0;
 	fd = open(where, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
 	/* Root may have the HOME of another, whose limits are not root's. */
 	if (!path && st.st_uid != geteuid() && st.st_uid != 0)
-		return (*text = calloc(1, 1)) ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the registry");
+		return 0;
 	if (check_owner(where, &st, err) < 0)
 		return -1;
 	return read_text(fd, (size_t)st.st_size, where, text, size, err);
+}
+
+bool registry_is_being_written(const char *where)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	_cleanup_close_ int fd = open(where, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct sigaction before;
+	bool written;
+
+	if (fd < 0)
+		return false;
+	/* The kernel gives a lease for reading only where nobody has the file open for writing. It says so by SIGIO to
+	 * its holder if that changes while we hold it, and has the writer wait until we let go of it. Where there are
+	 * no leases we do not know, and what is read is believed. */
+	sigaction(SIGIO, &ignore, &before);
+	written = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	sigaction(SIGIO, &before, NULL);
+	return written;
 }

@@ -123,6 +123,8 @@ static void control_ready(struct front *front, struct source *source, uint32_t e
 		/* The supervisor has read it already: what is wrong with it is wrong with us. */
 		if (policy_change(front, fds[--count], front->err) < 0)
 			front->failed = true;
+	} else if (what == 'o' || what == 'n') {
+		front->stale = what == 'o';
 	} else if (what == 'd' && !front->draining) {
 		front_drain(front);
 	} else if (what == 'd') {

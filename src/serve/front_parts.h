@@ -199,6 +199,7 @@ struct front {
 	bool unsettled;                         /* the store has not said yet whether it can write: what comes waits */
 	bool deaf;                              /* no descriptor was left for a connection: wait until one is */
 	bool draining;                          /* nothing new begins */
+	bool stale;                             /* the configuration is not what people wrote last, which is wrong */
 	bool over;                              /* the supervisor is gone */
 	struct error *err;                      /* what ends it, if that is not meant */
 	bool failed;                            /* that is set */

@@ -36,11 +36,12 @@ static void health(struct front *front, struct peer *peer, const char *body, siz
 {
 	const bool well = front->keeper.fd >= 0 && !front->blind[0] && !front->draining;
 	char json[160];
-	int length = snprintf(json, sizeof(json), "{\"status\":\"%s\",\"version\":\"%s\",\"uptime\":%.3f}",
-			      front->draining ? "draining"
-			      : well          ? "ok"
-					      : "degraded",
-			      EMBERBOX_VERSION, (double)(clock_usec() - front->begun_usec) / 1e6);
+	int length = snprintf(
+		json, sizeof(json), "{\"status\":\"%s\",\"version\":\"%s\",\"uptime\":%.3f,\"configuration\":\"%s\"}",
+		front->draining ? "draining"
+		: well          ? "ok"
+				: "degraded",
+		EMBERBOX_VERSION, (double)(clock_usec() - front->begun_usec) / 1e6, front->stale ? "stale" : "current");
 
 	http_answer_json(front, peer, well ? 200 : 503, json, (size_t)length);
 }

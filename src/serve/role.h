@@ -10,7 +10,8 @@
  *	                 front); its end: end
  *	to the front:    ROLE_DRAIN: end when the last run is answered; again: and
  *	                 end them. ROLE_STORE_PEER with a socket to the store, ROLE_CONFIG
- *	                 with another configuration
+ *	                 with another configuration; ROLE_STALE when what people wrote last cannot be
+ *	                 used, ROLE_CURRENT when it is what the front has
  *	to the keeper:   ROLE_RELOAD: read the languages again
  *	from all:        ROLE_READY once it serves
  *	from the keeper: ROLE_RELOAD when that was done; ROLE_PEER when a front
@@ -42,6 +43,8 @@ enum {
 	ROLE_PEER = 'k',
 	ROLE_STORE_PEER = 's',
 	ROLE_CONFIG = 'c',
+	ROLE_STALE = 'o',
+	ROLE_CURRENT = 'n',
 	ROLE_DRAIN = 'd',
 	ROLE_RELOAD = 'r',
 	ROLE_READY = '+',

@@ -30,12 +30,15 @@
 #include <sys/wait.h>
 
 enum {
-	QUICK_USEC = 1000000,  /* a role that dies sooner is not restarted at once … */
-	QUICK_MAX = 5,         /* … and so many times in a row, never having served, is enough */
-	DRAIN_USEC = 10000000, /* runs may go on so long after SIGTERM */
-	END_USEC = 3000000,    /* what was told to end gets so long to do it */
-	NOBODY = 65534,        /* root's front, where uids for boxes cannot be had */
-	PLACE_MAX = 4096       /* bytes of a path, before it is known to be too long for a socket */
+	SETTLE_USEC = 100000,       /* from the last touch of a file of the configuration until it is read */
+	SETTLE_SAY_USEC = 400000,   /* one that is still being written is said when the next look is so far */
+	SETTLE_MAX_USEC = 10000000, /* and is looked at so seldom in the end */
+	QUICK_USEC = 1000000,       /* a role that dies sooner is not restarted at once … */
+	QUICK_MAX = 5,              /* … and so many times in a row, never having served, is enough */
+	DRAIN_USEC = 10000000,      /* runs may go on so long after SIGTERM */
+	END_USEC = 3000000,         /* what was told to end gets so long to do it */
+	NOBODY = 65534,             /* root's front, where uids for boxes cannot be had */
+	PLACE_MAX = 4096            /* bytes of a path, before it is known to be too long for a socket */
 };
 
 enum phase {
@@ -75,6 +78,9 @@ struct supervisor {
 	uint64_t deadline_usec;              /* of the phase; 0: none */
 	bool reloading;                      /* the keeper has not said yet that it did */
 	bool told;                           /* that it serves */
+	uint64_t settle_usec;                /* when to look at the files that were touched; 0: none was */
+	uint64_t settle_more;                /* how much later if they are still being written */
+	bool stale;                          /* they could not be used: what is in force is of before */
 };
 
 #define SAY(s, ...) (s)->options->say(__VA_ARGS__)
@@ -159,6 +165,8 @@ static int child_start(struct supervisor *s, struct child *child, struct error *
 		return -1;
 	if (child->role != ROLE_FRONT)
 		return introduce(s, child->role, err);
+	if (s->stale)
+		role_say(&child->process, ROLE_STALE, -1);
 	return introduce(s, ROLE_KEEPER, err) < 0 ? -1 : introduce(s, ROLE_STORE, err);
 }
 
@@ -228,15 +236,25 @@ static void reloaded(struct supervisor *s)
 	activation_notify(&s->activation, "READY=1");
 }
 
+/* The front says so to whoever asks how the service is. */
+static void set_stale(struct supervisor *s, bool stale)
+{
+	s->stale = stale;
+	role_say(&s->children[ROLE_FRONT].process, stale ? ROLE_STALE : ROLE_CURRENT, -1);
+}
+
 /* Something of what people write for us changed: the front gets it, if it can be used; if not, the old one stays. */
 static void reconfigure(struct supervisor *s)
 {
+	_cleanup_buf_ struct buf weaker = { 0 };
 	struct error err = { 0 };
 	char names[4096];
 	bool changed = false;
-	int done = setup_reload(&s->setup, &changed, &err);
+	int done = setup_reload(&s->setup, &changed, &weaker, &err);
 
+	s->settle_usec = 0;
 	setup_changed(&s->setup, names, sizeof(names));
+	set_stale(s, done < 0);
 	if (done < 0) {
 		SAY(s, "%s; the configuration of before stays", err.text);
 		setup_record(s->journal, "config_refused", err.text);
@@ -245,6 +263,34 @@ static void reconfigure(struct supervisor *s)
 		SAY(s, "the configuration was read again");
 		setup_record(s->journal, "config_changed", names);
 	}
+	/* Nobody shall lose a rule by a slip of the editor and not hear of it. */
+	if (done == 0 && weaker.size > 0) {
+		SAY(s, "warning: the policy has fewer rules than before: %.1000s", weaker.data);
+		setup_record(s->journal, "policy_weakened", weaker.data);
+	}
+}
+
+/* An editor truncates, writes and saves again; what is read meanwhile is half of what was meant. */
+static void settle(struct supervisor *s)
+{
+	struct error why = { 0 };
+
+	if (setup_is_settled(&s->setup, &why)) {
+		reconfigure(s);
+		return;
+	}
+	s->settle_more = s->settle_more < SETTLE_MAX_USEC ? 2 * s->settle_more : s->settle_more;
+	s->settle_usec = clock_usec() + s->settle_more;
+	if (s->stale || s->settle_more < SETTLE_SAY_USEC)
+		return;
+	SAY(s, "%s; the configuration of before stays until that is done", why.text);
+	set_stale(s, true);
+}
+
+static void touched(struct supervisor *s)
+{
+	s->settle_more = SETTLE_USEC;
+	s->settle_usec = clock_usec() + SETTLE_USEC;
 }
 
 /* The keeper reads the languages again; the front asks it for those that it does not know. */
@@ -252,7 +298,8 @@ static void reload(struct supervisor *s)
 {
 	char state[64];
 
-	reconfigure(s);
+	s->settle_more = SETTLE_USEC;
+	settle(s);
 	s->reloading = true;
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_usec());
 	activation_notify(&s->activation, state);
@@ -385,6 +432,8 @@ static uint64_t earliest(const struct supervisor *s)
 	for (const struct child *child = s->children; child < s->children + CHILDREN; child++)
 		if (child->restart_usec && (!when || child->restart_usec < when))
 			when = child->restart_usec;
+	if (s->settle_usec && (!when || s->settle_usec < when))
+		when = s->settle_usec;
 	return when;
 }
 
@@ -395,6 +444,11 @@ static int on_time(struct supervisor *s, struct error *err)
 	for (struct child *child = s->children; child < s->children + CHILDREN; child++)
 		if (child->restart_usec && child->restart_usec <= now && child_start(s, child, err) < 0)
 			return -1;
+	if (s->settle_usec && s->settle_usec <= now) {
+		s->settle_usec = 0;
+		if (s->phase == SERVING)
+			settle(s);
+	}
 	if (s->deadline_usec && s->deadline_usec <= now)
 		phase_next(s);
 	return 0;
@@ -424,7 +478,7 @@ static int watch_once(struct supervisor *s, struct error *err)
 	if (fds[0].revents)
 		on_signal(s);
 	if (fds[1 + 2 * CHILDREN].revents && setup_touched(&s->setup) && s->phase == SERVING)
-		reconfigure(s);
+		touched(s);
 	return on_time(s, err);
 }
 

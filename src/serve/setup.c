@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "http/tls.h"
+#include "registry/weaker.h"
 #include "runtime/state.h"
 #include "store/record.h"
 
@@ -353,9 +354,29 @@ static void mark_of(const char *path, struct setup_mark *mark)
 						     (uint64_t)st.st_mtim.tv_nsec / 1000000 };
 }
 
+static const char *const own[SETUP_FILES] = { NULL, ".env", "tokens.json", "token" };
+
+bool setup_is_settled(const struct setup *setup, struct error *why)
+{
+	for (size_t i = 0; i < SETUP_FILES; i++) {
+		const char *path = setup->config.registry_where;
+		char place[4096];
+
+		if (own[i]) {
+			if (state_path(own[i], place, sizeof(place)) < 0)
+				continue;
+			path = place;
+		}
+		if (!registry_is_being_written(path))
+			continue;
+		error_usage(why, "%s: it is being written", path);
+		return false;
+	}
+	return true;
+}
+
 void setup_changed(struct setup *setup, char *names, size_t size)
 {
-	static const char *const own[SETUP_FILES] = { NULL, ".env", "tokens.json", "token" };
 	size_t used = 0;
 
 	names[0] = '\0';
@@ -410,7 +431,7 @@ static bool is_same(int fd, const char *text, size_t size)
 	return old && pread(fd, old, size + 1, 0) == (ssize_t)size && memcmp(old, text, size) == 0;
 }
 
-int setup_reload(struct setup *setup, bool *changed, struct error *err)
+int setup_reload(struct setup *setup, bool *changed, struct buf *weaker, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	struct config config;
@@ -434,6 +455,7 @@ int setup_reload(struct setup *setup, bool *changed, struct error *err)
 		close_fd(&setup->config_fd);
 		setup->config_fd = fd;
 	}
+	config_weaker(&setup->config, &config, weaker);
 	config_free(&setup->config);
 	setup->config = config;
 	/* Roles that are started from now on find it there. */

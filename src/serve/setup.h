@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "registry/config.h"
 #include "serve/role.h"
@@ -44,9 +45,11 @@ struct setup {
  * that is said, and there is no HTTP over TCP. */
 int setup_open(struct setup *setup, const struct serve_options *options, struct error *err);
 void setup_close(struct setup *setup);
-/* Reads registry, .env and tokens again; `*changed`: the front has to have another config_fd. On an error all stays as
- * it was. */
-int setup_reload(struct setup *setup, bool *changed, struct error *err);
+/* Reads registry, .env and tokens again; `*changed`: the front has to have another config_fd. `weaker` gets the rules
+ * that are gone, see config_weaker(). On an error all stays as it was. */
+int setup_reload(struct setup *setup, bool *changed, struct buf *weaker, struct error *err);
+/* Whether nobody has one of those files open for writing. False: its name is the sentence's. */
+bool setup_is_settled(const struct setup *setup, struct error *why);
 /* Which of the files are not as they were when this was called last, by name, with ", " between. */
 void setup_changed(struct setup *setup, char *names, size_t size);
 /* After `watch` became readable: whether one of those files was touched. */

@@ -355,9 +355,92 @@ def edits_take_effect_without_dropping_anything():
     kit.eventually(lambda: names() == ["shell", "careful", "sealed", "slow"], "the new file is not seen")
 
 
+STRICT = """
+containers:
+  careful: {language: bash, security: {needs_confirm: true, read_only: true}}
+policy:
+  python: {block: [json, math]}
+  bash: {block: [x]}
+"""
+
+
+def audited(running, event):
+    # The entry is written beside the line of the log, by another process.
+    found = lambda: [line for line in map(json.loads, kit.emberbox(
+        "audit", "--json", "-n", "1000", env={"EMBERBOX_HOME": running.home}).text.splitlines()) if line["event"] == event]
+    kit.eventually(found, f"no {event} in the audit log")
+    return [line["detail"] for line in found()]
+
+
+@kit.test(timeout=120)
+def an_empty_registry_takes_no_policy_away():
+    running = serve(STRICT, env={"EMBERBOX_POLICY": "block"})
+    asking = Web(running)
+    place = os.path.join(running.home, "registry.yaml")
+    blocked = lambda: asking.post("/v1/execute", {"language": "python", "code": "import json"}).json["status"] == "blocked"
+    configuration = lambda: asking.get("/v1/health").json["configuration"]
+    kit.equal((configuration(), blocked()), ("current", True))
+    # In place and by another file: what is there and says nothing, and what ends behind a key.
+    for text, sentence in (("", "the registry is empty: expected containers, settings or policy"),
+                           ("# later\n", "the registry is empty"),
+                           (STRICT[:STRICT.index("  python:")], "policy: expected a mapping, not nothing; write policy: {}"),
+                           (STRICT[:STRICT.index(" {block: [json")], r"policy\.python: expected a mapping")):
+        for write in (edit, lambda service, text: kit.write(place, text, 0o600)):
+            write(running, text)
+            said = running.heard(r"; the configuration of before stays\n")
+            kit.matches(said, r"registry\.yaml:\d+:\d+: " + sentence)
+            kit.eventually(lambda: configuration() == "stale", "health does not tell it")
+            kit.true(blocked(), repr(text))
+            edit(running, STRICT)
+            kit.eventually(lambda: configuration() == "current", "health still tells it")
+    kit.equal(len(audited(running, "config_refused")), 8)
+    # One that somebody still has open for writing is not read, however long that takes.
+    with open(place, "w") as writing:
+        writing.write("policy: {}\n")
+        writing.flush()
+        os.kill(running.pid, signal.SIGHUP)
+        running.heard(r"registry\.yaml: it is being written; the configuration of before stays until that is done\n")
+        kit.eventually(lambda: configuration() == "stale", "health does not tell it")
+        kit.true(blocked(), "half of it was read")
+        writing.seek(0)
+        writing.write(STRICT)
+    kit.eventually(lambda: configuration() == "current", "it was not read when it was whole")
+    kit.true(blocked(), "rules are gone")
+    kit.equal(kit.emberbox("audit", "-n", "1000", env={"EMBERBOX_HOME": running.home}).text.count("policy_weakened"), 0)
+
+
+@kit.test(timeout=60)
+def a_policy_that_is_taken_away_is_told():
+    running = serve(STRICT)
+    place = os.path.join(running.home, "registry.yaml")
+    weaker = STRICT.replace("json, math]", "math], allow: [sys]").replace("read_only: true", "confirm: once")
+    edit(running, weaker)
+    want = ("python: json is not blocked by the registry any more; python: sys is allowed now; the profile careful is "
+            "confirmed once, not each time; the profile careful is not read-only any more")
+    kit.contains(running.heard(r"warning: .*\n"), f"warning: the policy has fewer rules than before: {want}\n")
+    kit.equal(audited(running, "policy_weakened"), [want])
+    # More rules, and the same ones, are no news; no file at all is none.
+    edit(running, STRICT)
+    running.heard(r"the configuration was read again\n")
+    os.unlink(place)
+    want = ("python: json is not blocked by the registry any more; python: math is not blocked by the registry any more; "
+            "bash: x is not blocked by the registry any more; the profile careful, which needed a confirmation, is gone")
+    kit.contains(running.heard(r"warning: .*\n"), want)
+    kit.eventually(lambda: len(audited(running, "policy_weakened")) == 2, "it is not in the audit log")
+    kit.equal(audited(running, "policy_weakened")[1], want)
+
+
 @kit.test
 def half_a_registry_is_none():
     home = kit.tmp()
+    for text, sentence in (("", "the registry is empty"), ("policy:\n", "policy: expected a mapping, not nothing")):
+        kit.write(os.path.join(home, "registry.yaml"), text, 0o600)
+        r = kit.finish(Service(listen=True, home=home, ready=False).process)
+        kit.equal(r.code, 2, r)
+        kit.matches(r.errtext, r"registry\.yaml:1:1: " + sentence)
+        r = kit.emberbox("run", "--cold", "-l", "bash", "-c", "echo", env={"EMBERBOX_HOME": home})
+        kit.equal(r.code, 2, r)
+        kit.matches(r.errtext, r"registry\.yaml:1:1: " + sentence)
     kit.write(os.path.join(home, "registry.yaml"), REGISTRY.replace("timeout: 20", "timeout: soon"), 0o600)
     r = kit.finish(Service(listen=True, home=home, ready=False).process)
     kit.equal(r.code, 2, r)

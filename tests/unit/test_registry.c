@@ -172,14 +172,36 @@ static void mistakes_of_a_profile(void)
 		"r.yaml:1:43: containers.a.triggers: expected a text, not a mapping");
 }
 
+/* What an editor that was cut short leaves. */
+static void half_a_file_is_refused(void)
+{
+	static const struct {
+		const char *text, *sentence;
+	} cases[] = {
+		{ "", "r.yaml:1:1: the registry is empty: " },
+		{ "# only words\n", "r.yaml:1:1: the registry is empty: " },
+		{ "settings: {}\npolicy:\n",
+		  "r.yaml:2:1: policy: expected a mapping, not nothing; write policy: {} for an empty one" },
+		{ "containers:\n", "r.yaml:1:1: containers: expected a mapping, " },
+		{ "{}", "" },
+		{ "policy: {}", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CHECK_INT(parse(cases[i].text), 0);
+		CHECK_INT(registry_check_whole("r.yaml", &registry, &err), *cases[i].sentence ? -1 : 0);
+		if (*cases[i].sentence)
+			CHECK(strncmp(err.text, cases[i].sentence, strlen(cases[i].sentence)) == 0);
+	}
+}
+
 static void mistakes_of_policies(void)
 {
 	static const struct {
 		const char *text, *sentence;
 	} cases[] = {
 		{ "policy: {python: {block: [os]}, bash: {}}", "" },
-		{ "policy: {pyton: {block: [os]}}",
-		  "r.yaml:1:10: policy: Unknown language \"pyton\"; available: " },
+		{ "policy: {pyton: {block: [os]}}", "r.yaml:1:10: policy: Unknown language \"pyton\"; available: " },
 		{ "policy: {python: {block: [os]}, py: {block: [socket]}}",
 		  "r.yaml:1:33: policy.py: Python is on line 1 already" },
 	};
@@ -273,8 +295,9 @@ static void mistakes_of_settings(void)
 		"r.yaml:1:28: settings.max_concurrent: expected a number from 1 to 1000, but there is nothing");
 	refused("settings: {SANDBOX_TIMEOUT: 3}",
 		"r.yaml:1:12: settings: unknown key \"SANDBOX_TIMEOUT\"; did you mean \"SANDBOX_TIMEOUT_SEC\"?");
-	refused("settings:\n  SANDBOX_TIMEOUT_SEC: soon\n", "r.yaml:2:24: settings.SANDBOX_TIMEOUT_SEC: \"soon\" is "
-							    "not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
+	refused("settings:\n  SANDBOX_TIMEOUT_SEC: soon\n",
+		"r.yaml:2:24: settings.SANDBOX_TIMEOUT_SEC: \"soon\" is "
+		"not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused("settings:\n  SANDBOX_STORE_CODE: {}\n",
 		"r.yaml:2:23: settings.SANDBOX_STORE_CODE: expected a value, not a mapping");
 	refused("settings: {EMBERBOX_TOKEN: 0123456789abcdef}",
@@ -326,7 +349,7 @@ static int read_file(const char *name)
 static void the_file_is_read_if_it_can_be_believed(void)
 {
 	char sentence[1200];
-	int dir;
+	int dir, writing;
 
 	home = tree_new();
 	dir = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -334,12 +357,21 @@ static void the_file_is_read_if_it_can_be_believed(void)
 	snprintf(path, sizeof(path), "%s/registry.yaml", home);
 	CHECK_INT(read_file(NULL), 0);
 	CHECK_INT(size, 0);
-	CHECK_STR(text, "");
+	/* None is not one that is empty. */
+	CHECK(!text);
 	CHECK_STR(where, path);
 	CHECK_INT(read_file(path), -1);
 	snprintf(sentence, sizeof(sentence), "%s: cannot be read: No such file or directory", path);
 	CHECK_STR(err.text, sentence);
 	CHECK_INT(err.kind, ERROR_USAGE);
+	tree_write(dir, "registry.yaml", "", 0);
+	CHECK_INT(read_file(NULL), 0);
+	CHECK_STR(text, "");
+	CHECK(!registry_is_being_written(path));
+	writing = openat(dir, "registry.yaml", O_WRONLY | O_CLOEXEC);
+	CHECK(registry_is_being_written(path));
+	close(writing);
+	CHECK(!registry_is_being_written(path));
 	tree_write(dir, "registry.yaml", "settings: {}\n", 13);
 	CHECK_INT(read_file(NULL), 0);
 	CHECK_INT(size, 13);
@@ -380,6 +412,7 @@ int main(void)
 	RUN(everything_can_be_said);
 	RUN(mistakes_of_the_whole);
 	RUN(mistakes_of_a_profile);
+	RUN(half_a_file_is_refused);
 	RUN(mistakes_of_policies);
 	RUN(mistakes_of_security);
 	RUN(mistakes_of_resources);
