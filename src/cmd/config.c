@@ -38,6 +38,7 @@ struct row {
 	const char *file;    /* of the source, or NULL */
 	unsigned line;       /* there; 0: not known */
 	const char *option;  /* "--listen", or NULL */
+	const char *as;      /* the other name, if it was set by that; or NULL */
 	const char *meaning; /* one sentence */
 };
 
@@ -68,6 +69,7 @@ static struct row row_of(const struct config *config, enum config_key key, char 
 		.source = config_source_name(value->source),
 		.file = value->where,
 		.line = value->line,
+		.as = value->name && strcmp(value->name, config_name(key)) != 0 ? value->name : NULL,
 		.option = value->source == CONFIG_OPTION ? config_option_name(key) : NULL,
 		.meaning = config_meaning(key),
 	};
@@ -108,6 +110,8 @@ static void add_text(struct table *table, const struct row *row)
 		buf_printf(&where, "%s:%u", slash ? slash + 1 : row->file, row->line);
 	}
 	buf_text(&where, row->option ? row->option : "");
+	if (row->as)
+		buf_printf(&where, "%sas %s", where.size > 0 ? ", " : "", row->as);
 	table_add(table, PAINT_NONE, where.data ? where.data : "");
 	table->failed |= value.failed || where.failed;
 }

@@ -66,7 +66,7 @@ int run_configure(struct run *run)
 		error_set(&err, ERROR_FAILED, ENOMEM, "cannot hold the settings");
 		return run_failed(run, &err);
 	}
-	if (engine->source != CONFIG_DEFAULT && run_set_engine(run, engine->text, "SANDBOX_TYPE") != 0)
+	if (engine->source != CONFIG_DEFAULT && run_set_engine(run, engine->text, config_said_by(&run->config, CONFIG_TYPE)) != 0)
 		return EXIT_USAGE;
 	run->service = *service->text == 'n' ? SERVICE_NEVER : *service->text == 's' ? SERVICE_START : SERVICE_AUTO;
 	run->cold |= run->service == SERVICE_NEVER;

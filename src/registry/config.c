@@ -57,21 +57,28 @@ static int take_option(struct config *config, const struct config_option *option
 	return 0;
 }
 
+static int take_variable(struct config *config, enum config_key key, const char *name, struct error *err)
+{
+	const char *text = name && !exported[key] ? getenv(name) : NULL;
+
+	if (!text)
+		return 0;
+	if (setting_check(key, name, text, err) < 0)
+		return -1;
+	text = arena_string(&config->arena, text);
+	if (!text)
+		return no_memory(err);
+	config_put(config, key, &(struct config_value){ .text = text, .source = CONFIG_ENVIRONMENT, .name = name });
+	return 0;
+}
+
 static int take_environment(struct config *config, struct error *err)
 {
-	for (int i = 0; i < CONFIG_KEYS; i++) {
-		enum config_key key = (enum config_key)i;
-		const char *text = exported[i] ? NULL : getenv(config_name(key));
-
-		if (!text)
-			continue;
-		if (setting_check(key, config_name(key), text, err) < 0)
+	/* The first counts: what was set for emberbox and nobody else. */
+	for (int i = 0; i < CONFIG_KEYS; i++)
+		if (take_variable(config, (enum config_key)i, setting_other_name((enum config_key)i), err) < 0 ||
+		    take_variable(config, (enum config_key)i, config_name((enum config_key)i), err) < 0)
 			return -1;
-		text = arena_string(&config->arena, text);
-		if (!text)
-			return no_memory(err);
-		config_put(config, key, &(struct config_value){ .text = text, .source = CONFIG_ENVIRONMENT });
-	}
 	return 0;
 }
 
@@ -91,11 +98,12 @@ static int take_line(void *to, const char *name, const char *text, unsigned line
 
 	setting_find(name, &key);
 	if (file->lines[key])
-		return error_usage(err, "\"%s\", line %u: \"%s\": it is on line %u already", file->path, line, name,
+		return error_usage(err, "\"%s\", line %u: \"%s\": this setting is on line %u already", file->path, line, name,
 				   file->lines[key]);
 	file->lines[key] = line;
 	if (setting_check(key, name, text, err) < 0)
 		return error_prefix(err, "\"%s\", line %u", file->path, line);
+	value.name = strcmp(name, config_name(key)) == 0 ? NULL : setting_other_name(key);
 	if (!file->kept)
 		file->kept = arena_string(&file->config->arena, file->path);
 	value.where = file->kept;
@@ -152,7 +160,8 @@ static int take_registry(struct config *config, struct error *err)
 			   &(struct config_value){ .text = setting->value,
 						   .source = CONFIG_REGISTRY,
 						   .where = where,
-						   .line = setting->line });
+						   .line = setting->line,
+						   .name = setting->name });
 	}
 	return 0;
 }
@@ -161,7 +170,9 @@ const char *config_said_by(const struct config *config, enum config_key key)
 {
 	const char *option = config_option_name(key);
 
-	return config->values[key].source == CONFIG_OPTION && option ? option : config_name(key);
+	if (config->values[key].source == CONFIG_OPTION && option)
+		return option;
+	return config->values[key].name ? config->values[key].name : config_name(key);
 }
 
 /* One of the two alone would be a service that was meant to be safe and is not. */

@@ -30,6 +30,7 @@ struct config_value {
 	enum config_source source; /* of it */
 	const char *where;         /* of a file: its name; NULL: no file */
 	unsigned line;             /* of a file */
+	const char *name;          /* as it was written, if not config_name(); or NULL */
 };
 
 /* The settings that are limits of a run, as spec_set() takes them; NULL: not said. */

@@ -22,7 +22,7 @@ enum {
 /* A name that is misspelt would be a limit that is not set. False, with the reason: it cannot be set here. */
 static bool check_name(const char *name, char fault[FAULT_MAX])
 {
-	const char *names[CONFIG_KEYS + 1] = { NULL }, *nearest;
+	const char *names[2 * CONFIG_KEYS + 1] = { NULL }, *nearest, *other;
 	enum config_key key;
 	size_t count = 0;
 
@@ -30,9 +30,12 @@ static bool check_name(const char *name, char fault[FAULT_MAX])
 		snprintf(fault, FAULT_MAX, "it is only for the environment: it says where this file is");
 		return setting_in_file(key);
 	}
-	for (int i = 0; i < CONFIG_KEYS; i++)
+	for (int i = 0; i < CONFIG_KEYS; i++) {
 		if (setting_in_file((enum config_key)i))
 			names[count++] = config_name((enum config_key)i);
+		if ((other = setting_other_name((enum config_key)i)))
+			names[count++] = other;
+	}
 	nearest = text_nearest(name, names);
 	snprintf(fault, FAULT_MAX, "there is no such setting%s%s%s", nearest ? "; did you mean " : "",
 		 nearest ? nearest : "", nearest ? "?" : "");

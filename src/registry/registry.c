@@ -278,11 +278,18 @@ static int read_profiles(const struct yaml_doc *doc, const struct yaml_node *nod
 static int read_setting(const struct yaml_doc *doc, const struct yaml_node *node, enum config_key key,
 			struct registry *out, struct error *err)
 {
-	const char *name = config_name(key);
+	const char *name = node->key->text;
 	struct error why = { 0 };
 
 	if (!setting_in_registry(key))
 		return yaml_fault(doc, node->key, err, "%s", setting_elsewhere(key));
+	for (size_t i = 0; i < out->setting_count; i++) {
+		enum config_key other = CONFIG_TYPE;
+
+		if (setting_find(out->settings[i].name, &other) && other == key)
+			return yaml_fault(doc, node->key, err, "this setting is on line %u already, as %s",
+					  out->settings[i].line, out->settings[i].name);
+	}
 	if (yaml_expect(doc, node, YAML_TEXT, "a value", err) < 0)
 		return -1;
 	if (setting_check(key, name, node->text, &why) < 0)
@@ -297,15 +304,19 @@ static int read_setting(const struct yaml_doc *doc, const struct yaml_node *node
 static int read_settings(const struct yaml_doc *doc, const struct yaml_node *node, struct registry *out,
 			 struct error *err)
 {
-	const char *known[CONFIG_KEYS + 3] = { "auto_cleanup", "max_concurrent" };
+	const char *known[2 * CONFIG_KEYS + 3] = { "auto_cleanup", "max_concurrent" }, *other;
+	size_t names = 2;
 	uint64_t count;
 
 	if (node->kind == YAML_NOTHING)
 		return 0;
 	if (yaml_expect(doc, node, YAML_MAP, "a mapping of settings", err) < 0)
 		return -1;
-	for (int i = 0; i < CONFIG_KEYS; i++)
-		known[2 + i] = config_name((enum config_key)i);
+	for (int i = 0; i < CONFIG_KEYS; i++) {
+		known[names++] = config_name((enum config_key)i);
+		if ((other = setting_other_name((enum config_key)i)))
+			known[names++] = other;
+	}
 	if (yaml_unknown_keys(doc, node, known, err) < 0)
 		return -1;
 	yaml_each(item, node)

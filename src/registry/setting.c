@@ -180,7 +180,7 @@ static const struct setting settings[CONFIG_KEYS] = {
 	[CONFIG_TYPE] = { "SANDBOX_TYPE", NULL, "auto", check_type, "local, docker, auto", 0,
 			  "what runs programs: local, docker or auto" },
 	[CONFIG_TIMEOUT] = { "SANDBOX_TIMEOUT_SEC", NULL, "30", check_limit, "timeout", 0,
-			     "wall time of a run, in seconds" },
+			     "wall time of a run, in seconds or as 500ms, 1m, 1h30m" },
 	[CONFIG_MAX_OUTPUT] = { "SANDBOX_MAX_OUTPUT_KB", NULL, "20", check_output, "max-output", 0,
 				"how much of each stream a result shows, in KiB" },
 	[CONFIG_BLOCK_IMPORTS] = { "SANDBOX_BLOCK_DANGEROUS_IMPORTS", NULL, "false", check_imports, "true, false", 0,
@@ -219,6 +219,22 @@ static const struct setting settings[CONFIG_KEYS] = {
 			   "names that clients may call the service by, separated by commas" },
 };
 
+/* The names of other sandboxes stay; these are beside them. */
+static const char *const others[CONFIG_KEYS] = {
+	[CONFIG_TYPE] = "EMBERBOX_ENGINE",
+	[CONFIG_TIMEOUT] = "EMBERBOX_TIMEOUT",
+	[CONFIG_MAX_OUTPUT] = "EMBERBOX_MAX_OUTPUT_KB",
+	[CONFIG_BLOCK_IMPORTS] = "EMBERBOX_BLOCK_DANGEROUS_IMPORTS",
+	[CONFIG_STORE_CODE] = "EMBERBOX_STORE_CODE",
+	[CONFIG_MEMORY] = "EMBERBOX_MEMORY",
+	[CONFIG_CPUS] = "EMBERBOX_CPUS",
+};
+
+const char *setting_other_name(enum config_key key)
+{
+	return others[key];
+}
+
 const char *config_name(enum config_key key)
 {
 	return settings[key].name;
@@ -242,7 +258,7 @@ const char *setting_default(enum config_key key)
 bool setting_find(const char *name, enum config_key *key)
 {
 	for (int i = 0; i < CONFIG_KEYS; i++) {
-		if (strcmp(settings[i].name, name) == 0) {
+		if (strcmp(settings[i].name, name) == 0 || (others[i] && strcmp(others[i], name) == 0)) {
 			*key = (enum config_key)i;
 			return true;
 		}

@@ -42,6 +42,8 @@ const char *config_option_name(enum config_key key); /* "--listen", or NULL: the
 
 /* The default, NULL when it is computed (a path in the state directory) or there is none. */
 const char *setting_default(enum config_key key);
+/* Its name that begins with EMBERBOX_, where its own does not; or NULL. In one place it beats the other. */
+const char *setting_other_name(enum config_key key);
 bool setting_find(const char *name, enum config_key *key);
 /* The sentence begins with `name` and ": "; it never has the text of a token. */
 int setting_check(enum config_key key, const char *name, const char *value, struct error *err);

@@ -33,6 +33,9 @@ static void fresh(void)
 	config_free(&config);
 	for (int i = 0; i < CONFIG_KEYS; i++)
 		unsetenv(config_name((enum config_key)i));
+	for (int i = 0; i < CONFIG_KEYS; i++)
+		if (setting_other_name((enum config_key)i))
+			unsetenv(setting_other_name((enum config_key)i));
 	if (home)
 		tree_free(home);
 	home = tree_new();
@@ -125,6 +128,52 @@ static void each_source_beats_the_one_below(void)
 		CHECK_INT(load(&option, 1), 0);
 		is(all[i].key, all[i].good, CONFIG_OPTION, 0);
 	}
+}
+
+/* The names of other sandboxes, and ours beside them. */
+static void a_setting_has_two_names(void)
+{
+	struct error why = { 0 };
+
+	fresh();
+	setenv("DOCKER_MEMORY_LIMIT", "64m", 1);
+	setenv("EMBERBOX_MEMORY", "128m", 1);
+	setenv("EMBERBOX_TIMEOUT", "1m", 1);
+	setenv("EMBERBOX_CPUS", "0.5", 1);
+	setenv("EMBERBOX_MAX_OUTPUT_KB", "4", 1);
+	CHECK_INT(load(NULL, 0), 0);
+	is(CONFIG_MEMORY, "128m", CONFIG_ENVIRONMENT, 0);
+	CHECK_STR(config_said_by(&config, CONFIG_MEMORY), "EMBERBOX_MEMORY");
+	CHECK_STR(config.said.timeout, "1m");
+	CHECK_STR(config.said.cpus, "0.5");
+	CHECK_STR(config.said.max_output, "4k");
+	/* The place counts first, then the name; and what is beaten must be a value all the same. */
+	unsetenv("EMBERBOX_MEMORY");
+	put(".env", "EMBERBOX_MEMORY=256m\n");
+	CHECK_INT(load(NULL, 0), 0);
+	is(CONFIG_MEMORY, "64m", CONFIG_ENVIRONMENT, 0);
+	unsetenv("DOCKER_MEMORY_LIMIT");
+	CHECK_INT(load(NULL, 0), 0);
+	is(CONFIG_MEMORY, "256m", CONFIG_FILE, 1);
+	setenv("EMBERBOX_MEMORY", "128m", 1);
+	setenv("DOCKER_MEMORY_LIMIT", "lots", 1);
+	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
+	CHECK(strstr(why.text, "DOCKER_MEMORY_LIMIT: \"lots\" is not a size") == why.text);
+	fresh();
+	put(".env", "DOCKER_CPU_LIMIT=1\nEMBERBOX_CPUS=2\n");
+	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
+	CHECK(strstr(why.text, "line 2: \"EMBERBOX_CPUS\": this setting is on line 1 already"));
+	fresh();
+	put("registry.yaml", "settings:\n  EMBERBOX_CPUS: \"2\"\n");
+	CHECK_INT(load(NULL, 0), 0);
+	is(CONFIG_CPUS, "2", CONFIG_REGISTRY, 2);
+	put("registry.yaml", "settings:\n  EMBERBOX_CPUS: \"2\"\n  DOCKER_CPU_LIMIT: \"2\"\n");
+	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
+	CHECK(strstr(why.text, "this setting is on line 2 already, as EMBERBOX_CPUS"));
+	fresh();
+	put("registry.yaml", "settings:\n  EMBERBOX_CPUS: x\n");
+	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
+	CHECK(strstr(why.text, "settings.EMBERBOX_CPUS: \"x\" is not a number of cores"));
 }
 
 static void the_strongest_value_counts(void)
@@ -236,7 +285,7 @@ static void lines_of_the_file(void)
 		{ "\nSANDBOX_TIMEOUT_SEC=abc\n",
 		  "line 2: SANDBOX_TIMEOUT_SEC: \"abc\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 		{ "SANDBOX_TIMEOUT_SEC=7\n#\nSANDBOX_TIMEOUT_SEC=8\n",
-		  "line 3: \"SANDBOX_TIMEOUT_SEC\": it is on line 1 already" },
+		  "line 3: \"SANDBOX_TIMEOUT_SEC\": this setting is on line 1 already" },
 	};
 	char sentence[1200];
 
@@ -391,6 +440,7 @@ int main(void)
 	unsetenv("XDG_CACHE_HOME");
 	RUN(defaults_come_from_nowhere);
 	RUN(each_source_beats_the_one_below);
+	RUN(a_setting_has_two_names);
 	RUN(the_strongest_value_counts);
 	RUN(bad_values_are_named_whoever_beats_them);
 	RUN(the_odd_ones);
