@@ -89,7 +89,7 @@ struct rule {
 	enum profile profile;                           /* which filter it belongs to */
 	enum kind kind;                                 /* RULE, WHEN or ELSE */
 	const char *call;                               /* the system call's name */
-	const char *action;                             /* "allow", "pretend" or an errno's name */
+	const char *action;                             /* "allow", "pretend", "judge" or an errno's name */
 	unsigned count;                                 /* conditions of a WHEN */
 	struct scmp_arg_cmp conditions[CONDITIONS_MAX]; /* all of them hold */
 };
@@ -106,6 +106,10 @@ struct program {
 #define WHOLE(argument, value)                                                                                         \
 	{                                                                                                              \
 		argument, SCMP_CMP_MASKED_EQ, UINT64_MAX, value                                                        \
+	}
+#define SET(argument)                                                                                                  \
+	{                                                                                                              \
+		argument, SCMP_CMP_NE, 0                                                                               \
 	}
 #define BITS(argument, mask, value)                                                                                    \
 	{                                                                                                              \
@@ -143,6 +147,7 @@ static uint32_t action_value(const char *name)
 	} actions[] = {
 		{ "allow", SCMP_ACT_ALLOW },
 		{ "pretend", SCMP_ACT_ERRNO(0) },
+		{ "judge", SCMP_ACT_ERRNO(0) },
 		{ "EPERM", SCMP_ACT_ERRNO(EPERM) },
 		{ "ENOSYS", SCMP_ACT_ERRNO(ENOSYS) },
 		{ "EINVAL", SCMP_ACT_ERRNO(EINVAL) },
@@ -181,6 +186,8 @@ static uint32_t rule_action(const struct rule *rule)
 {
 	uint32_t action = action_value(rule->action);
 
+	if (telling != SILENT && strcmp(rule->action, "judge") == 0)
+		return TOLD;
 	if (telling == REFUSALS_SOCKETS && is_socket(rule->call))
 		return action == SCMP_ACT_ALLOW ? TOLD : action;
 	return telling != SILENT && action == SCMP_ACT_ERRNO(EPERM) && !is_silent(rule->call) ? TOLD : action;
@@ -251,6 +258,9 @@ static void call_make(const struct rule *otherwise, struct program *program)
 
 		if (rule->kind != KIND_WHEN || rule->profile != otherwise->profile ||
 		    strcmp(rule->call, otherwise->call) != 0)
+			continue;
+		/* Where both are told, who listens tells them apart. */
+		if (rule_action(rule) == fallback && fallback == TOLD)
 			continue;
 		if (rule_action(rule) == fallback)
 			DIE("a condition of %s does what its ELSE does", rule->call);
@@ -428,7 +438,8 @@ static bool rule_holds(const struct rule *rule, const struct seccomp_data *data)
 	for (unsigned i = 0; i < rule->count; i++) {
 		const struct scmp_arg_cmp *cmp = &rule->conditions[i];
 
-		if ((data->args[cmp->arg] & cmp->datum_a) != cmp->datum_b)
+		if (cmp->op == SCMP_CMP_NE ? data->args[cmp->arg] == cmp->datum_a
+					   : (data->args[cmp->arg] & cmp->datum_a) != cmp->datum_b)
 			return false;
 	}
 	return true;

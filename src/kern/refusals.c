@@ -3,13 +3,27 @@
 #include "base/clock.h"
 #include "base/own.h"
 
+static void give_answer(int listener, const struct seccomp_heard *heard)
+{
+	if (!seccomp_pretend_lower(listener, heard))
+		seccomp_refuse(listener, heard);
+}
+
 void refusals_add(struct refusals *refusals, int listener, const struct seccomp_heard *heard, struct refused *box)
 {
 	size_t place = (refusals->first + refusals->count) % REFUSALS_HELD;
 
-	box->count++;
-	box->call = heard->call;
-	if (box->count <= REFUSALS_QUICK || refusals->count == REFUSALS_HELD) {
+	/* What is granted is no refusal, but costs us as much: it is in the same line. */
+	if (heard->limits && box->judged < REFUSALS_QUICK) {
+		box->judged++;
+		if (seccomp_pretend_lower(listener, heard))
+			return;
+	}
+	if (!heard->limits || box->judged < REFUSALS_QUICK) {
+		box->count++;
+		box->call = heard->call;
+	}
+	if ((box->count <= REFUSALS_QUICK && box->judged < REFUSALS_QUICK) || refusals->count == REFUSALS_HELD) {
 		seccomp_refuse(listener, heard);
 		return;
 	}
@@ -41,8 +55,7 @@ void refusals_on_time(struct refusals *refusals)
 	for (int i = 0; i < REFUSALS_PACE && refusals->count > 0; i++) {
 		/* One whose listener is gone needs no answer. */
 		if (refusals->held[refusals->first].listener >= 0)
-			seccomp_refuse(refusals->held[refusals->first].listener,
-				       &refusals->held[refusals->first].heard);
+			give_answer(refusals->held[refusals->first].listener, &refusals->held[refusals->first].heard);
 		refusals->first = (refusals->first + 1) % REFUSALS_HELD;
 		refusals->count--;
 	}

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum seccomp_profile {
 	SECCOMP_BOX,        /* every box */
@@ -53,6 +54,7 @@ struct seccomp_heard {
 	unsigned long long id; /* of the call */
 	int pid;               /* the thread, as this process calls it */
 	int call;              /* its number */
+	uint64_t limits;       /* where it has a `struct rlimit` that is to be judged; 0: it has none */
 };
 /* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
 int seccomp_hear(int listener, struct seccomp_heard *heard);
@@ -61,6 +63,9 @@ bool seccomp_waits(int listener, const struct seccomp_heard *heard);
 /* Whether it asks for a socket; all else is to be refused. */
 bool seccomp_is_socket(const struct seccomp_heard *heard);
 void seccomp_let_go_on(int listener, const struct seccomp_heard *heard);
+/* The answer to limits that are to be judged: those that are no higher than what a box has are taken, and nothing is done.
+ * They are read once, by us, and never by the kernel. False: they are to be refused. */
+bool seccomp_pretend_lower(int listener, const struct seccomp_heard *heard);
 void seccomp_refuse(int listener, const struct seccomp_heard *heard);
 
 /* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM

@@ -162,6 +162,34 @@ def R11_stack_overflow():
 
 
 @kit.test
+def R11_core_files_may_be_given_up():
+    """As gpg and `set -e` scripts do at their start; it changes nothing, and more is refused."""
+    code = """set -e
+ulimit -c 0
+ulimit -S -c 0
+echo lowered
+ulimit -c 10000 2>/dev/null || echo refused
+ulimit -c unlimited 2>/dev/null || echo refused
+cat /proc/self/limits | grep 'core file size' | tr -s ' '
+"""
+    r = kit.emberbox("run", "-l", "bash", "-c", code)
+    kit.equal((r.code, r.text), (0, "lowered\nrefused\nrefused\nMax core file size 1 1 bytes \n"), repr(r))
+    # What was granted is no refusal, and what was refused is told.
+    for code, call in (("ulimit -c 0; exit 3", None), ("ulimit -c 10000; exit 3", "prlimit64")):
+        r = kit.emberbox("run", "--json", "-l", "bash", "-c", code)
+        kit.equal((r.code, (r.json["verdict"] or {}).get("call")), (3, call), repr(r.json))
+    # Of another's limits, and with the old ones asked for as well, nothing is granted.
+    r = kit.emberbox("run", "-l", "python", "-c", """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+pair = (ctypes.c_uint64 * 2)(0, 0)
+for pid, new, old in ((0, pair, None), (1, pair, None), (0, pair, pair), (0, 8, None)):
+    print(libc.prlimit64(pid, 4, ctypes.cast(new, ctypes.c_void_p), old), os.strerror(ctypes.get_errno()))
+""")
+    kit.equal(r.text, "0 Success\n" + "-1 Operation not permitted\n" * 3, repr(r))
+
+
+@kit.test
 def R12_cpu_share():
     r = box.run("spin-threads=8:1.5", options=["--cpus", "0.5", "--allow-weaker", "cgroup"])
     kit.equal(r.json["status"], "ok")

@@ -344,19 +344,22 @@ static void hints_are_denied(void)
 static void limits_and_scheduling(void)
 {
 	struct sched_param none = { 0 }, one = { .sched_priority = 1 };
-	struct rlimit limit;
+	struct rlimit limit, before;
 
 	CHECK_INT(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit), 0);
 	CHECK_ERRNO(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit), EPERM);
-	/* Every limit may be set to what it is, but for that of core files. */
+	/* Every limit may be set to what it is; that of core files stays as it is, where nobody listens who could judge. */
 	for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
 		CHECK_INT(syscall(SYS_prlimit64, 0, resource, NULL, &limit), 0);
-		if (resource == RLIMIT_CORE)
-			CHECK_ERRNO(syscall(SYS_prlimit64, 0, resource, &limit, NULL), EPERM);
-		else
-			CHECK_INT(syscall(SYS_prlimit64, 0, resource, &limit, NULL), 0);
+		CHECK_INT(syscall(SYS_prlimit64, 0, resource, &limit, NULL), 0);
 	}
-	CHECK_ERRNO(syscall(SYS_setrlimit, RLIMIT_CORE, &limit), EPERM);
+	CHECK_INT(syscall(SYS_prlimit64, 0, RLIMIT_CORE, NULL, &before), 0);
+	limit = (struct rlimit){ 0 };
+	CHECK_INT(syscall(SYS_prlimit64, 0, RLIMIT_CORE, &limit, NULL), 0);
+	CHECK_INT(syscall(SYS_setrlimit, RLIMIT_CORE, BAD), 0);
+	CHECK_INT(syscall(SYS_prlimit64, 0, RLIMIT_CORE, NULL, &limit), 0);
+	CHECK(limit.rlim_cur == before.rlim_cur && limit.rlim_max == before.rlim_max);
+	CHECK_ERRNO(syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, &limit, NULL), EPERM);
 	CHECK_ERRNO(sched_setscheduler(0, SCHED_FIFO, &one), EPERM);
 	CHECK_ERRNO(sched_setscheduler(0, SCHED_RR, BAD), EPERM);
 	CHECK_ERRNO(sched_setparam(0, BAD), EPERM);

@@ -19,7 +19,7 @@ static bool ends_with(const char *text, const char *end)
 /* "allow" or an errno, alone or followed by " if …" or " otherwise". */
 static bool action_is_known(const char *action)
 {
-	static const char *const known[] = { "allow",  "pretend",      "EPERM",          "ENOSYS",
+	static const char *const known[] = { "allow",  "pretend", "judge",      "EPERM",          "ENOSYS",
 					     "EINVAL", "EAFNOSUPPORT", "EPROTONOSUPPORT" };
 	size_t size = strcspn(action, " ");
 
