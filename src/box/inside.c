@@ -25,6 +25,8 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -362,6 +364,31 @@ static int start(const struct inside *in, struct progress *progress)
 	return 0;
 }
 
+/* Descriptors in flight are counted for the user on the host, and who has too many may send none. */
+static bool may_send(int fd)
+{
+	int ends[2];
+	bool sent;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return false;
+	sent = fd_send(ends[0], "", 1, &fd, 1) == 0;
+	close(ends[0]);
+	close(ends[1]);
+	return sent;
+}
+
+/* As many descriptors as may be, until the program's own limit is set. */
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /* Where nobody listens, or the kernel cannot tell, the filter refuses by itself. */
 static int filter(const struct inside *in, const struct op *op)
 {
@@ -369,7 +396,8 @@ static int filter(const struct inside *in, const struct op *op)
 	const bool gated = op->flags != 0;
 	_cleanup_close_ int listener = -1;
 
-	if (in->heard && op->size == SECCOMP_BOX)
+	/* Found out before: a filter that tells, and nobody hears, gives ENOSYS to all that it tells of. */
+	if (in->heard && op->size == SECCOMP_BOX && may_send(in->control))
 		listener = seccomp_install_heard(gated, op->data, op->inodes);
 	if (listener >= 0)
 		return fd_send(in->control, &heard, sizeof(heard), &listener, 1);
@@ -595,6 +623,7 @@ _Noreturn void inside_run(const struct inside *in)
 	uint32_t index;
 
 	reset_signals();
+	raise_files();
 	setsid();
 	umask(0);
 	if (perform_all(in, &progress, &index) < 0) {

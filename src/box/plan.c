@@ -528,14 +528,16 @@ static void plan_filters(struct builder *b)
 static void plan_confine(struct builder *b, bool seccomp)
 {
 	plan_add(b, (struct op){ .kind = OP_HANDLES });
-	/* Until then init has copies of all that the supervisor has open, which in a service is more. */
-	plan_rlimit(b, "nofile", RLIMIT_NOFILE, plan_files_max(b->plan));
 	plan_add(b, (struct op){ .kind = OP_NO_NEW_PRIVS });
 	if (b->plan->landlock)
 		plan_add(b, (struct op){ .kind = OP_LANDLOCK });
 	plan_add(b, (struct op){ .kind = OP_CAPS });
 	if (seccomp)
 		plan_filters(b);
+	/* Until OP_HANDLES init has copies of all that the supervisor has open, which in a service is more; and this limit
+	 * is what the kernel compares descriptors in flight with, those of all boxes of the same user on the host: with
+	 * as few as a program has, a neighbour's would keep the filter's listener from being sent. */
+	plan_rlimit(b, "nofile", RLIMIT_NOFILE, plan_files_max(b->plan));
 	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "ids" });
 	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "caps" });
 	plan_add(b, (struct op){ .kind = OP_PROVE, .path = "root" });

@@ -61,4 +61,39 @@ def R13_a_neighbour_that_exhausts_everything():
     kit.fail(f"it takes {[round(r, 1) for r in ratios]} times as long beside it")
 
 
+# Descriptors on their way, until the kernel takes no more of this user's.
+FLIGHT = """
+import errno, os, signal, socket
+pairs, sent = [], 0
+try:
+    while True:
+        a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        a.setblocking(False)
+        pairs.append((a, b))
+        try:
+            while True:
+                socket.send_fds(a, [b'x'], [0] * 16)
+                sent += 16
+        except BlockingIOError:
+            pass
+except OSError as e:
+    print(errno.errorcode[e.errno], sent, flush=True)
+signal.pause()
+"""
+
+
+@kit.test(timeout=60)
+def R13_a_neighbour_with_descriptors_in_flight():
+    """They are counted for the user on the host, whom an ordinary user's boxes share."""
+    held = kit.start([kit.built(), "run", "--cold", "-l", "python", "-c", FLIGHT])
+    said = held.stdout.readline().decode().split()
+    kit.equal(said[0], "ETOOMANYREFS", repr(said))
+    quiet = "import ctypes, os\nctypes.CDLL(None).unshare(0x10000000)\nos._exit(3)"
+    for cold in (True, False):
+        r = kit.emberbox("run", *(["--cold"] if cold else []), "--json", "-l", "python", "-c", quiet)
+        # Who supervises it still hears what it was refused.
+        kit.equal((r.json["status"], (r.json["verdict"] or {}).get("call")), ("failed", "unshare"), repr(r.json))
+    kit.kill(held)
+
+
 kit.main()
