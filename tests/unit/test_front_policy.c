@@ -289,7 +289,7 @@ static void a_confirmation_of_streamed_input(void)
 	static const char json[] = ASKS("print(1)", ",\"input\":\"stream\"");
 	struct message run;
 	char *body, *confirm;
-	json_t *root;
+	json_t *root, *error;
 	int fd, status;
 
 	start_tokens((struct front_options){ 0 }, all);
@@ -297,12 +297,15 @@ static void a_confirmation_of_streamed_input(void)
 	put_execute(fd, AUTH("alpha"), json);
 	body = hear_answer(fd, &status);
 	CHECK_INT(status, 409);
-	root = json_object_get(json_loads(body, 0, NULL), "error");
+	root = json_loads(body, 0, NULL);
+	error = json_object_get(root, "error");
 	CHECK_STR(
-		json_string_value(json_object_get(root, "message")),
+		json_string_value(json_object_get(error, "message")),
 		"profile \"asks\" needs a confirmation (its input comes later, and is not shown with it): ask whoever "
 		"may decide, then send the same request with the field confirm");
-	confirm = strdup(json_string_value(json_object_get(root, "confirm")) ?: "");
+	confirm = strdup(json_string_value(json_object_get(error, "confirm")) ?: "");
+	json_decref(root);
+	free(body);
 	put_confirmed(fd, "POST /v1/execute", AUTH("alpha"), ASKS("print(1)", ""), confirm);
 	refused_confirm(fd, ANOTHER);
 	put_confirmed(fd, "POST /v1/execute", AUTH("alpha"), json, confirm);

@@ -211,7 +211,9 @@ static void a_token_bounds_what_is_not_said(void)
 	CHECK_STR(get(&request, "timeout"), "10");
 	CHECK_STR(get(&request, "memory"), "64m");
 	CHECK_STR(get(&request, "cpu-time"), "2");
-	CHECK_INT(request.got_count, 3);
+	/* What is written in a box's files is memory. */
+	CHECK_STR(get(&request, "disk"), "64m");
+	CHECK_INT(request.got_count, 4);
 	/* A profile and the environment are defaults as well: nobody asked for too much. */
 	fresh();
 	CHECK_INT(settle(&python, &token, &said, NULL), 0);
@@ -243,12 +245,15 @@ static void the_languages_own_default_counts(void)
 	fresh();
 	say("language", "greedy");
 	CHECK_INT(settle(NULL, &token, NULL, NULL), 0);
-	CHECK_INT(request.got_count, 1);
+	CHECK_INT(request.got_count, 2);
 	CHECK_STR(get(&request, "memory"), "600m");
+	CHECK_STR(get(&request, "disk"), "600m");
 	fresh();
 	say("language", "python");
 	CHECK_INT(settle(NULL, &token, NULL, NULL), 0);
-	CHECK_INT(request.got_count, 0);
+	/* Python's own is below the bound; what its box may write is not. */
+	CHECK_INT(request.got_count, 1);
+	CHECK_STR(get(&request, "disk"), "600m");
 	close(dir);
 	tree_free(home);
 }
