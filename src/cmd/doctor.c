@@ -1,13 +1,17 @@
 /* emberbox doctor: what this host can enforce. */
+#include "base/buf.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/table.h"
 #include "registry/config.h"
 #include "runtime/state.h"
 #include "service/doctor.h"
+#include "service/prove.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,6 +79,47 @@ static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
 	return SETTINGS;
 }
 
+/* Where the last column of a table's line begins: behind the last two blanks in its first half. */
+static size_t last_column(const char *line, size_t width)
+{
+	size_t column = 0;
+
+	for (size_t i = 1; i + 1 < width / 2; i++)
+		if (line[i] == ' ' && line[i - 1] == ' ' && line[i + 1] != ' ')
+			column = i + 1;
+	return column;
+}
+
+/* The same text with no line wider than that, but for words that are; takes the text, NULL: no memory. 0: any width. */
+static char *text_wrap(char *text, unsigned width)
+{
+	struct buf out = { 0 };
+
+	if (width < 40)
+		return text;
+	for (char *line = text, *end; *line; line = end) {
+		size_t length = strcspn(line, "\n"), indent = 0;
+
+		end = line + length + (line[length] != '\0');
+		while (length > width - indent) {
+			size_t cut = width - indent, least = 0;
+
+			if (indent == 0)
+				indent = least = last_column(line, width);
+			while (cut > least && line[cut] != ' ')
+				cut--;
+			if (cut <= least)
+				break;
+			buf_printf(&out, "%.*s\n%*s", (int)cut, line, (int)indent, "");
+			line += cut + 1;
+			length -= cut + 1;
+		}
+		buf_printf(&out, "%.*s\n", (int)length, line);
+	}
+	free(text);
+	return buf_take(&out);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -100,14 +145,23 @@ int cmd_doctor(int argc, char **argv)
 			return cmd_usage("doctor", "%s", reader.message);
 		}
 	}
-	if (json && prove)
-		return cmd_usage("doctor", "--prove prints a table; it cannot be combined with --json");
 	count = look_at_settings(settings);
-	if ((prove ? eb_prove(&text, &good, &err) : doctor_report(json, settings, count, &good, &text, &err)) < 0) {
+	if (prove) {
+		struct error wrong = { 0 };
+		bool hold = false;
+
+		if (prove_host(json, &text, &hold, &wrong) < 0) {
+			cmd_complain("%s", wrong.text);
+			return (int)wrong.kind;
+		}
+		good = hold;
+	} else if (doctor_report(json, settings, count, &good, &text, &err) < 0) {
 		cmd_complain("%s", err.message);
 		return (int)err.code;
 	}
-	code = cmd_print(text, good ? 0 : 1);
+	if (!json)
+		text = text_wrap(text, terminal_width());
+	code = cmd_print(text ? text : "", good ? 0 : 1);
 	free(text);
 	return code;
 }

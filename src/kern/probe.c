@@ -126,11 +126,45 @@ static bool setting_is(const char *path, const char *value)
 	       memcmp(text, value, strlen(value)) == 0;
 }
 
+static int attempt_nothing(void)
+{
+	return 0;
+}
+
+/*
+ * The kernel refuses user namespaces to whoever has another root than that of its mount namespace. Then either the
+ * first process has another than we, in the same mount namespace, or no mount has its place at our root.
+ */
+static bool is_in_chroot(void)
+{
+	_cleanup_fclose_ FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	struct stat own, first, own_namespace, first_namespace;
+	char line[4096], place[3];
+	bool complete = true, seen = false;
+
+	if (stat("/", &own) == 0 && stat("/proc/1/root/", &first) == 0 &&
+	    stat("/proc/self/ns/mnt", &own_namespace) == 0 && stat("/proc/1/ns/mnt", &first_namespace) == 0 &&
+	    own_namespace.st_ino == first_namespace.st_ino)
+		return own.st_ino != first.st_ino || own.st_dev != first.st_dev;
+	if (!mounts)
+		return false;
+	while (fgets(line, sizeof(line), mounts)) {
+		/* The rest of a long line is no line. */
+		if (complete && sscanf(line, "%*s %*s %*s %*s %2s", place) == 1 && strcmp(place, "/") == 0)
+			seen = true;
+		complete = strchr(line, '\n') != NULL;
+	}
+	return !seen;
+}
+
 int probe_userns(char *why, size_t size)
 {
-	int errnum = attempt_apart(attempt_proc);
+	int errnum = attempt_apart(attempt_nothing);
+	const bool none = errnum != 0;
 
 	why[0] = '\0';
+	if (!none)
+		errnum = attempt_apart(attempt_proc);
 	if (errnum == 0)
 		return 0;
 	if (setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"))
@@ -145,6 +179,16 @@ int probe_userns(char *why, size_t size)
 		snprintf(why, size,
 			 "user namespaces are switched off; allow them with: "
 			 "sudo sysctl -w user.max_user_namespaces=10000");
+	else if (none && errnum == EPERM && is_in_chroot())
+		snprintf(why, size,
+			 "the kernel refuses user namespaces in a chroot (%s); enter that root with "
+			 "systemd-nspawn -D DIR, which changes the root of the mount namespace",
+			 strerrorname_np(errnum) ?: "unknown");
+	else if (none)
+		snprintf(why, size,
+			 "a user namespace cannot be made (%s); inside a container, start that one with "
+			 "docker run --security-opt seccomp=unconfined",
+			 strerrorname_np(errnum) ?: "unknown");
 	else
 		snprintf(why, size,
 			 "the kernel refuses a user namespace with a /proc of its own (%s); inside a container, "

@@ -254,7 +254,7 @@ int eb_prove(char **text, int *all_hold, eb_error *err)
 	struct error e;
 	bool hold;
 
-	if (prove_host(text, &hold, &e) < 0)
+	if (prove_host(false, text, &hold, &e) < 0)
 		return public_error(err, &e);
 	*all_hold = hold;
 	return 0;

@@ -25,7 +25,12 @@ static const char *const state_names[] = { "enforced", "weaker", "missing" };
 
 int doctor_look(struct doctor_host *host, struct error *err)
 {
+	struct utsname kernel;
+	unsigned major, minor;
+
 	memset(host, 0, sizeof(*host));
+	if (uname(&kernel) == 0 && sscanf(kernel.release, "%u.%u", &major, &minor) == 2 && minor < 256)
+		host->kernel = major * 256 + minor;
 	if (probe_host(&host->probe, err) < 0)
 		return -1;
 	host->overlay = probe_overlay();
@@ -138,6 +143,7 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 	row = row_add(rows, host->probe.range ? "cgroup" : "accounting",
 		      host->probe.range ? DOCTOR_MISSING : DOCTOR_WEAKER, "%s", site->why);
 	row_split(row, site->why);
+	row->waivable = host->probe.range;
 	if (!host->probe.range) {
 		size_t used = strlen(row->detail);
 
@@ -151,6 +157,16 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 	}
 }
 
+/* "Linux 5.12 or later", or what else it may be where the kernel is that new. */
+static void row_fix_kernel(struct doctor_row *row, const struct doctor_host *host, unsigned major, unsigned minor,
+			   const char *otherwise)
+{
+	if (host->kernel < major * 256 + minor)
+		row_fix(row, "Linux %u.%u or later", major, minor);
+	else
+		row_fix(row, "%s", otherwise);
+}
+
 static void judge_landlock(const struct doctor_host *host, struct rows *rows)
 {
 	int abi = host->probe.landlock;
@@ -161,11 +177,13 @@ static void judge_landlock(const struct doctor_host *host, struct rows *rows)
 	} else if (abi > 0) {
 		row = row_add(rows, "landlock", DOCTOR_WEAKER, "abi %d: files, but not signals and abstract sockets",
 			      abi);
-		row_fix(row, "Linux 6.12 or later");
+		row_fix_kernel(row, host, 6, 12, "a kernel with Landlock ABI 6: this one says that it is new enough");
 	} else {
 		row = row_add(rows, "landlock", DOCTOR_MISSING, "not built into this kernel, or switched off%s%s",
 			      *host->lsm ? "; active modules: " : "", host->lsm);
-		row_fix(row, "boot Linux 5.13 or later with lsm=landlock%s%s, or accept it: --allow-weaker landlock",
+		row->waivable = true;
+		row_fix(row, "boot %swith lsm=landlock%s%s, or accept it: --allow-weaker landlock",
+			host->kernel < 5 * 256 + 13 ? "Linux 5.13 or later " : "",
 			*host->lsm ? "," : ",yama,apparmor,bpf", host->lsm);
 	}
 }
@@ -181,15 +199,20 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 	} else {
 		row = row_add(&rows, "root", DOCTOR_WEAKER,
 			      "built by mount(2); what is mounted below /usr is not shown inside");
-		row_fix(row, "Linux 5.12 or later");
+		row_fix_kernel(row, host, 5, 12,
+			       "whatever refuses mount_setattr(2) here, a container's filter perhaps");
 	}
 	if (host->overlay) {
 		row_add(&rows, "overlay", DOCTOR_ENFORCED, "--project shows a directory without letting it be changed");
+	} else if (host->userns_errno != 0) {
+		row = row_add(&rows, "overlay", DOCTOR_MISSING, "cannot be tried without a user namespace");
+		row_fix(row, "see user-namespace");
 	} else {
 		row = row_add(
 			&rows, "overlay", DOCTOR_WEAKER,
 			"none in user namespaces: --project is refused; programs can tell where prepared trees are");
-		row_fix(row, "Linux 5.11 or later with CONFIG_OVERLAY_FS (modprobe overlay)");
+		row_fix(row, "%sCONFIG_OVERLAY_FS (modprobe overlay)",
+			host->kernel < 5 * 256 + 11 ? "Linux 5.11 or later with " : "a kernel with ");
 	}
 	judge_cgroup(host, &rows);
 	row_add(&rows, "capabilities", DOCTOR_ENFORCED, "none");
@@ -197,6 +220,7 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 	row_add(&rows, "rlimits", DOCTOR_ENFORCED, "by process");
 	row = row_add(&rows, "seccomp", host->probe.seccomp ? DOCTOR_ENFORCED : DOCTOR_MISSING, "%s",
 		      host->probe.seccomp ? "an allowlist of system calls" : "this kernel has no filters");
+	row->waivable = !host->probe.seccomp;
 	if (!host->probe.seccomp)
 		row_fix(row, "a kernel with CONFIG_SECCOMP_FILTER, or accept it: --allow-weaker seccomp");
 	judge_landlock(host, &rows);
@@ -212,6 +236,7 @@ struct report {
 	size_t setting_count;                  /* of them; 0: nobody looked */
 	bool healthy;                          /* nothing is missing or wrong */
 	bool wrong;                            /* one of the settings is */
+	bool waivable;                         /* all that is missing can be accepted by --allow-weaker */
 	struct utsname kernel;                 /* where */
 };
 
@@ -268,10 +293,11 @@ static char *report_text(const struct report *report)
 			buf_printf(&out, "%-28s mend it: %s\n", "", setting->fix);
 	}
 	buf_text(&out, report->healthy ? "\nEverything that a run needs is here.\n"
-		       : report->wrong
-			       ? "\nA setting is wrong: runs and the service are refused until it is mended.\n"
-			       : "\nSomething that a run needs is missing: runs are refused until it is there or "
-				 "waived.\n");
+		       : report->wrong ? "\nA setting is wrong: runs and the service are refused until it is mended.\n"
+		       : report->waivable
+			       ? "\nSomething that a run needs is missing: runs are refused until it is there or "
+				 "accepted by --allow-weaker.\n"
+			       : "\nSomething that a run needs is missing: runs are refused until it is there.\n");
 	return buf_take(&out);
 }
 
@@ -285,8 +311,13 @@ int doctor_report(bool json, const struct doctor_setting *settings, size_t count
 	if (doctor_look(&host, &inner) < 0)
 		return public_error(err, &inner);
 	report.count = doctor_judge(&host, report.rows);
-	for (size_t i = 0; i < report.count; i++)
-		report.healthy = report.healthy && report.rows[i].state != DOCTOR_MISSING;
+	report.waivable = report.healthy;
+	for (size_t i = 0; i < report.count; i++) {
+		const struct doctor_row *row = &report.rows[i];
+
+		report.healthy = report.healthy && row->state != DOCTOR_MISSING;
+		report.waivable = report.waivable && (row->state != DOCTOR_MISSING || row->waivable);
+	}
 	for (size_t i = 0; i < count; i++)
 		report.wrong |= settings[i].wrong;
 	report.healthy = report.healthy && !report.wrong;

@@ -25,6 +25,7 @@ struct doctor_row {
 	enum doctor_state state; /* how it is */
 	char detail[512];        /* what there is, or what is missing */
 	char fix[512];           /* the command or setting that gives it; "" when nothing is to be done */
+	bool waivable;    /* missing, a run can do without it by --allow-weaker */
 };
 
 enum {
@@ -33,7 +34,8 @@ enum {
 
 struct doctor_host {
 	struct probe probe;       /* what probe_host() found */
-	bool overlay;             /* of probe_overlay() */
+	unsigned kernel;          /* its release: major * 256 + minor; 0: not known */
+	bool overlay;             /* of probe_overlay(), which needs a user namespace */
 	int userns_errno;         /* of probe_userns(), 0: they can be made */
 	char userns_why[512];     /* its sentence */
 	unsigned namespaces_gone; /* bit i: doctor_namespaces[i] is not in this kernel */

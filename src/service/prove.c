@@ -1,6 +1,7 @@
 #include "service/prove.h"
 
 #include "base/own.h"
+#include "service/languages.h"
 
 #include <emberbox.h>
 
@@ -162,12 +163,32 @@ static void seen_add(char *seen, const char *answer, size_t size)
 	snprintf(seen + used, SEEN_MAX - used, "%s%.*s", used ? ", " : "", (int)size, answer);
 }
 
-static void row_print(FILE *out, const char *id, bool holds, const char *seen, const char *text)
+/* What is told, as it grows. */
+struct proof {
+	FILE *out;        /* for people; of no use with `rows` */
+	json_t *rows;     /* for programs; NULL: not asked for */
+	size_t count;     /* of the rows so far */
+	size_t hold;      /* of those, how many hold */
+	size_t failed_at; /* rows that JSON had no memory for */
+};
+
+/* One row; `wrong` has a line for each attempt that did not go as it has to, or is empty. */
+static void row_print(struct proof *proof, const char *id, bool holds, const char *seen, const char *text,
+		      const char *wrong)
 {
 	bool cut = strlen(seen) > 24;
 
-	fprintf(out, "%-4s %-6s %-*.*s%s %s\n", id, holds ? "holds" : "FAILS", cut ? 22 : 24, cut ? 22 : 24, seen,
-		cut ? ".." : "", text);
+	proof->count++;
+	proof->hold += holds;
+	if (proof->rows) {
+		if (json_array_append_new(proof->rows,
+					  json_pack("{s:s, s:b, s:s, s:s, s:s?}", "id", id, "holds", holds, "attempt",
+						    text, "answer", seen, "wrong", *wrong ? wrong : NULL)) < 0)
+			proof->failed_at++;
+		return;
+	}
+	fprintf(proof->out, "%-4zu %-6s %-*.*s%s %s\n%s", proof->count, holds ? "holds" : "FAILS", cut ? 22 : 24,
+		cut ? 22 : 24, seen, cut ? ".." : "", text, wrong);
 }
 
 /* An address in brackets, or a kind that ends in 6. */
@@ -176,8 +197,7 @@ static bool needs_ipv6(const struct attempt *attempt)
 	return strchr(attempt->attempt, '[') || attempt->attempt[strlen(attempt->attempt) - 1] == '6';
 }
 
-/* One row, and a line for each attempt that did not go as it has to. Returns whether it holds. */
-static bool sentence_print(FILE *out, const struct sentence *sentence, const char *output, bool ipv6)
+static void sentence_print(struct proof *proof, const struct sentence *sentence, const char *output, bool ipv6)
 {
 	char seen[SEEN_MAX] = "", *wrong = NULL;
 	size_t wrong_size = 0;
@@ -201,19 +221,18 @@ static bool sentence_print(FILE *out, const struct sentence *sentence, const cha
 	}
 	if (details)
 		fclose(details);
-	row_print(out, sentence->id, holds, *seen ? seen : "works", sentence->text);
-	fputs(wrong ? wrong : "", out);
+	row_print(proof, sentence->id, holds, *seen ? seen : "works", sentence->text, wrong ? wrong : "");
 	free(wrong);
-	return holds;
 }
 
 /* One limit, in a box of its own. */
-static int excess_print(FILE *out, const struct excess *excess, bool *holds, struct error *err)
+static int excess_print(struct proof *proof, const struct excess *excess, struct error *err)
 {
 	_cleanup_(result_freep) eb_result *result = NULL;
 	_cleanup_free_ char *output = NULL;
 	const char *status, *end;
 	size_t size;
+	bool holds;
 
 	if (probe_run(excess->attempt, excess->key, excess->value, &result, &output, err) < 0)
 		return -1;
@@ -222,52 +241,71 @@ static int excess_print(FILE *out, const struct excess *excess, bool *holds, str
 	if (size > 0 && output[size - 1] == '\n')
 		output[size - 1] = '\0';
 	end = strrchr(output, ' ');
-	*holds = strcmp(status, excess->status) == 0 &&
-		 (!excess->answer || (end && strcmp(end + 1, excess->answer) == 0));
-	row_print(out, excess->id, *holds, excess->answer && end ? end + 1 : status, excess->text);
+	holds = strcmp(status, excess->status) == 0 &&
+		(!excess->answer || (end && strcmp(end + 1, excess->answer) == 0));
+	row_print(proof, excess->id, holds, excess->answer && end ? end + 1 : status, excess->text, "");
 	return 0;
 }
 
-static int table_print(FILE *out, bool *all_hold, struct error *err)
+static int proof_print(struct proof *proof, struct error *err)
 {
 	_cleanup_free_ char *output = NULL;
 	/* Switched off on many hosts; what fails for that reason says nothing about the box. */
 	bool ipv6 = access("/proc/net/if_inet6", F_OK) == 0;
-	size_t count = 0, all = ARRAY_SIZE(sentences) + ARRAY_SIZE(excesses);
 
 	if (probe_all(&output, err) < 0)
 		return -1;
-	fprintf(out, "%-4s %-6s %-24s %s\n", "", "", "the box answers", "to the attempt to");
+	if (!proof->rows)
+		fprintf(proof->out, "%-4s %-6s %-24s %s\n", "", "", "the box answers", "to the attempt to");
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
-		count += sentence_print(out, &sentences[i], output, ipv6);
-	for (size_t i = 0; i < ARRAY_SIZE(excesses); i++) {
-		bool holds;
-
-		if (excess_print(out, &excesses[i], &holds, err) < 0)
+		sentence_print(proof, &sentences[i], output, ipv6);
+	for (size_t i = 0; i < ARRAY_SIZE(excesses); i++)
+		if (excess_print(proof, &excesses[i], err) < 0)
 			return -1;
-		count += holds;
-	}
-	*all_hold = count == all;
-	fprintf(out, "\n%zu of %zu hold, by %zu attempts in %zu boxes.\n", count, all,
-		ARRAY_SIZE(attempts) + ARRAY_SIZE(excesses), 1 + ARRAY_SIZE(excesses));
+	if (!proof->rows)
+		fprintf(proof->out, "\n%zu of %zu hold, by %zu attempts in %zu boxes.\n", proof->hold, proof->count,
+			ARRAY_SIZE(attempts) + ARRAY_SIZE(excesses), 1 + ARRAY_SIZE(excesses));
 	return 0;
 }
 
-int prove_host(char **table, bool *all_hold, struct error *err)
+/* {all_hold, hold, attempts, rows}; the caller frees it, NULL: no memory. */
+static char *proof_dump(const struct proof *proof)
 {
+	json_t *root =
+		json_pack("{s:b, s:i, s:i, s:O}", "all_hold", proof->hold == proof->count, "hold", (int)proof->hold,
+			  "attempts", (int)(ARRAY_SIZE(attempts) + ARRAY_SIZE(excesses)), "rows", proof->rows);
+
+	return proof->failed_at > 0 ? (json_decref(root), NULL) : languages_dump(root);
+}
+
+int prove_host(bool json, char **report, bool *all_hold, struct error *err)
+{
+	struct proof proof = { .rows = json ? json_array() : NULL };
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
 	int result;
 
-	if (!out)
-		return error_errno(err, "cannot hold the proof");
-	result = table_print(out, all_hold, err);
-	if (fclose(out) != 0 && result == 0)
+	proof.out = open_memstream(&text, &size);
+	if (!proof.out || (json && !proof.rows)) {
+		json_decref(proof.rows);
+		if (proof.out)
+			fclose(proof.out);
+		free(text);
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the proof");
+	}
+	result = proof_print(&proof, err);
+	if (fclose(proof.out) != 0 && result == 0)
 		result = error_errno(err, "cannot hold the proof");
+	if (result == 0 && json) {
+		free(text);
+		text = proof_dump(&proof);
+		result = text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the proof");
+	}
+	json_decref(proof.rows);
 	if (result < 0)
 		free(text);
 	else
-		*table = text;
+		*report = text;
+	*all_hold = proof.hold == proof.count;
 	return result;
 }

@@ -7,7 +7,7 @@
 
 /*
  * Runs the probe, which is part of this program, in one box, and compares what
- * it says with tests/probe/expect.def. *table is for people, one row an attack;
- * the caller frees it. Fails only when no box could be made.
+ * it says with tests/probe/expect.def. *report has one row an attack, numbered for
+ * people, or is JSON; the caller frees it. Fails only when no box could be made.
  */
-int prove_host(char **table, bool *all_hold, struct error *err);
+int prove_host(bool json, char **report, bool *all_hold, struct error *err);

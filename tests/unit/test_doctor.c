@@ -120,6 +120,25 @@ static void landlock_by_abi(void)
 		  "it: --allow-weaker landlock");
 }
 
+static void a_new_kernel_is_not_told_to_be_newer(void)
+{
+	struct doctor_host host = best_host();
+
+	host.overlay = false;
+	host.probe.landlock = 0;
+	CHECK_STR(judged(&host, "overlay")->fix, "Linux 5.11 or later with CONFIG_OVERLAY_FS (modprobe overlay)");
+	host.kernel = 6 * 256 + 18;
+	CHECK_STR(judged(&host, "overlay")->fix, "a kernel with CONFIG_OVERLAY_FS (modprobe overlay)");
+	CHECK_STR(judged(&host, "landlock")->fix,
+		  "boot with lsm=landlock,yama,apparmor,bpf, or accept it: --allow-weaker landlock");
+	CHECK(judged(&host, "landlock")->waivable);
+	/* Tried in a user namespace, so not at all. */
+	host.userns_errno = EPERM;
+	CHECK_STR(judged(&host, "overlay")->detail, "cannot be tried without a user namespace");
+	CHECK_STR(judged(&host, "overlay")->fix, "see user-namespace");
+	CHECK(!judged(&host, "overlay")->waivable);
+}
+
 static void an_old_or_bare_kernel(void)
 {
 	struct doctor_host host = best_host();
@@ -143,6 +162,7 @@ int main(void)
 	RUN(a_cgroup_without_cpu_is_weaker);
 	RUN(apparmor_has_its_command);
 	RUN(landlock_by_abi);
+	RUN(a_new_kernel_is_not_told_to_be_newer);
 	RUN(an_old_or_bare_kernel);
 	return check_failures != 0;
 }
