@@ -48,8 +48,12 @@ enum {
 /* Writes all of it, also to a descriptor that does not block. Returns 0, or -1 with errno. */
 int cmd_write(int fd, const void *data, size_t size);
 
-/* A whole text on standard output: returns `code`, or EXIT_BROKEN with a complaint when it cannot be written. */
+/* A whole text on standard output, without what could steer a terminal: returns `code`, or EXIT_BROKEN with a complaint when it cannot be written. */
 int cmd_print(const char *text, int code);
+/* The same of one with our own colours, all of whose quotes went through text_line(). Both go through filter_text(). */
+int cmd_print_painted(const char *text, int code);
+/* Bytes that a program or a stranger wrote: as they are, but what could steer a terminal that they go to. */
+int cmd_print_program(const char *data, size_t size);
 
 /* By errno: complains unless the reader has left; returns the exit code. */
 int cmd_print_failed(void);

@@ -193,7 +193,7 @@ static int show(const struct config *config, bool json)
 		cmd_complain("no memory");
 		return EXIT_BROKEN;
 	}
-	return cmd_print(text.data, 0);
+	return cmd_print_painted(text.data, 0);
 }
 
 static int print_help(void)

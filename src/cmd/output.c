@@ -1,5 +1,9 @@
 #include "cmd/cmd.h"
 
+#include "base/buf.h"
+#include "base/own.h"
+#include "term/filter.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -34,17 +38,18 @@ int cmd_write(int fd, const void *data, size_t size)
 /* One write a line, so that lines of several processes on one terminal do not mix. */
 static void complain(const char *after, const char *format, va_list args)
 {
+	_cleanup_buf_ struct buf whole = { 0 };
 	char line[2048];
 	int used = snprintf(line, sizeof(line), "emberbox: ");
 	int n = vsnprintf(line + used, sizeof(line) - (size_t)used - 1, format, args);
 
 	if (n < 0)
 		return;
-	used += n;
-	if (used > (int)sizeof(line) - 2)
-		used = (int)sizeof(line) - 2;
-	line[used++] = '\n';
-	cmd_write(STDERR_FILENO, line, (size_t)used);
+	/* It may quote names and texts of strangers. */
+	filter_text(line, false, &whole);
+	buf_printf(&whole, "\n");
+	if (!whole.failed)
+		cmd_write(STDERR_FILENO, whole.data, whole.size);
 	cmd_write(STDERR_FILENO, after, strlen(after));
 }
 
@@ -93,9 +98,42 @@ int cmd_print_failed(void)
 	return EXIT_BROKEN;
 }
 
+static int print_filtered(const char *text, bool painted, int code)
+{
+	_cleanup_buf_ struct buf out = { 0 };
+
+	filter_text(text, painted, &out);
+	if (out.failed) {
+		cmd_complain("memory ran out");
+		return EXIT_BROKEN;
+	}
+	return out.size > 0 && cmd_write(STDOUT_FILENO, out.data, out.size) < 0 ? cmd_print_failed() : code;
+}
+
 int cmd_print(const char *text, int code)
 {
-	return cmd_write(STDOUT_FILENO, text, strlen(text)) < 0 ? cmd_print_failed() : code;
+	return print_filtered(text, false, code);
+}
+
+int cmd_print_painted(const char *text, int code)
+{
+	return print_filtered(text, true, code);
+}
+
+int cmd_print_program(const char *data, size_t size)
+{
+	_cleanup_buf_ struct buf out = { 0 };
+	struct filter filter = { 0 };
+
+	if (!isatty(STDOUT_FILENO))
+		return cmd_write(STDOUT_FILENO, data, size) < 0 ? cmd_print_failed() : 0;
+	filter_take(&filter, data, size, &out);
+	filter_end(&filter, &out);
+	if (out.failed) {
+		cmd_complain("memory ran out");
+		return EXIT_BROKEN;
+	}
+	return cmd_write(STDOUT_FILENO, out.data ? out.data : "", out.size) < 0 ? cmd_print_failed() : 0;
 }
 
 int cmd_flush(int code)

@@ -66,8 +66,8 @@ static int last_of(const char *typed)
 
 /* Those that the filter lets through, the newest first: the one at `index` into `id`, and how many there are of the
  * filter's limit into *count. 0, or the exit code. */
-static int ask(const char *command, struct store *store, const struct store_filter *filter, size_t index, char id[RESULT_ID],
-	       size_t *count)
+static int ask(const char *command, struct store *store, const struct store_filter *filter, size_t index,
+	       char id[RESULT_ID], size_t *count)
 {
 	_cleanup_buf_ struct buf answer = { 0 };
 	struct error err = { 0 };
@@ -143,7 +143,8 @@ int past_find(const char *command, struct store *store, const char *typed, char 
 		return 1;
 	}
 	if (size == 0 || size > RESULT_ID - 1 || strspn(typed, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") < size)
-		return cmd_usage(command, "\"%.64s\" is not an id, the beginning or the end of one, last, or last~N", typed);
+		return cmd_usage(command, "\"%.64s\" is not an id, the beginning or the end of one, last, or last~N",
+				 typed);
 	if (size < RESULT_ID - 1)
 		return find_part(command, store, typed, id);
 	memcpy(id, typed, RESULT_ID);
@@ -304,7 +305,16 @@ int past_print_json(struct buf *json)
 {
 	if (json->size > 0 && json->data[json->size - 1] != '\n')
 		buf_text(json, "\n");
-	return past_print(json, 0);
+	return past_print_plain(json, 0);
+}
+
+int past_print_plain(const struct buf *text, int code)
+{
+	if (text->failed) {
+		cmd_complain("memory ran out");
+		return EXIT_BROKEN;
+	}
+	return text->size > 0 ? cmd_print(text->data, code) : code;
 }
 
 int past_print(const struct buf *text, int code)
@@ -313,5 +323,5 @@ int past_print(const struct buf *text, int code)
 		cmd_complain("memory ran out");
 		return EXIT_BROKEN;
 	}
-	return text->size > 0 ? cmd_print(text->data, code) : code;
+	return text->size > 0 ? cmd_print_painted(text->data, code) : code;
 }

@@ -39,8 +39,10 @@ double past_number(const json_t *object, const char *key);
 bool past_ran(const json_t *run);
 /* An error's sentence in a table, without the words that all have in common. */
 const char *past_error(const char *sentence);
-/* Both print the whole and return the exit code; JSON is one line. */
+/* All print the whole and return the exit code. JSON is one line; the plain text is one that quotes strangers as it stands,
+ * the other has our colours, and text_line() had its quotes. */
 int past_print_json(struct buf *json);
+int past_print_plain(const struct buf *text, int code);
 int past_print(const struct buf *text, int code);
 
 #define NOTHING_YET "nothing has been run yet; try: emberbox run -c 'print(1)' -l python"

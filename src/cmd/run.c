@@ -104,12 +104,17 @@ static const struct option_spec specs[] = {
 
 int run_print_json(const char *json, int code)
 {
+	_cleanup_buf_ struct buf line = { 0 };
+
 	if (!json) {
 		cmd_complain("no memory for the result");
 		return EXIT_BROKEN;
 	}
-	printf("%s\n", json);
-	return cmd_flush(code);
+	buf_printf(&line, "%s\n", json);
+	if (!line.failed)
+		return cmd_print(line.data, code);
+	cmd_complain("no memory for the result");
+	return EXIT_BROKEN;
 }
 
 /* Of a language that there is not the object tells none. */

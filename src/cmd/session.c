@@ -380,8 +380,7 @@ static int verb_get(struct asked *asked)
 	if (session_link_get_file(&asked->link, path, &content, &err) < 0)
 		return session_failed(&err);
 	if (strcmp(to, "-") == 0)
-		return cmd_write(STDOUT_FILENO, content.data ? content.data : "", content.size) < 0 ? cmd_print_failed()
-												    : 0;
+		return cmd_print_program(content.data ? content.data : "", content.size);
 	return session_write_file(to, content.data ? content.data : "", content.size, &err) < 0 ? session_failed(&err)
 												: 0;
 }

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "cmd/options.h"
 #include "cmd/past.h"
+#include "term/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,9 +49,17 @@ static int print_help(void)
 	return cmd_flush(0);
 }
 
-/* To standard output, as it is. */
+static int put_bytes(const char *data, size_t size)
+{
+	return size > 0 ? cmd_write(STDOUT_FILENO, data, size) : 0;
+}
+
+/* To standard output: as it is, but for what could steer a terminal. */
 static int pass_on(int fd)
 {
+	const bool terminal = isatty(STDOUT_FILENO);
+	_cleanup_buf_ struct buf filtered = { 0 };
+	struct filter filter = { 0 };
 	char block[65536];
 	ssize_t n;
 
@@ -61,10 +70,16 @@ static int pass_on(int fd)
 			cmd_complain("cannot read it: %s", strerror(errno));
 			return EXIT_BROKEN;
 		}
-		if (cmd_write(STDOUT_FILENO, block, (size_t)n) < 0)
+		filtered.size = 0;
+		if (terminal)
+			filter_take(&filter, block, (size_t)n, &filtered);
+		if (put_bytes(terminal ? filtered.data : block, terminal ? filtered.size : (size_t)n) < 0)
 			return cmd_print_failed();
 	}
-	return 0;
+	filtered.size = 0;
+	if (terminal)
+		filter_end(&filter, &filtered);
+	return put_bytes(filtered.data, filtered.size) < 0 ? cmd_print_failed() : 0;
 }
 
 static int print_stream(struct store *store, const char *id, int stream)
@@ -117,8 +132,8 @@ static int print_code(struct store *store, const char *id)
 	json_decref(root);
 	if (status != 0)
 		cmd_complain("this run had no code of its own: it was one of its files, or of its project");
-	else if (code.failed || cmd_write(STDOUT_FILENO, code.data, code.size) < 0)
-		status = cmd_print_failed();
+	else
+		status = code.failed ? cmd_print_failed() : cmd_print_program(code.data ? code.data : "", code.size);
 	return status;
 }
 
@@ -367,7 +382,7 @@ static int print_report(struct store *store, const char *id, bool json)
 	root = json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, NULL);
 	buf_text(&out, past_text(root, "markdown"));
 	json_decref(root);
-	return past_print(&out, 0);
+	return past_print_plain(&out, 0);
 }
 
 static int show(struct store *store, const char *id, int what, const char *path, bool verbose)

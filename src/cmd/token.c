@@ -309,7 +309,7 @@ static int list(bool json)
 		cmd_complain("no memory");
 		return EXIT_BROKEN;
 	}
-	return cmd_print(out.data ? out.data : "", 0);
+	return cmd_print_painted(out.data ? out.data : "", 0);
 }
 
 /* The token alone on the first line, for scripts; then where it is good. */

@@ -57,7 +57,7 @@ size_t rune_cells(uint32_t rune)
 }
 
 /* Also those of the second set, and those that turn the direction of writing around. */
-static bool is_control(uint32_t rune)
+bool text_is_control(uint32_t rune)
 {
 	return rune < 0x20 || (rune >= 0x7f && rune < 0xa0) || (rune >= 0x202a && rune <= 0x202e) ||
 	       (rune >= 0x2066 && rune <= 0x2069);
@@ -84,7 +84,7 @@ void text_line(const char *text, size_t cells, struct buf *out)
 
 	while (*at && *at != '\n') {
 		size_t size = text_rune(at, &rune);
-		bool bad = is_control(rune) || rune == 0xfffd;
+		bool bad = text_is_control(rune) || rune == 0xfffd;
 		size_t wide = bad ? 1 : rune_cells(rune);
 
 		if (cells > 0 && used + wide > cells) {

@@ -20,6 +20,8 @@ enum paint {
 /* One character of valid or invalid UTF-8, terminated by a NUL somewhere; its bytes. What is not valid is one byte,
  * U+FFFD. */
 size_t text_rune(const unsigned char *at, uint32_t *rune);
+/* Whether it steers a terminal: C0, DEL, C1, and what changes the direction of writing. */
+bool text_is_control(uint32_t rune);
 size_t rune_cells(uint32_t rune);
 /* The cells of a terminal that a text takes. */
 size_t text_cells(const char *text);

@@ -1,5 +1,7 @@
 #include "term/filter.h"
 
+#include "term/cells.h"
+
 #include <string.h>
 
 enum {
@@ -140,6 +142,42 @@ void filter_take(struct filter *filter, const char *data, size_t size, struct bu
 		default:
 			after_half(filter, c, out);
 		}
+	}
+}
+
+/* Bytes of one of our own colours at the beginning of the text; 0: it is none. */
+static size_t own_paint(const char *text)
+{
+	size_t size = strlen(paint_end(PAINT_BOLD, true));
+
+	if (strncmp(text, paint_end(PAINT_BOLD, true), size) == 0)
+		return size;
+	for (enum paint paint = PAINT_NONE + 1; paint <= PAINT_CYAN; paint++) {
+		size = strlen(paint_begin(paint, true));
+		if (strncmp(text, paint_begin(paint, true), size) == 0)
+			return size;
+	}
+	return 0;
+}
+
+void filter_text(const char *text, bool painted, struct buf *out)
+{
+	while (*text) {
+		uint32_t rune;
+		size_t size = text_rune((const unsigned char *)text, &rune);
+		const size_t paint = painted && rune == 0x1b ? own_paint(text) : 0;
+
+		if (paint > 0)
+			size = paint;
+		if (paint > 0 || rune == '\n' || rune == '\t')
+			buf_add(out, text, size);
+		else if (text_is_control(rune))
+			buf_printf(out, "\\u%04x", rune);
+		else if (rune == 0xfffd)
+			buf_text(out, "\xef\xbf\xbd");
+		else
+			buf_add(out, text, size);
+		text += size;
 	}
 }
 

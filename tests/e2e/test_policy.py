@@ -5,9 +5,12 @@
 # tests/run: timeout=180
 """The look before a run: check, the policy of the settings, its lists, and who may leave it out."""
 
+import fcntl
 import json
 import os
+import struct
 import sys
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
@@ -28,6 +31,28 @@ def home(registry=None):
 def edit(place, text):
     """As editors do it: another file in its place."""
     os.rename(kit.write(os.path.join(place, "registry.yaml.new"), text, 0o600), os.path.join(place, "registry.yaml"))
+
+
+def at_terminal(place, *args, env=None):
+    """What the command shows at a terminal of 24 by 500, and how it ends."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 500, 0, 0))
+    if kit.mode != "root":
+        os.fchown(theirs, kit.UID, kit.UID)
+    process = kit.start([kit.built(), *args], env={"EMBERBOX_HOME": place, "TERM": "xterm", "NO_COLOR": "1", **(env or {})},
+                        stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            block = os.read(ours, 65536)
+        except OSError:  # EIO: nobody has the other side any more
+            block = b""
+        if not block:
+            break
+        said += block
+    os.close(ours)
+    return said, process.wait(30)
 
 
 def run(place, *args, env=None, stdin=None):
@@ -341,6 +366,40 @@ def a_session_keeps_the_policy_that_it_asked_for():
         kit.equal(asking.post(f"/v1/sessions/{session}/execute", {"code": "import os"}).json["status"], status)
         put = asking.request("PUT", f"/v1/sessions/{session}/files/code/own.py", b"import os\n")
         kit.equal(put.status, 403 if status == "blocked" else 201)
+
+
+STEERS = "\x1b]0;owned\x07\x1b[6n\x9b31m\u202e"  # a title, a question to the terminal, a C1 control, the direction of writing
+
+
+@kit.test(timeout=90)
+def nothing_of_a_stranger_steers_the_terminal():
+    place = home()
+    code = f"import os # {STEERS}\nos.system('x') # {STEERS}\nraise ValueError('{STEERS}')\n"
+    source = kit.write(os.path.join(place, "own.py"), code)
+    done = run(place, "run", "--cold", source, "--json", env={"SANDBOX_STORE_CODE": "always"})
+    kit.equal((done.json["status"], done.json["error"]["type"]), ("failed", "ValueError"))
+    kit.contains(done.json["error"]["message"], STEERS, "JSON means what it was")
+    kit.true(b"\xc2\x9b" not in done.out and b"\\u009b" in done.out, "a C1 control stands in JSON")
+    named = kit.write(os.path.join(place, f"a{STEERS}.nothing"), code)
+    shown = {
+        "check": ("check", source), "check --json": ("check", source, "--json"), "show": ("show", "last"),
+        "report": ("show", "last", "--report"), "show --json": ("show", "last", "--json"), "code": ("show", "last", "--code"),
+        "stderr": ("show", "last", "--stderr"), "history": ("history",), "history --json": ("history", "--json"),
+        "detect": ("detect", source), "a name": ("check", named), "run a name": ("run", "--cold", named),
+        "a language": ("check", "-l", STEERS, source), "an option": ("history", "--" + STEERS), "an id": ("show", STEERS),
+        "a command": (STEERS,), "a profile": ("run", "--profile", STEERS, source), "audit": ("audit",),
+    }
+    for what, args in shown.items():
+        said, _ = at_terminal(place, *args)
+        kit.true(len(said) > 5, what)
+        for bad in (b"\x07", b"\x1b]", b"\x1b[6n", b"\xc2\x9b", b"\xe2\x80\xae"):
+            # What a program printed keeps what does not steer: the direction of its text is its own.
+            if bad != b"\xe2\x80\xae" or what not in ("code", "stderr"):
+                kit.true(bad not in said, f"{what}: {bad!r} in {said[:400]!r}")
+    for what in ("check", "report", "a name"):
+        kit.contains(at_terminal(place, *shown[what])[0].decode(), "\\u001b]0;owned\\u0007\\u001b[6n\\u009b31m\\u202e", what)
+    # In a pipe the bytes of a program are its own.
+    kit.contains(run(place, "show", "last", "--stderr").errtext + run(place, "show", "last", "--stderr").text, STEERS)
 
 
 @kit.test(timeout=60)

@@ -30,6 +30,51 @@ static const char *filtered(const char *from, size_t step)
 	return text();
 }
 
+static const char *whole(const char *from, bool painted)
+{
+	out.size = 0;
+	filter_text(from, painted, &out);
+	return text();
+}
+
+/* Sentences and JSON of ours: nothing that they quote steers a terminal, and JSON stays what it was. */
+static void texts_that_quote_strangers(void)
+{
+	static const char *const same[] = { "a\tb\n", "\xc3\xa4 \xe6\x97\xa5 \xf0\x9f\x94\xa5", "\xc2\xa0\xc2\xad",
+					    "" };
+	char pair[3] = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		CHECK_STR(whole(same[i], false), same[i]);
+	CHECK_STR(whole("\033]0;title\007x\r\b\177", false), "\\u001b]0;title\\u0007x\\u000d\\u0008\\u007f");
+	CHECK_STR(whole("\xc2\x9b"
+			"31m\xc2\x80\xc2\x9f",
+			false),
+		  "\\u009b31m\\u0080\\u009f");
+	CHECK_STR(whole("\xe2\x80\xae\xe2\x81\xa6", false), "\\u202e\\u2066");
+	CHECK_STR(whole("\x9b"
+			"31m\xff\xc2",
+			false),
+		  "\xef\xbf\xbd"
+		  "31m\xef\xbf\xbd\xef\xbf\xbd");
+	/* Our own colours, where they are meant; no other. */
+	CHECK_STR(whole("\033[31mred\033[0m", true), "\033[31mred\033[0m");
+	CHECK_STR(whole("\033[31mred\033[0m", false), "\\u001b[31mred\\u001b[0m");
+	CHECK_STR(whole("\033[8mhidden\033[2J\033[6n\033]52;c;eA==\007", true),
+		  "\\u001b[8mhidden\\u001b[2J\\u001b[6n\\u001b]52;c;eA==\\u0007");
+	/* Every two bytes: whatever they are, no control comes out, as a byte or as UTF-8. */
+	for (int i = 1; i < 65536; i++) {
+		const unsigned char *at;
+
+		pair[0] = (char)(i >> 8 ? i >> 8 : i);
+		pair[1] = (char)(i >> 8 ? i : 0);
+		for (at = (const unsigned char *)whole(pair, false); *at; at++)
+			if ((*at < 0x20 && *at != '\n' && *at != '\t') || *at == 0x7f ||
+			    (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0))
+				check_fail("%02x %02x comes out", i >> 8, i & 255);
+	}
+}
+
 static void what_passes(void)
 {
 	static const char *const same[] = {
@@ -314,6 +359,7 @@ static void what_terminals_answer(void)
 
 int main(void)
 {
+	RUN(texts_that_quote_strangers);
 	RUN(what_passes);
 	RUN(what_does_not_pass);
 	RUN(values);
