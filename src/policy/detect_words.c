@@ -9,6 +9,7 @@
 
 enum {
 	GAP_MAX = 4,        /* words that `..` stands for, and how far a negation reaches */
+	REFUSED_MAX = 6,    /* words of a question from the wish on, if it is answered by its author */
 	BARE_WORDS = 6,     /* beside code that may say nothing */
 	ARGUMENTS_MAX = 200 /* bytes of a call in the middle of a sentence */
 };
@@ -58,6 +59,9 @@ static const char fillers[] =
 static const char turns[][24] = { "but",       "just", "only", "aber", "nur",    "sondern", "mais",
 				  "seulement", "pero", "solo", "sino", "просто", "только",  "но" };
 
+/* What answers a question of one's own: "Run it? No, explain it." */
+static const char refusals[][8] = { "no", "nope", "nah", "nein", "ne", "non", "нет", "不", "い", "아" };
+
 /* The next character and its size; what is no UTF-8 is one byte that is no letter. */
 static size_t decode(const unsigned char *at, size_t left, uint32_t *out)
 {
@@ -76,7 +80,13 @@ static size_t decode(const unsigned char *at, size_t left, uint32_t *out)
 	return size;
 }
 
-/* Lower case without accents, as far as our six languages have them; 0: no letter or digit. */
+/* Chinese, kana and Hangul have no blanks where a phrase begins: each character is a word. */
+static bool is_word_alone(uint32_t c)
+{
+	return (c >= 0x4e00 && c <= 0x9fff) || (c >= 0x3041 && c <= 0x30ff) || (c >= 0xac00 && c <= 0xd7a3);
+}
+
+/* Lower case without accents, as far as our eight languages have them; 0: no letter or digit. */
 static uint32_t fold(uint32_t c)
 {
 	/* U+00C0 to U+00FF; those that are two letters become the first. */
@@ -94,14 +104,9 @@ static uint32_t fold(uint32_t c)
 		return c + 0x20;
 	if (c >= 0x400 && c <= 0x40f)
 		return c + 0x50;
-	if ((c >= 0x430 && c <= 0x45f) || (c >= 0x100 && c <= 0x24f) || (c >= 0x4e00 && c <= 0x9fff))
+	if ((c >= 0x430 && c <= 0x45f) || (c >= 0x100 && c <= 0x24f) || is_word_alone(c))
 		return c;
 	return 0;
-}
-
-static bool is_chinese(uint32_t c)
-{
-	return c >= 0x4e00 && c <= 0x9fff;
 }
 
 /* Ends a clause; 2: a sentence; 3: one that asks. */
@@ -255,11 +260,11 @@ int detect_split(const char *prose, size_t size, struct arena *arena, struct det
 		step = decode(at + i, size - i, &c);
 		folded = fold(c);
 		end = ends(c);
-		if (!folded || is_chinese(folded))
+		if (!folded || is_word_alone(folded))
 			word_end(&s);
 		if (folded)
 			word_put(&s.word, folded);
-		if (is_chinese(folded))
+		if (is_word_alone(folded))
 			word_end(&s);
 		/* "main.go" and "3.11" are no ends of sentences. */
 		if (end && (c != '.' || i + 1 >= size || fold(at[i + 1]) == 0))
@@ -433,6 +438,29 @@ static void clauses_add(struct clauses *clauses, const struct detect_words *word
 		clauses->other |= UINT64_C(1) << clause;
 }
 
+/* Whether the sentence of the word at `at` is a question to which its author says no. */
+static bool is_refused(const struct detect_words *words, size_t at)
+{
+	size_t i = at;
+
+	if (!words->words[at].asked)
+		return false;
+	while (i < words->count && words->words[i].asked)
+		i++;
+	if (i == words->count || i - at > REFUSED_MAX)
+		return false;
+	for (size_t r = 0; r < ARRAY_SIZE(refusals); r++) {
+		if (strcmp(words->words[i].text, refusals[r]) != 0)
+			continue;
+		/* いや, いえ, 아니: their first characters begin other words as well. */
+		return (strcmp(refusals[r], "い") != 0 && strcmp(refusals[r], "아") != 0) ||
+		       (i + 1 < words->count &&
+			(strcmp(words->words[i + 1].text, "や") == 0 || strcmp(words->words[i + 1].text, "い") == 0 ||
+			 strcmp(words->words[i + 1].text, "니") == 0));
+	}
+	return false;
+}
+
 /* Each phrase counts once, and of those of one kind that begin at the same word the weightiest. */
 void detect_score(const struct detect_words *words, struct detect_score *out)
 {
@@ -461,6 +489,8 @@ void detect_score(const struct detect_words *words, struct detect_score *out)
 					continue;
 				kind = DETECT_STOP;
 			}
+			if (kind == DETECT_RUN && is_refused(words, i))
+				kind = DETECT_STOP;
 			used[r] = true;
 			if (!best[kind] || rules[r].weight > best[kind]->weight)
 				best[kind] = &rules[r];

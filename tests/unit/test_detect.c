@@ -85,6 +85,26 @@ static void answers(void)
 	CHECK_INT(found.block_count, 0);
 }
 
+#define PYTHON "\n```python\nprint(1)\n```"
+
+/* A question of one's own that is answered with no; idioms of "run"; Japanese and Korean, whose words have no blanks.
+ */
+static void wishes_and_refusals(void)
+{
+	SAYS("could you check what it prints?" PYTHON, true);
+	SAYS("can you run me through what this code does?" PYTHON, false);
+	SAYS("can you run this code?" PYTHON, true);
+	SAYS("run it? no, explain it" PYTHON, false);
+	SAYS("run it? yes please" PYTHON, true);
+	SAYS("\u5b9f\u884c\u3057\u3066\u304f\u3060\u3055\u3044" PYTHON, true);
+	SAYS("\u5b9f\u884c\u3057\u306a\u3044\u3067" PYTHON, false);
+	SAYS("\u5b9f\u884c\u7d50\u679c\u3092\u6559\u3048\u3066" PYTHON, true);
+	SAYS("\u3069\u3046\u3059\u308c\u3070\u3044\u3044\u3067\u3059\u304b" PYTHON, false);
+	SAYS("\uc2e4\ud589\ud574 \uc8fc\uc138\uc694" PYTHON, true);
+	SAYS("\uc2e4\ud589\ud558\uc9c0 \ub9c8" PYTHON, false);
+	BLOCK("run\n```\nfor i in 1 2; do echo $i; done\n```", 0, "bash", "for i in 1 2; do echo $i; done\n");
+}
+
 static void triggers(void)
 {
 	static const char *const phrases[] = { "Feuer frei", NULL }, *const longer[] = { "feuer frei jetzt", NULL };
@@ -144,6 +164,7 @@ int main(void)
 	RUN(blocks);
 	RUN(terminals);
 	RUN(answers);
+	RUN(wishes_and_refusals);
 	RUN(triggers);
 	RUN(ends);
 	RUN(bounds);
