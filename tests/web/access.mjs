@@ -66,14 +66,14 @@ for (const [name, width, height] of [["wide", 1280, 800], ["narrow", 390, 844]])
       await page.click(".side [aria-label='New file']");
       await page.fill("dialog input", "/x");
       await page.keyboard.press("Enter");
-      await page.waitForSelector("dialog .bad >> text=beside");
+      await page.waitForSelector("dialog .bad >> text=relative path");
       await sound(page, "a dialog with a mistake");
       await page.keyboard.press("Escape");
       await visit.panel("History");
       await page.waitForSelector(".runs .run >> nth=1");
       await page.locator(".runs input").nth(0).check();
       await page.locator(".runs input").nth(1).check();
-      await page.click("text=Compare two");
+      await page.click(".history .button >> text=Compare");
       await page.waitForSelector(".compare");
       await sound(page, "two runs");
     });
@@ -131,7 +131,7 @@ test("by_keyboard_alone", async (open) => {
   await page.keyboard.press("Control+M");
   await page.keyboard.press("Tab");
   // Out of it and on the splitter.
-  equal(await focused(), "Width of the editor", "where Tab leaves the editor to");
+  equal(await focused(), "Editor width", "where Tab leaves the editor to");
   const width = () => page.evaluate(() => document.querySelector(".edit").offsetWidth);
   const before = await width();
   await page.keyboard.press("ArrowRight");
@@ -157,7 +157,7 @@ test("what_happens_is_said", async (open) => {
   await visit.run();
   await said("Run 1 ended: exit 0");
   await order("stop");
-  await said("cannot be reached");
+  await said("Cannot reach the service");
   await order("start");
   await said("The service was restarted");
 });
@@ -183,7 +183,7 @@ test("keyboard_and_themes", async (open) => {
   await page.keyboard.press("Shift+Enter");
   await visit.shown("exit 0");
   truth(!(await visit.output()).includes("two"), "more than the selection ran");
-  await page.click("[aria-label='Format the code']");
+  await page.click("[aria-label^='Format code']");
   await page.waitForFunction(() => !document.querySelector(".editor-place .view-line").textContent.replaceAll("\u00a0", " ").endsWith(" "));
 });
 

@@ -30,12 +30,42 @@ export async function order(what) {
   await answers.next();
 }
 
+// Browser profiles that a test was done with and has changed nothing of but what a page keeps: what they have loaded and
+// compiled once need not be loaded again, which is most of the time of a short test.
+const idle = new Map();
+
+async function profile(kind, options) {
+  const kept = idle.get(kind)?.pop();
+  const context = kept ?? (await browser.newContext(options));
+  const page = await context.newPage();
+  if (kept) {
+    // Emptied from a page of the same origin that has no script.
+    await page.goto(`${url}/favicon.svg`);
+    await page.evaluate(() => (localStorage.clear(), sessionStorage.clear()));
+  } else {
+    // What the console shows, top down: rows of the terminal, and what the page has drawn over them.
+    await context.addInitScript(() => {
+      window.consoleText = () => {
+        const place = document.querySelector(".console-place");
+        const parts = [...(place?.querySelectorAll(".xterm-rows > div, .xterm .mark") ?? [])].filter((part) => part.offsetParent);
+        const own = parts.map((part) => ({ top: part.getBoundingClientRect().top, text: part.textContent.replaceAll("\u00a0", " "), mark: part.classList.contains("mark") }));
+        return own.sort((a, b) => Math.round(a.top - b.top) || Number(b.mark) - Number(a.mark)).map((part) => part.text).join("\n");
+      };
+    });
+  }
+  return { context, page };
+}
+
 export class Visit {
   /** A page with a browser profile of its own, at the playground, with its token. */
   static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null, still = false } = {}) {
     const visit = new Visit();
-    visit.context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, reducedMotion: still ? "reduce" : "no-preference" });
-    visit.page = await visit.context.newPage();
+    const options = { colorScheme: scheme, permissions, reducedMotion: still ? "reduce" : "no-preference" };
+    visit.kind = JSON.stringify(options);
+    Object.assign(visit, await profile(before ? null : visit.kind, { viewport: { width, height }, ...options }));
+    await visit.page.setViewportSize({ width, height });
+    // Who is given the profile before the page may do anything to it.
+    visit.own = before !== null;
     visit.page.setDefaultTimeout(10_000);
     visit.wrong = [];
     visit.requests = [];
@@ -59,8 +89,11 @@ export class Visit {
     await this.page.waitForSelector("[data-ready]");
     await this.page.waitForFunction(() => document.querySelectorAll(".language option").length > 1);
   }
-  async close() {
-    await this.context.close();
+  /** `well`: its test is done and has passed. */
+  async close(well = false) {
+    if (!well || this.own) return this.context.close();
+    for (const page of this.context.pages()) await page.close();
+    idle.set(this.kind, [...(idle.get(this.kind) ?? []), this.context]);
   }
   /** Puts code into the editor as a shared link does. */
   async code(language, text, more = []) {
@@ -78,11 +111,12 @@ export class Visit {
     return this.output();
   }
   output() {
-    return this.page.evaluate(() => [...document.querySelectorAll(".console-place .xterm-rows > div")].map((row) => row.textContent).join("\n"));
+    return this.page.evaluate(() => window.consoleText());
   }
   /** Until the console shows it. */
   async shown(text, timeout = 10_000) {
-    await this.page.waitForFunction((part) => document.querySelector(".console-place .xterm-rows")?.textContent?.replaceAll("\u00a0", " ").includes(part), text, { timeout });
+    // A long line goes on in the next row.
+    await this.page.waitForFunction((part) => [window.consoleText(), window.consoleText().replaceAll("\n", "")].some((shown) => shown.includes(part)), text, { timeout });
   }
   async panel(label) {
     const button = this.page.locator(`.rail-button[aria-label="${label}"]`);
@@ -101,7 +135,7 @@ export async function unharmed(visit) {
 export async function begin(visit) {
   await visit.page.waitForFunction(() => !document.querySelector(".place option[value=new]").disabled);
   await visit.page.selectOption(".place", "new");
-  await visit.shown("Session of Python begun");
+  await visit.shown("Python session started");
   await visit.page.waitForFunction(() => document.querySelector(".place").value.length > 10);
 }
 
@@ -122,17 +156,19 @@ export async function main() {
       return visit;
     };
     let timer;
+    let well = false;
     try {
       const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Failed(`still running after ${most} s`)), most * 1000)));
       await Promise.race([call(open), late]);
       for (const visit of visits) equal(visit.wrong.join("; "), "", "errors in the browser's console");
+      well = true;
       console.log(`ok playground_${name}`);
     } catch (error) {
       failed++;
       console.log(`not ok playground_${name}: ${String(error.message).split("\n").slice(0, 3).join(" | ").slice(0, 1500)}`);
     }
     clearTimeout(timer);
-    for (const visit of visits) await visit.close().catch(() => {});
+    for (const visit of visits) await visit.close(well).catch(() => {});
     if (process.env.EB_WEB_TIMES) console.log(`# ${name} ${Date.now() - began} ms`);
   }
   await browser.close();

@@ -26,14 +26,14 @@ for (const name of LANGUAGES) {
     truth(examples.length > 0, "there is none");
     for (const example of examples) {
       await page.selectOption(".templates", example);
-      await page.click("[aria-label='Clear the output']");
+      await page.click("[aria-label='Clear output']");
       await page.click(".run");
-      if (example === "Ask a question") {
+      if (example === "Ask for input") {
         await page.locator(".input-row").waitFor();
         await page.fill(".input-row input", "ember");
         await page.keyboard.press("Enter");
       }
-      await page.waitForFunction(() => /[✓✗]/.test(document.querySelector(".console-place .xterm-rows").textContent), undefined, { timeout: 50_000 });
+      await page.waitForFunction(() => /[✓✗]/.test(window.consoleText()), undefined, { timeout: 50_000 });
       await visit.ended();
       const fails = FAILING.includes(example);
       const output = await visit.output();

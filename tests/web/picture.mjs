@@ -33,7 +33,7 @@ await visit.code("python", "import matplotlib.pyplot, pandas, numpy\n");
 await visit.run();
 await visit.code("python", CODE);
 await visit.panel("Sessions");
-await page.click("[aria-label='Clear the output']");
+await page.click("[aria-label='Clear output']");
 await page.click(".run");
 await page.locator(".input-row").waitFor();
 await page.keyboard.type("Lisbon");
@@ -44,7 +44,7 @@ await page.locator(".toast").evaluateAll((all) => all.forEach((item) => item.rem
 await page.mouse.move(700, 700);
 await page.waitForTimeout(3500); // the next look at the session's memory
 await page.screenshot({ path: process.argv[4] });
-await page.click(".session.current [aria-label='End the session']");
-await page.click("dialog >> text=End it");
+await page.click(".session.current [aria-label='End session']");
+await page.click("dialog .button.primary");
 await page.waitForFunction(() => document.querySelector(".place").value === "");
 process.exit(0);

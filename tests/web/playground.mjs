@@ -58,10 +58,10 @@ test("asks_for_the_token", async (open) => {
   const { page } = visit;
   const field = page.locator("dialog input[type=password]");
   await field.fill("wrong");
-  await page.click("dialog >> text=Go on");
+  await page.click("dialog >> text=Continue");
   await page.waitForSelector("dialog >> text=does not know this token");
   await field.fill(token);
-  await page.click("dialog >> text=Go on");
+  await page.click("dialog >> text=Continue");
   await visit.ready();
   await page.reload();
   await visit.ready();
@@ -83,7 +83,7 @@ test("types_and_runs", async (open) => {
   contains(await page.textContent(".status .last"), "exit 0");
   truth(/\d+ of \d+ layers/.test(await page.textContent(".status")), "the layers are not told");
   // What was written is there when the page is loaded again.
-  await page.waitForFunction(() => localStorage.getItem("emberbox.drafts")?.includes("n * 21"));
+  await page.waitForFunction(() => Object.keys(localStorage).some((key) => key.startsWith("emberbox.draft.python.") && localStorage.getItem(key).includes("n * 21")));
   await page.reload();
   await visit.ready();
   contains((await page.textContent(".editor-place")).replaceAll("\u00a0", " "), "n * 21");
@@ -101,10 +101,10 @@ test("output_streams", async (open) => {
     return span && getComputedStyle(span).color;
   }, word);
   truth((await colour("first")) !== (await colour("aside")), "the streams look the same");
-  await visit.page.click(".out-head >> text=stderr");
+  await visit.page.click(".out-head .chip >> text=Errors");
   await visit.shown("aside");
   truth(!(await visit.output()).includes("second"), "stdout is still shown");
-  await visit.page.click(".out-head >> text=all");
+  await visit.page.click(".out-head .chip >> text=All");
   await visit.shown("second");
 });
 
@@ -114,7 +114,7 @@ test("stops_an_endless_loop", async (open) => {
   await visit.page.click(".run");
   await visit.shown("looping");
   await visit.page.click(".stop");
-  await visit.shown("killed");
+  await visit.shown("■ stopped");
   await visit.code("python", "print('and on')");
   contains(await visit.run(), "and on");
 });
@@ -152,7 +152,7 @@ test("applies_a_fix", async (open) => {
   const { page } = visit;
   await visit.code("python", "import helper\nnumbers = [1, 2, 39]\nprint('é', sum(nubmers))\n", [{ name: "helper.py", text: "" }]);
   await visit.run();
-  contains(await page.textContent(".suggestion"), "Replace `nubmers` with `numbers`.");
+  contains(await page.textContent(".suggestion"), "Replace nubmers with numbers.");
   await page.click(".suggestion >> text=Apply");
   await page.waitForFunction(() => document.querySelector(".editor-place").textContent.includes("sum(numbers)"));
   await visit.run();
@@ -192,13 +192,13 @@ test("options_reach_the_program", async (open) => {
   await visit.shown("['one', 'two words'] ember from stdin");
   await page.getByLabel("Arguments").fill("'open");
   await visit.run();
-  await visit.shown("there is no second '");
-  await page.click("text=Back to the defaults");
-  await page.getByLabel("Seconds").fill("1");
+  await visit.shown("a closing ' is missing");
+  await page.click("text=Reset to defaults");
+  await page.getByLabel("Time (seconds)").fill("1");
   await visit.code("python", "while True: pass");
   await visit.run();
   await visit.shown("timed out after 1s");
-  await page.getByLabel("Seconds").fill("soon");
+  await page.getByLabel("Time (seconds)").fill("soon");
   await visit.run();
   await visit.shown("not run");
   contains(await visit.output(), "timeout");
@@ -311,7 +311,7 @@ test("a_session_keeps_its_state", async (open) => {
   const id = await page.inputValue(".place");
   await page.reload();
   await visit.ready();
-  await visit.shown("session is still there");
+  await visit.shown("Reconnected to your session");
   equal(await page.inputValue(".place"), id);
   await visit.code("python", "print('found', kept)");
   await visit.run();
@@ -320,13 +320,13 @@ test("a_session_keeps_its_state", async (open) => {
   await visit.panel("Sessions");
   truth((await page.locator(".session .meter").count()) >= 1, "its memory is not shown");
   await page.click(".session.current [aria-label='Restart']");
-  await page.click("dialog >> text=Restart >> nth=-1");
+  await page.click("dialog .button.primary");
   await page.waitForSelector(".toast >> text=restarted");
   await visit.code("python", "print('kept' in globals())");
   await visit.run();
   await visit.shown("False");
-  await page.click(".session.current [aria-label='End the session']");
-  await page.click("dialog >> text=End it");
+  await page.click(".session.current [aria-label='End session']");
+  await page.click("dialog .button.primary");
   await page.waitForFunction(() => document.querySelector(".place").value === "");
 });
 
@@ -392,7 +392,7 @@ test("files_of_a_session", async (open) => {
   const { page } = visit;
   await begin(visit);
   await visit.panel("Files");
-  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.click("[aria-label='Upload into the session']")]);
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.click("[aria-label='Upload to the session']")]);
   await chooser.setFiles({ name: "data é.csv", mimeType: "text/csv", buffer: Buffer.from("1,2,39\n") });
   const row = (name) => page.locator(".side .file", { hasText: name });
   await row("data é.csv").waitFor();
@@ -419,7 +419,7 @@ test("files_of_a_session", async (open) => {
   await row("moved.csv").waitFor();
   await row("moved.csv").hover();
   await page.click("[aria-label='Delete data/moved.csv']");
-  await page.click("dialog >> text=Delete >> nth=-1");
+  await page.click("dialog .button.primary");
   await page.waitForFunction(() => !document.querySelector("[aria-label='Delete data/moved.csv']"));
   await visit.code("python", "import os\nprint('there are', os.listdir('/sandbox/data'))\n");
   await visit.run();
@@ -432,8 +432,8 @@ test("a_terminal_in_the_session", async (open) => {
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
   const screen = page.locator(".session-terminal");
   const seen = (pattern, timeout = 10_000) => page.waitForFunction((source) => new RegExp(source).test([...document.querySelectorAll(".session-terminal .xterm-rows > div")].map((line) => line.textContent.replaceAll("\u00a0", " ")).join("\n")), pattern, { timeout });
-  await page.click("[aria-label='Terminal of the session']");
-  contains(await screen.textContent(), "Begin a session");
+  await page.click("[aria-label='Session terminal']");
+  contains(await screen.textContent(), "Start a session");
   await begin(visit);
   await visit.code("python", "open('/sandbox/code/seen', 'w').write('by both')\n");
   await visit.run();
@@ -486,7 +486,7 @@ test("history_opens_runs_again_and_compares", async (open) => {
   await page.waitForFunction(() => document.querySelectorAll(".runs .run").length === 3);
   await page.locator(".runs input").nth(0).check();
   await page.locator(".runs input").nth(2).check();
-  await page.click("text=Compare two");
+  await page.click(".history .button >> text=Compare");
   await page.waitForSelector("table.diff");
   const differing = await page.locator("table.diff .differs").allTextContents();
   truth(differing.some((text) => text.includes("pear")) && differing.some((text) => text.includes("apple")), `what differs: ${differing}`);
@@ -505,10 +505,10 @@ test("containers_start_run_and_stop", async (open) => {
   await visit.shown("42");
   await page.click("[aria-label='Profile careful'] >> text=Start");
   await page.waitForSelector("dialog >> text=needs a confirmation");
-  await page.click("dialog >> text=Start it");
+  await page.click("dialog .button.primary");
   await page.waitForSelector("[aria-label='Container of careful']");
   for (const name of ["shells", "careful"]) {
-    await page.click(`[aria-label='Container of ${name}'] [aria-label='Stop the container']`);
+    await page.click(`[aria-label='Container of ${name}'] [aria-label='Stop container']`);
     await page.waitForFunction((label) => !document.querySelector(`[aria-label='${label}']`), `Container of ${name}`);
   }
 });
@@ -517,7 +517,7 @@ test("a_link_carries_the_code", async (open) => {
   const first = await open({ permissions: ["clipboard-read", "clipboard-write"] });
   await first.code("javascript", "console.log('shared', 6 * 7)\n");
   await first.page.click("[aria-label='Share a link to this code']");
-  await first.page.waitForSelector(".toast >> text=clipboard");
+  await first.page.waitForSelector(".toast >> text=Link copied");
   const link = await first.page.evaluate(() => navigator.clipboard.readText());
   contains(link, `${url}/#code=`);
   truth(!link.includes(token), "the token is in the link");
@@ -536,7 +536,7 @@ test("survives_a_restart_of_the_service", async (open) => {
   await page.click(".run");
   await visit.shown("begun");
   await order("stop");
-  await page.waitForSelector(".banner:not([hidden]) >> text=cannot be reached");
+  await page.waitForSelector(".banner:not([hidden]) >> text=Cannot reach the service");
   await order("start");
   await visit.shown("The service was restarted");
   await page.waitForFunction(() => document.querySelector(".banner").hidden);
@@ -552,7 +552,7 @@ test("from_run_to_the_first_output", async (open) => {
   for (let i = 0; i < 5; i++) await visit.run();
   const times = [];
   for (let i = 0; i < 30; i++) {
-    await page.click("[aria-label='Clear the output']");
+    await page.click("[aria-label='Clear output']");
     // From the press to the frame in which the line is on the screen.
     times.push(await page.evaluate(() => new Promise((done) => {
       const rows = document.querySelector(".console-place .xterm-rows");

@@ -36,7 +36,7 @@ test("a_program_with_a_terminal_has_every_key", async (open) => {
   const visit = await open();
   const { page } = visit;
   await visit.panel("Run options");
-  await page.getByLabel("Give it a terminal").check();
+  await page.getByLabel("Run in a terminal").check();
   await visit.code("bash", "[ -t 0 ] && [ -t 1 ] && echo ready $(stty size)\nread -rsn1 a; read -rsn1 b; echo \"keys $a$b\"\nread -r line; echo \"line $line\"\n");
   await page.click(".run");
   await visit.shown("ready");
@@ -51,7 +51,7 @@ test("a_program_with_a_terminal_has_every_key", async (open) => {
   await visit.shown("line in the order typed, quickl");
   await visit.shown("exit 0");
   // The next is none, and its keys are nobody's.
-  await page.getByLabel("Give it a terminal").uncheck();
+  await page.getByLabel("Run in a terminal").uncheck();
   await visit.code("bash", "[ -t 0 ] || echo no terminal\n");
   await visit.run();
   await visit.shown("no terminal");
@@ -70,7 +70,7 @@ test("who_types_code_is_not_interrupted", async (open) => {
   await page.keyboard.type(" still here");
   await until(page, "# still here");
   await page.click(".stop");
-  await visit.shown("killed");
+  await visit.shown("■ stopped");
 });
 
 test("a_short_run_moves_nothing", async (open) => {
@@ -133,7 +133,7 @@ test("tabs_are_made_renamed_and_closed", async (open) => {
   await visit.code("python", "import tools.more as t\nprint(t.x)\n");
   await page.click("[aria-label='New file']");
   const field = page.locator("dialog input");
-  for (const [name, why] of [["main.py", "There is a file main.py already."], ["../x.py", "put beside the program"], ["/etc/passwd", "put beside the program"], [" ", "needs a name"]]) {
+  for (const [name, why] of [["main.py", "main.py is already open in a tab."], ["../x.py", "relative path"], ["/etc/passwd", "relative path"], [" ", "Enter a name"]]) {
     await field.fill(name);
     await page.keyboard.press("Enter");
     await page.waitForSelector(`dialog .bad >> text=${why}`);
@@ -158,7 +158,7 @@ test("tabs_are_made_renamed_and_closed", async (open) => {
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Delete");
   equal((await tabsOf(page)).join(), "main.py");
-  await toast(page, "tools/more.py was closed.").locator("text=Undo").click();
+  await toast(page, "Closed tools/more.py.").locator("text=Undo").click();
   equal((await tabsOf(page)).join(), "main.py,tools/more.py");
   await until(page, "x = 42");
   await page.locator("[role=tab]", { hasText: "tools/more.py" }).click({ button: "middle" });
@@ -186,13 +186,13 @@ test("a_file_of_a_session_is_written_back", async (open) => {
   await page.keyboard.press("Control+Y");
   await page.waitForSelector(".tab.changed");
   await page.keyboard.press("Control+S");
-  await toast(page, "Written to /sandbox/data/notes.txt.").waitFor();
+  await toast(page, "Saved to /sandbox/data/notes.txt.").waitFor();
   equal(await page.locator(".tab.changed").count(), 0, "changed after it was written");
   // Opened again it is the same tab; what is no text is not opened.
   await page.click(".side .file .name:has-text('notes.txt') >> nth=-1");
   equal((await tabsOf(page)).join(), "main.py,notes.txt");
   await page.click(".side .file .name:has-text('raw')");
-  await toast(page, "data/raw is no text").waitFor();
+  await toast(page, "data/raw is not a text file").waitFor();
   await page.click("[role=tab] >> text=main.py");
   await page.click(".editor-place .view-lines");
   await page.keyboard.press("Control+A");
@@ -201,7 +201,7 @@ test("a_file_of_a_session_is_written_back", async (open) => {
   await visit.shown("['first', 'second'] []");
   // Without a session Ctrl+S says where what is written is kept.
   await page.keyboard.press("Control+S");
-  await toast(page, "kept in this browser").waitFor();
+  await toast(page, "saved in this browser").waitFor();
 });
 
 /** Drops files on something, as a person who drags them there. */
@@ -231,7 +231,7 @@ test("files_are_dropped_on_the_page", async (open) => {
   await visit.run();
   await visit.shown("sum 42");
   await drop(page, ".console-place", [["later.csv", "7"]]);
-  await toast(page, "later.csv put into /sandbox/code").waitFor();
+  await toast(page, "Uploaded later.csv to /sandbox/code").waitFor();
   await page.waitForSelector("[data-path='code/later.csv']");
 });
 
@@ -241,7 +241,7 @@ test("files_of_a_session_are_seen_as_they_come", async (open) => {
   await begin(visit);
   await visit.panel("Files");
   await page.waitForSelector("[data-path=code]");
-  await page.click("[aria-label='Terminal of the session']");
+  await page.click("[aria-label='Session terminal']");
   await page.waitForFunction(() => /[$#]/.test(document.querySelector(".session-terminal .xterm-rows")?.textContent ?? ""));
   await page.click(".session-terminal");
   await page.keyboard.type("echo x > made-there\n");
@@ -261,10 +261,10 @@ test("a_session_shows_its_memory_and_cells", async (open) => {
   await page.click(".run");
   // While the cell runs.
   await page.waitForFunction((then) => Number(/([\d.]+) MiB/.exec(document.querySelector(".session.current .meter-row").textContent)[1]) > then + 150, before);
-  await page.waitForSelector(".session.current >> text=runs a cell");
+  await page.waitForSelector(".session.current >> text=running a cell");
   await page.click(".session.current [aria-label='Interrupt']");
   await visit.ended();
-  await page.click(".session.current [aria-label='Its cells']");
+  await page.click(".session.current [aria-label='Show cells']");
   contains(await page.textContent("dialog .cell"), "held = bytearray");
   await page.click("dialog >> text=Open in the editor");
   await until(page, "held = bytearray");
@@ -284,11 +284,11 @@ test("a_language_without_sessions_says_so", async (open) => {
   const { page } = visit;
   await visit.panel("Sessions");
   await page.selectOption(".language", "go");
-  contains(await page.locator(".place option[value=new]").textContent(), "Go has no sessions");
+  contains(await page.locator(".place option[value=new]").textContent(), "No sessions for Go");
   equal(await page.locator(".place option[value=new]").isDisabled(), true);
   equal(await page.locator("button", { hasText: "New Go session" }).isDisabled(), true);
-  contains(await page.textContent(".side"), "Go has no sessions. ");
-  contains(await page.textContent(".side"), "Python, ");
+  contains(await page.textContent(".side"), "Sessions are not available for Go. ");
+  contains(await page.textContent(".side"), "Python");
   await page.selectOption(".language", "python");
   equal(await page.locator("button", { hasText: "New Python session" }).isDisabled(), false);
 });
@@ -298,14 +298,14 @@ test("formats_or_says_why_not", async (open) => {
   const { page } = visit;
   await page.selectOption(".language", "go");
   await visit.code("go", "package main\nfunc main(){println( 1 )}\n");
-  await page.click("[aria-label='Format the code']");
+  await page.click("[aria-label^='Format code']");
   await until(page, "func main() { println(1) }");
   await visit.code("go", "package main\nfunc main({}\n");
-  await page.click("[aria-label='Format the code']");
+  await page.click("[aria-label^='Format code']");
   await toast(page, "gofmt: ").waitFor();
   await visit.code("lua", "print(1)   \n");
-  await page.click("[aria-label='Format the code']");
-  await toast(page, "There is no formatter for Lua here. Blanks at the ends of lines were removed.").waitFor();
+  await page.click("[aria-label^='Format code']");
+  await toast(page, "No formatter for Lua is available. Trailing spaces were removed.").waitFor();
   await page.waitForFunction(() => document.querySelector(".editor-place .view-line").textContent.replaceAll("\u00a0", " ") === "print(1)");
 });
 
@@ -346,7 +346,7 @@ test("keys_of_vs_code", async (open) => {
   await until(page, "xprint(two, two)\nxtwo = 1");
   await page.keyboard.press("F1");
   await page.keyboard.type("run the");
-  await page.waitForSelector(".quick-input-widget >> text=Run the selection");
+  await page.waitForSelector(".quick-input-widget >> text=Run Selection");
 });
 
 test("squiggles_in_the_tab_that_is_seen", async (open) => {
@@ -374,6 +374,7 @@ test("squiggles_in_the_tab_that_is_seen", async (open) => {
 test("links_are_opened_after_a_question", async (open) => {
   const visit = await open();
   const { page, context } = visit;
+  visit.own = true;
   await context.route("https://example.invalid/**", (route) => route.fulfill({ body: "there" }));
   await visit.code("python", "print('see https://example.invalid/plain.')\nprint('\\x1b]8;;javascript:document.title=1\\x07bad\\x1b]8;;\\x07 \\x1b]8;;https://example.invalid/hidden\\x07shown\\x1b]8;;\\x07')\n");
   await visit.run();
@@ -406,7 +407,7 @@ test("links_are_opened_after_a_question", async (open) => {
   equal(context.pages().length, 1, "it was opened");
   await click("plain");
   await page.waitForSelector("dialog >> text=https://example.invalid/plain");
-  const [other] = await Promise.all([context.waitForEvent("page"), page.click("dialog >> text=Open >> nth=-1")]);
+  const [other] = await Promise.all([context.waitForEvent("page"), page.click("dialog .button.primary")]);
   equal(other.url(), "https://example.invalid/plain");
   equal(await other.evaluate(() => window.opener), null, "it can reach the page");
   await other.close();
@@ -426,10 +427,10 @@ test("on_a_narrow_page_what_runs_is_seen", async (open) => {
   await visit.shown("from the container");
   equal(await seen(".console-place"), true, "the output of a container");
   await visit.panel("Containers");
-  await card.locator("[aria-label='Stop the container']").click();
+  await card.locator("[aria-label='Stop container']").click();
   await card.waitFor({ state: "detached" });
   // An example is seen, its run is, and an error leads back to its line.
-  await page.selectOption(".templates", "Leave a file");
+  await page.selectOption(".templates", "Write a file");
   equal(await seen(".editor-place"), true, "an example");
   await visit.code("python", "x = 1\nprint(y)\n");
   await visit.run();
@@ -453,7 +454,7 @@ test("a_flood_does_not_drown_the_page", async (open) => {
   await until(page, "# heard");
   console.log(`# a word is on the screen ${Date.now() - began} ms after it was typed, beside a flood`);
   await page.click(".stop", { noWaitAfter: true });
-  await page.waitForFunction(() => /✗.(killed|output.limit)/.test(document.querySelector(".console-place .xterm-rows").textContent));
+  await page.waitForFunction(() => /■ stopped|✗ output limit/.test(window.consoleText()));
   await visit.ended();
 });
 
@@ -465,7 +466,7 @@ test("a_run_of_the_past_comes_with_its_files", async (open) => {
   await visit.code("python", "import helper, sys\nprint(helper.word, sys.argv[1:])\n", [{ name: "helper.py", text: "word = 'unmistakable'\n" }]);
   await visit.run();
   await visit.shown("unmistakable ['a b', 'c']");
-  await page.click("text=Back to the defaults");
+  await page.click("text=Reset to defaults");
   await visit.code("python", "print('else')\n");
   await visit.run();
   await visit.panel("History");
@@ -473,9 +474,9 @@ test("a_run_of_the_past_comes_with_its_files", async (open) => {
   await page.waitForFunction(() => document.querySelectorAll(".runs .run").length === 1);
   await page.click(".runs .name");
   await page.click("dialog >> text=Run again");
-  await page.waitForFunction(() => document.querySelector(".console-place .xterm-rows").textContent.replaceAll("\u00a0", " ").split("unmistakable ['a b', 'c']").length === 3);
+  await page.waitForFunction(() => window.consoleText().split("unmistakable ['a b', 'c']").length === 3);
   equal((await tabsOf(page)).join(), "main.py,helper.py");
-  await toast(page, "Opened from the history.").locator("text=Undo").click();
+  await toast(page, "Opened from History.").locator("text=Undo").click();
   await until(page, "print('else')");
 });
 
@@ -492,7 +493,7 @@ test("a_session_that_a_restart_took_is_said_to_be_gone", async (open) => {
   await page.waitForFunction(() => /\(ended\)/.test(document.querySelector(".place option:checked").textContent));
   await visit.code("python", "print('kept' in globals())");
   await visit.run();
-  await visit.shown("The session has ended; this runs in a fresh box.");
+  await visit.shown("The session has ended. Running in a new sandbox instead.");
   await visit.shown("False");
   await page.waitForFunction(() => document.querySelector(".place").value === "");
 });

@@ -1,5 +1,5 @@
 // The service, as api/openapi.yaml describes it: one place that knows of tokens, errors and event streams.
-import type { Cell, CodeError, Container, Doctor, Error as ErrorBody, Execution, ExecutionList, FileEntry, Fix, Health, InputRequest, Language, PolicyReport, Profile, Result, Session, Started } from "./generated/api";
+import type { Cell, CodeError, Container, Doctor, Error as ErrorBody, Execution, ExecutionList, FileEntry, Fix, Health, InputRequest, Language, PolicyReport, Profile, Result, ServiceStatus, Session, Started } from "./generated/api";
 
 export type { Cell, CodeError, Container, Doctor, Execution, ExecutionList, FileEntry, Fix, Health, Language, PolicyReport, Profile, Result, Session, Started };
 
@@ -66,7 +66,7 @@ async function fail(response: Response): Promise<never> {
     // A proxy's page, or nothing.
   }
   if (response.status === 401) refused();
-  const message = body?.message ?? `the service answered ${response.status}`;
+  const message = body?.message ?? `The service answered with status ${response.status}.`;
   throw new ApiError(response.status, body?.code ?? "failed", message, body?.field ?? null, body?.confirm ?? null, body?.retry_after ?? 0);
 }
 
@@ -86,7 +86,7 @@ async function send(method: string, path: string, body?: unknown, extra: Request
   } catch (error) {
     if (extra.signal?.aborted) throw error;
     reach(false);
-    throw new ApiError(0, "unreachable", "The service cannot be reached.");
+    throw new ApiError(0, "unreachable", "Cannot reach the service.");
   }
   reach(true);
   return response.ok ? response : fail(response);
@@ -144,7 +144,7 @@ export async function stream(path: string, request: unknown, on: RunEvents, sign
     if (error instanceof ApiError || signal.aborted) throw error;
     reach(false);
   }
-  throw new ApiError(0, "unreachable", "The service went away while this ran.");
+  throw new ApiError(0, "unreachable", "The connection to the service was lost while this was running.");
 }
 
 const part = encodeURIComponent;
@@ -161,7 +161,7 @@ export const api = {
   health: () => ask<Health>("GET", "/v1/health"),
   languages: () => ask<Language[]>("GET", "/v1/languages"),
   doctor: () => ask<Doctor>("GET", "/v1/doctor"),
-  metrics: async () => (await send("GET", "/metrics")).text(),
+  status: () => ask<ServiceStatus>("GET", "/v1/status"),
   cancel: (id: string) => ask<unknown>("DELETE", `/v1/executions/${part(id)}`),
   executions: (query: Record<string, string>) => ask<ExecutionList>("GET", `/v1/executions?${new URLSearchParams(query)}`),
   execution: (id: string) => ask<Execution>("GET", `/v1/executions/${part(id)}`),
@@ -188,6 +188,24 @@ export const api = {
   cells: (id: string) => ask<{ cells: Cell[] }>("GET", `/v1/sessions/${part(id)}/cells`),
   list: (id: string, path: string) => ask<{ entries: FileEntry[]; truncated: boolean }>("GET", `/v1/sessions/${part(id)}/files${path ? `?path=${part(path)}` : ""}`),
   read: async (id: string, path: string) => (await send("GET", `/v1/sessions/${part(id)}/files/${pathOf(path)}`)).blob(),
+  /** null: there is none. */
+  readIfThere: (id: string, path: string): Promise<Blob | null> =>
+    api.read(id, path).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }),
+  /** Whether there is something of that name, also a directory. */
+  exists: async (id: string, path: string): Promise<boolean> => {
+    try {
+      await send("HEAD", `/v1/sessions/${part(id)}/files/${pathOf(path)}`);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return false;
+      // A directory is no file, and it is there.
+      if (error instanceof ApiError && error.status === 400) return true;
+      throw error;
+    }
+  },
   write: async (id: string, path: string, content: Blob) => void (await send("PUT", `/v1/sessions/${part(id)}/files/${pathOf(path)}`, content)),
   remove: async (id: string, path: string) => void (await send("DELETE", `/v1/sessions/${part(id)}/files/${pathOf(path)}`)),
   move: async (id: string, path: string, to: string) => void (await send("POST", `/v1/sessions/${part(id)}/files/${pathOf(path)}`, { move: to })),

@@ -53,7 +53,7 @@ export function sideBySide(title: string, left: string, right: string, heads: [s
     return h("tr", {}, ...cell(a, a === null ? l : ++l, "gone"), ...cell(b, b === null ? r : ++r, "come"));
   });
   return h("section", { class: "compare" },
-    h("h3", {}, title, " ", h("span", { class: "hint" }, rows.length === 0 ? "neither has any" : same ? "the same" : "")),
+    h("h3", {}, title, " ", h("span", { class: "hint" }, rows.length === 0 ? "none in either" : same ? "identical" : "")),
     rows.length === 0 ? null : h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": title },
       h("table", { class: "diff" }, h("thead", {}, h("tr", {}, ...heads.flatMap((head) => [h("td", {}), h("th", { scope: "col" }, head)]))), h("tbody", {}, ...body))),
   );

@@ -1,6 +1,7 @@
-// The console: what programs write, as a terminal shows it, between a line for each beginning and each end.
+// The console: what programs write, as a terminal shows it. Where a run begins and ends, and what the page says of it, is no
+// part of the terminal's text but drawn over its rows, in another font and to the edge: a program cannot make its own.
 import { FitAddon } from "@xterm/addon-fit";
-import { Terminal, type IBufferLine, type ILink, type ITheme } from "@xterm/xterm";
+import { Terminal, type IBufferLine, type IDisposable, type ILink, type ITheme } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { confirmed } from "./dialog";
 import { h } from "./dom";
@@ -8,11 +9,15 @@ import { h } from "./dom";
 export type Stream = "stdout" | "stderr" | "note" | "input";
 type Filter = "all" | "stdout" | "stderr";
 
-const MEMORY = 1 << 20; // characters that are kept to show again
+const MEMORY = 4 << 20; // characters that are kept to show again, and to be copied
+const SCROLLBACK = 5000; // lines that can be scrolled back to
 const WAITING = 1 << 20; // characters that the terminal has not drawn yet; then who writes has to wait
 
-/** The colour of a line of ours that begins a run: the first of the terminal's extended ones. */
-const EMBER = "1;38;5;16";
+/** What a line of the page says: how a run began or ended, or a word about it. */
+export type Kind = "start" | "ok" | "bad" | "stopped" | "warn" | "info";
+
+/** Sequences that move the cursor elsewhere than on; what is written then may not be at the end. */
+const MOVES = /\x1b(?:[78M]|\[[\d;?]*[ABEFHSTdfsu]|\[\?(?:47|1047|1049)[hl])/;
 
 const themes: Record<"dark" | "light", ITheme> = {
   dark: {
@@ -53,7 +58,9 @@ function linksOf(terminal: Terminal, row: number): ILink[] {
 /** A terminal as this page has them: whatever colours a program chooses can be read, and nothing in it acts by itself. */
 export function terminalOf(place: HTMLElement, dark: boolean, more: { convertEol?: boolean; disableStdin?: boolean; theme?: ITheme }): { terminal: Terminal; fit: FitAddon } {
   const terminal = new Terminal({
-    scrollback: 5000,
+    scrollback: SCROLLBACK,
+    // For decorations: they are what the page draws over rows.
+    allowProposedApi: true,
     fontSize: innerWidth > 760 ? 13 : 12,
     lineHeight: 1.25,
     fontFamily: "ui-monospace, 'SF Mono', 'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace",
@@ -71,7 +78,7 @@ export function terminalOf(place: HTMLElement, dark: boolean, more: { convertEol
 }
 
 /** Lines of a text that are no wider than so many columns, where its words allow that. */
-function wrapped(text: string, columns: number): string {
+function wrapped(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
@@ -80,19 +87,26 @@ function wrapped(text: string, columns: number): string {
       line = word;
     } else line = line === "" ? word : `${line} ${word}`;
   }
-  return [...lines, line].join("\r\n");
+  return [...lines, line];
 }
 
 export class Console {
   readonly terminal: Terminal;
   /** Something was written by a program. */
   onOutput: () => void = () => {};
+  /** More was written than can be scrolled back to, or that is over. */
+  onCut: (cut: boolean) => void = () => {};
   /** A character was typed at the console. */
   onKey: (text: string) => void = () => {};
   readonly #fit: FitAddon;
   readonly #empty = h("div", { class: "console-empty" });
-  #chunks: { stream: Stream; text: string }[] = [];
+  #chunks: { stream: Stream; text: string; kind?: Kind }[] = [];
   #size = 0;
+  /** The oldest of what was written is not kept any more. */
+  #lost = false;
+  #cut = false;
+  #moved = false;
+  #marks: IDisposable[] = [];
   #filter: Filter = "all";
   #column0 = true;
   #waiting = 0;
@@ -116,6 +130,7 @@ export class Console {
       return event.key !== "Tab";
     });
     terminal.onData((text) => this.#keys?.(text));
+    terminal.onWriteParsed(() => this.#setCut(terminal.buffer.normal.baseY >= SCROLLBACK));
     new ResizeObserver(() => this.fit()).observe(place);
     this.fit();
   }
@@ -162,20 +177,34 @@ export class Console {
     return !this.full ? Promise.resolve() : new Promise((done) => this.#drained.push(done));
   }
 
+  #setCut(cut: boolean): void {
+    if (cut === this.#cut) return;
+    this.#cut = cut;
+    this.onCut(cut);
+  }
+
   write(stream: Stream, text: string): void {
     if (text === "") return;
-    this.#empty.hidden = true;
-    this.#chunks.push({ stream, text });
-    this.#size += text.length;
-    while (this.#size > MEMORY && this.#chunks.length > 1) this.#size -= this.#chunks.shift()?.text.length ?? 0;
+    this.#keep({ stream, text });
     this.#show(stream, text);
     if (stream !== "note") this.onOutput();
   }
 
+  #keep(chunk: { stream: Stream; text: string; kind?: Kind }): void {
+    this.#empty.hidden = true;
+    this.#chunks.push(chunk);
+    this.#size += chunk.text.length;
+    while (this.#size > MEMORY && this.#chunks.length > 1) {
+      this.#size -= this.#chunks.shift()?.text.length ?? 0;
+      this.#lost = true;
+    }
+  }
+
   #show(stream: Stream, text: string): void {
-    if (this.#filter !== "all" && stream !== "note" && stream !== this.#filter) return;
+    if (this.#filter !== "all" && stream !== this.#filter) return;
     const colour = { stdout: null, stderr: "31", input: "36", note: null }[stream];
     this.#waiting += text.length;
+    this.#moved ||= MOVES.test(text);
     this.terminal.write(colour ? `\x1b[${colour}m${text}\x1b[39m` : text, () => {
       this.#waiting -= text.length;
       if (this.#waiting < WAITING / 2) this.#drained.splice(0).forEach((call) => call());
@@ -183,37 +212,75 @@ export class Console {
     this.#column0 = text.endsWith("\n");
   }
 
-  /** A line of ours: begins at the left, in the terminal's plain state whatever a program left it in. */
-  note(text: string, colour = "90", apart = false): void {
-    // Out of the other screen, scrolling region and attributes that a program may have left; where it was.
-    const reset = "\x1b[?47l\x1b7\x1b[r\x1b8\x1b[m\x1b]8;;\x1b\\\x1b[?25h";
-    const safe = wrapped(text.replace(/[\x00-\x1f\x7f-\x9f]/g, " "), this.terminal.cols - 1);
-    this.write("note", `${reset}${this.#column0 ? "" : "\r\n"}${apart ? "\r\n" : ""}\x1b[${colour}m${safe}\x1b[m\r\n`);
+  /** The page's own words, over rows that are left empty for them. */
+  #mark(text: string, kind: Kind, first: boolean): void {
+    const { terminal } = this;
+    // Out of the other screen, scrolling region and attributes that a program may have left; where it was, or below all.
+    const reset = `\x1b[?47l\x1b7\x1b[r\x1b8\x1b[m\x1b]8;;\x1b\\\x1b[?25h${this.#moved ? "\x1b[9999;1H\r\n" : ""}`;
+    const lines = wrapped(text, terminal.cols - 1);
+    terminal.write(`${reset}${this.#column0 ? "" : "\r\n"}${kind === "start" && !first ? "\r\n" : ""}`, () => {
+      const marker = terminal.registerMarker(0);
+      const mark = marker && terminal.registerDecoration({ marker, width: terminal.cols, height: lines.length, layer: "top" });
+      if (!mark) return;
+      this.#marks.push(mark);
+      mark.onRender((element) => {
+        if (element.classList.contains("mark")) return;
+        element.classList.add("mark", kind);
+        element.style.setProperty("--row", `${element.offsetHeight / lines.length || 16}px`);
+        element.title = text;
+        element.textContent = lines.join("\n");
+      });
+    });
+    terminal.write("\r\n".repeat(lines.length));
+    this.#moved = false;
+    this.#column0 = true;
+  }
+
+  /** A word of the page's. */
+  note(text: string, kind: Kind = "info"): void {
+    const safe = text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
+    const first = this.#chunks.length === 0;
+    this.#keep({ stream: "note", text: safe, kind });
+    this.#mark(safe, kind, first);
   }
 
   /** The first line of a run, apart from what was before. */
   heading(text: string): void {
-    this.note(`▸ ${text}`, EMBER, this.#chunks.length > 0);
+    this.note(`▸ ${text}`, "start");
+  }
+
+  #reset(): void {
+    this.#marks.splice(0).forEach((mark) => mark.dispose());
+    this.terminal.reset();
+    this.#column0 = true;
+    this.#moved = false;
+    this.#setCut(false);
   }
 
   set filter(filter: Filter) {
     this.#filter = filter;
-    this.terminal.reset();
-    this.#column0 = true;
-    for (const chunk of this.#chunks) this.#show(chunk.stream, chunk.text);
+    this.#reset();
+    this.#chunks.forEach(({ stream, text, kind }, at) => (kind ? this.#mark(text, kind, at === 0) : this.#show(stream, text)));
   }
 
   clear(): void {
     this.#chunks = [];
     this.#size = 0;
-    this.#column0 = true;
-    this.terminal.reset();
+    this.#lost = false;
+    this.#reset();
     this.#empty.hidden = false;
   }
 
-  /** What is kept of it, without colours and movements. */
-  text(): string {
-    const all = this.#chunks.filter((chunk) => this.#filter === "all" || chunk.stream === "note" || chunk.stream === this.#filter).map((chunk) => chunk.text).join("");
-    return all.replace(/\x1b(?:\[[\x20-\x3f]*[\x40-\x7e]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[\x20-\x2f]*[\x30-\x7e])/g, "").replaceAll("\r\n", "\n");
+  /** What is kept of it, without colours and movements; `whole`: nothing was left out. */
+  text(): { text: string; whole: boolean } {
+    const shown = this.#chunks.filter((chunk) => this.#filter === "all" || chunk.stream === "note" || chunk.stream === this.#filter);
+    let all = "";
+    for (const { stream, text } of shown) all += stream === "note" ? `${all === "" || all.endsWith("\n") ? "" : "\n"}${text}\n` : text;
+    return { text: all.replace(/\x1b(?:\[[\x20-\x3f]*[\x40-\x7e]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[\x20-\x2f]*[\x30-\x7e])/g, "").replaceAll("\r\n", "\n"), whole: !this.#lost };
+  }
+
+  /** Only one stream of it is seen. */
+  get filtered(): Filter {
+    return this.#filter;
   }
 }

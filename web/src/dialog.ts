@@ -64,7 +64,7 @@ export function asked(title: string, label: string, value: string, wrong: (answe
     const form = h("form", { class: "form", onsubmit: (event) => {
       event.preventDefault();
       const text = field.value.trim();
-      const fault = text === "" ? "It needs a name." : wrong(text);
+      const fault = text === "" ? "Enter a name." : wrong(text);
       why.textContent = fault ?? "";
       field.setAttribute("aria-invalid", String(fault !== null));
       if (fault !== null) return field.focus();

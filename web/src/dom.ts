@@ -131,7 +131,10 @@ export function clock(time: string): string {
   return day + when.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 }
 
-export const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, one: string, more = `${one}s`): string => `${count} ${count === 1 ? one : more}`;
+
+/** Several names as a sentence has them. */
+export const listed = (names: string[]): string => (names.length < 3 ? names.join(" and ") : `${names.slice(0, -1).join(", ")}, and ${names.at(-1)}`);
 
 /** Calls it when there was no call for so long. */
 export function later(wait: number, call: () => void): () => void {

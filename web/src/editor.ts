@@ -45,92 +45,25 @@ import "monaco-editor/languages/definitions/sql/register";
 import "monaco-editor/languages/definitions/typescript/register";
 import EditorWorker from "monaco-editor/editor/editor.worker?worker";
 import { syntaxes } from "./languages";
+import { coloursOf, Palette, rulesOf, spread } from "./palette";
 
 // Asked for when the editor first compares or looks for words, not when the page is loaded.
 self.MonacoEnvironment = { getWorker: () => new EditorWorker() };
 
-const colours = {
-  dark: {
-    "editor.background": "#17151a",
-    "editor.foreground": "#e8e2dc",
-    "editorLineNumber.foreground": "#6f6772",
-    "editorLineNumber.activeForeground": "#d8cfc6",
-    "editor.lineHighlightBackground": "#1f1c23",
-    "editor.lineHighlightBorder": "#00000000",
-    "editor.selectionBackground": "#5a3a2a",
-    "editorCursor.foreground": "#ff8a4c",
-    "editorIndentGuide.background1": "#2a262f",
-    "editorIndentGuide.activeBackground1": "#4a4350",
-    "editorWidget.background": "#211e26",
-    "editorWidget.border": "#3a3441",
-    "editorSuggestWidget.selectedBackground": "#3a2c28",
-    "focusBorder": "#ff8a4c",
-    "scrollbarSlider.background": "#ffffff18",
-    "editorGutter.background": "#17151a",
-    "editorBracketHighlight.foreground1": "#c9a27e",
-    "editorBracketHighlight.foreground2": "#a79bc4",
-    "editorBracketHighlight.foreground3": "#7fb0b8",
-  },
-  light: {
-    "editor.background": "#fffdfb",
-    "editor.foreground": "#2b2622",
-    "editorLineNumber.foreground": "#8f857c",
-    "editorLineNumber.activeForeground": "#3d352e",
-    "editor.lineHighlightBackground": "#f7f2ec",
-    "editor.lineHighlightBorder": "#00000000",
-    "editor.selectionBackground": "#ffd9c2",
-    "editorCursor.foreground": "#c2410c",
-    "editorIndentGuide.background1": "#eee7df",
-    "editorIndentGuide.activeBackground1": "#cfc3b6",
-    "editorWidget.background": "#fffdfb",
-    "editorWidget.border": "#ded4c9",
-    "editorSuggestWidget.selectedBackground": "#fbe6d8",
-    "focusBorder": "#c2410c",
-    "editorGutter.background": "#fffdfb",
-    "editorBracketHighlight.foreground1": "#8a5a2b",
-    "editorBracketHighlight.foreground2": "#6b5a93",
-    "editorBracketHighlight.foreground3": "#2f6f79",
-  },
-};
-
-monaco.editor.defineTheme("ember-dark", {
-  base: "vs-dark",
-  inherit: true,
-  rules: [
-    { token: "keyword", foreground: "ff9d6c" },
-    { token: "string", foreground: "a8d08d" },
-    { token: "number", foreground: "e5c07b" },
-    { token: "comment", foreground: "8a8190", fontStyle: "italic" },
-    { token: "type", foreground: "7fc8d8" },
-    { token: "predefined", foreground: "7fc8d8" },
-    { token: "predefined.sql", foreground: "7fc8d8" },
-    { token: "string.sql", foreground: "a8d08d" },
-    { token: "operator.sql", foreground: "b8aeb0" },
-    { token: "delimiter", foreground: "b8aeb0" },
-  ],
-  colors: colours.dark,
-});
-monaco.editor.defineTheme("ember-light", {
-  base: "vs",
-  inherit: true,
-  rules: [
-    { token: "keyword", foreground: "b4400c" },
-    { token: "string", foreground: "3f7a26" },
-    { token: "number", foreground: "8a5a00" },
-    { token: "comment", foreground: "80766c", fontStyle: "italic" },
-    { token: "type", foreground: "1f6f82" },
-    { token: "predefined.sql", foreground: "1f6f82" },
-    { token: "string.sql", foreground: "3f7a26" },
-    { token: "operator.sql", foreground: "6b6259" },
-  ],
-  colors: colours.light,
-});
+/** The theme anew from the palette as it is now. */
+function paint(dark: boolean): void {
+  const palette = new Palette();
+  const colors = coloursOf(palette);
+  monaco.editor.defineTheme("ember", { base: dark ? "vs-dark" : "vs", inherit: true, rules: rulesOf(palette), colors });
+  monaco.editor.setTheme("ember");
+  spread(colors);
+}
 
 export interface OpenFile {
   name: string;
   model: monaco.editor.ITextModel;
-  /** Of a file of a session: which it is, and the version of the text that is there. */
-  origin: { session: string; path: string; saved: number } | null;
+  /** Of a file of a session: which it is, and the version of the text that is there, as far as that is known. */
+  origin: { session: string; path: string; saved: number; text: string | null } | null;
 }
 
 /** What was changed since it was read from the session or written to it. */
@@ -196,6 +129,11 @@ export class Editor {
       folding: false,
       wordWrap: innerWidth > 760 ? "off" : "on",
     });
+    // On Linux Monaco has Ctrl+Shift+I for it, which the browser keeps for itself.
+    monaco.editor.addKeybindingRules([
+      { keybinding: monaco.KeyMod.CtrlCmd | monaco.KeyMod.Shift | monaco.KeyCode.KeyI, command: "-editor.action.formatDocument" },
+      { keybinding: monaco.KeyMod.Shift | monaco.KeyMod.Alt | monaco.KeyCode.KeyF, command: "editor.action.formatDocument", when: "editorTextFocus && !editorReadonly" },
+    ]);
     this.command("Toggle Word Wrap", "emberbox.wrap", [monaco.KeyMod.Alt | monaco.KeyCode.KeyZ], () => {
       this.widget.updateOptions({ wordWrap: this.widget.getOption(monaco.editor.EditorOption.wordWrap) === "on" ? "off" : "on" });
     });
@@ -204,7 +142,7 @@ export class Editor {
   }
 
   setTheme(dark: boolean): void {
-    monaco.editor.setTheme(dark ? "ember-dark" : "ember-light");
+    paint(dark);
   }
 
   get active(): OpenFile | undefined {
@@ -222,7 +160,7 @@ export class Editor {
     for (const file of files) {
       // Whether the session has the same text is not known.
       const added = this.#add(file.name, file.text, file.syntax);
-      if (file.origin) added.origin = { ...file.origin, saved: -1 };
+      if (file.origin) added.origin = { ...file.origin, saved: -1, text: null };
     }
     this.show(0);
   }

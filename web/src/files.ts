@@ -1,7 +1,7 @@
 // Files: those in the editor, those that go along with the next run, those of the session, those a run left.
 import { api, ApiError, watchFiles, type FileEntry } from "./api";
 import { asked, confirmed, toast } from "./dialog";
-import { bytes, fill, h, icon, iconButton, later } from "./dom";
+import { bytes, counted, fill, h, icon, iconButton, later, listed } from "./dom";
 import { isChanged, type Editor } from "./editor";
 import { syntaxOf } from "./languages";
 import { attached, language, lastResult, session } from "./state";
@@ -21,15 +21,13 @@ async function base64Of(file: Blob): Promise<string> {
   return btoa(text);
 }
 
-export async function attach(files: Iterable<File>): Promise<void> {
-  for (const file of files) {
-    if (file.size > ATTACH_MOST) {
-      toast(`${file.name} is larger than ${bytes(ATTACH_MOST)}`, "bad");
-      continue;
-    }
-    const item = { name: file.name, base64: await base64Of(file), size: file.size };
-    attached.set([...attached.get().filter((other) => other.name !== file.name), item]);
-  }
+/** A name that is free: data.csv, data-2.csv. */
+function freeName(name: string, isTaken: (name: string) => boolean): string {
+  const dot = name.lastIndexOf(".");
+  const [stem, end] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ""];
+  let free = name;
+  for (let n = 2; isTaken(free); n++) free = `${stem}-${n}${end}`;
+  return free;
 }
 
 function picker(taken: (files: File[]) => void): () => void {
@@ -76,7 +74,7 @@ export class Files {
 
   constructor(
     readonly editor: Editor,
-    readonly act: { add(): void; rename(index: number): void; close(index: number): void; shown(): void },
+    readonly act: { add(): void; rename(index: number): void; close(index: number): void; shown(): void; runs(): number },
   ) {
     this.element.append(this.#mine, this.#sent, this.#box, this.#left);
     attached.watch(() => this.#drawSent());
@@ -108,16 +106,47 @@ export class Files {
     this.#watch = null;
   }
 
-  /** Files that were dropped or chosen: into the session if there is one, along with the next run if not. */
+  /** Has somebody choose files. */
+  readonly choose = picker((files) => void this.take(files));
+
+  /** Files that were dropped or chosen: into the session if there is one, along with the next run if not. What is there is
+   *  replaced only after a question. */
   async take(files: File[]): Promise<void> {
     const place = session.get();
-    if (!place || place.status === "ended") return attach(files);
+    if (!place || place.status === "ended") return this.#attach(files);
     try {
-      for (const file of files) await api.write(place.id, `code/${file.name}`, file);
-      toast(`${files.length === 1 ? files[0]!.name : `${files.length} files`} put into /sandbox/code of the session.`);
+      const there: string[] = [];
+      for (const file of files) if (await api.exists(place.id, `code/${file.name}`)) there.push(file.name);
+      const replace = there.length === 0 || (await confirmed(there.length === 1 ? "Replace file?" : "Replace files?",
+        `${listed(there.map((name) => `code/${name}`))} already ${there.length === 1 ? "exists" : "exist"} in the session. Uploading replaces ${there.length === 1 ? "it" : "them"}.`, "Replace"));
+      const wanted = replace ? files : files.filter((file) => !there.includes(file.name));
+      for (const file of wanted) await api.write(place.id, `code/${file.name}`, file);
+      if (wanted.length > 0) toast(`Uploaded ${wanted.length === 1 ? wanted[0]!.name : counted(wanted.length, "file")} to /sandbox/code in the session.`);
       await this.drawBox();
     } catch (error) {
       toast((error as Error).message, "bad");
+    }
+  }
+
+  /** Along with the next run. A tab of that name is what somebody sees: the file needs another. */
+  async #attach(files: File[]): Promise<void> {
+    const isTab = (name: string): boolean => this.editor.files.some((file) => file.name === name);
+    const isSent = (name: string): boolean => attached.get().some((file) => file.name === name);
+    for (const file of files) {
+      if (file.size > ATTACH_MOST) {
+        toast(`${file.name} is too large. The limit is ${bytes(ATTACH_MOST)}.`, "bad");
+        continue;
+      }
+      let name: string | null = file.name;
+      if (isTab(name)) {
+        const free = freeName(name, (text) => isTab(text) || isSent(text));
+        name = await asked("Upload", `${name} is open in a tab. Upload the file as`, free, (text) => (isTab(text) ? `${text} is open in a tab.` : isSent(text) ? `${text} is already uploaded.` : null));
+      } else if (isSent(name) && !(await confirmed("Replace file?", `${name} is already uploaded.`, "Replace"))) {
+        name = null;
+      }
+      if (name === null) continue;
+      const item = { name, base64: await base64Of(file), size: file.size };
+      attached.set([...attached.get().filter((other) => other.name !== name), item]);
     }
   }
 
@@ -125,14 +154,18 @@ export class Files {
   async saveBack(): Promise<boolean> {
     const file = this.editor.active;
     if (!file?.origin) return false;
-    const [version, text] = [file.model.getAlternativeVersionId(), file.model.getValue()];
+    const [version, text, origin] = [file.model.getAlternativeVersionId(), file.model.getValue(), file.origin];
     try {
-      await api.write(file.origin.session, file.origin.path, new Blob([text]));
-      file.origin.saved = version;
+      const there = await (await api.readIfThere(origin.session, origin.path))?.text();
+      // A program may have written to it since it was opened here.
+      if (there !== undefined && there !== text && there !== origin.text && !(await confirmed("Replace file?", `/sandbox/${origin.path} has changed in the session since you opened it. Saving replaces it with your text.`, "Replace"))) return true;
+      if (there !== text) await api.write(origin.session, origin.path, new Blob([text]));
+      origin.saved = version;
+      origin.text = text;
       this.editor.onTabs();
-      toast(`Written to /sandbox/${file.origin.path}.`);
+      toast(`Saved to /sandbox/${origin.path}.`);
     } catch (error) {
-      toast(`${file.origin.path} was not written: ${(error as Error).message}`, "bad");
+      toast(`Could not save ${origin.path}: ${(error as Error).message}`, "bad");
     }
     return true;
   }
@@ -144,7 +177,7 @@ export class Files {
       h("ul", { class: "files" }, ...editor.files.map((file, at) =>
         row({
           name: file.name,
-          note: isChanged(file) ? "changed" : session.get() ? (at === editor.activeIndex ? "runs" : "") : at === 0 ? "runs" : "",
+          note: isChanged(file) ? "unsaved" : editor.files.length > 1 && at === this.act.runs() ? "runs" : "",
           open: () => {
             editor.show(at);
             this.act.shown();
@@ -152,7 +185,7 @@ export class Files {
           actions: [
             iconButton("edit", `Rename ${file.name}`, () => this.act.rename(at)),
             iconButton("down", `Download ${file.name}`, () => save(file.name, new Blob([file.model.getValue()]))),
-            ...(editor.files.length > 1 ? [iconButton("trash", `Delete ${file.name}`, () => this.act.close(at))] : []),
+            ...(editor.files.length > 1 ? [iconButton("trash", `Close ${file.name}`, () => this.act.close(at))] : []),
           ],
         }))),
     );
@@ -164,9 +197,9 @@ export class Files {
     // A session has files of its own, and a place to put them.
     this.#sent.hidden = live && items.length === 0;
     fill(this.#sent,
-      h("h3", {}, "Sent along", live ? null : iconButton("up", "Upload files", picker((files) => void attach(files)))),
+      h("h3", {}, "Uploaded", live ? null : iconButton("up", "Upload files", this.choose)),
       items.length === 0
-        ? h("p", { class: "hint" }, "Upload files, or drop them on the page: they are put beside the program, in /sandbox/code.")
+        ? h("p", { class: "hint" }, "Upload files or drop them on the page. Programs find them in /sandbox/code.")
         : h("ul", { class: "files" }, ...items.map((item) =>
             row({ name: item.name, note: bytes(item.size), actions: [
               iconButton("edit", `Rename ${item.name}`, () => void this.#renameSent(item.name)),
@@ -176,7 +209,8 @@ export class Files {
   }
 
   async #renameSent(name: string): Promise<void> {
-    const to = await asked("Rename", "Name beside the program", name, (text) => (text !== name && attached.get().some((item) => item.name === text) ? `There is a file ${text} already.` : null));
+    const to = await asked("Rename", "New name", name, (text) =>
+      text !== name && attached.get().some((item) => item.name === text) ? `${text} is already uploaded.` : this.editor.files.some((file) => file.name === text) ? `${text} is open in a tab.` : null);
     if (to) attached.set(attached.get().map((item) => (item.name === name ? { ...item, name: to } : item)));
   }
 
@@ -184,9 +218,9 @@ export class Files {
     const result = lastResult.get();
     const files = result?.files ?? [];
     fill(this.#left,
-      h("h3", {}, "Left by the last run"),
+      h("h3", {}, "Output files"),
       files.length === 0
-        ? h("p", { class: "hint" }, "What a program writes to /sandbox/output is listed here.")
+        ? h("p", { class: "hint" }, "Files that a program writes to /sandbox/output appear here.")
         : h("ul", { class: "files" }, ...files.map((file) =>
             row({
               name: file.path,
@@ -202,7 +236,7 @@ export class Files {
       this.#box.replaceChildren();
       return;
     }
-    const head = h("h3", {}, "In the session", h("code", { class: "hint" }, "/sandbox"), iconButton("restart", "Look again", () => void this.drawBox()), iconButton("up", "Upload into the session", picker((files) => void this.take(files))));
+    const head = h("h3", {}, "In the session", h("code", { class: "hint" }, "/sandbox"), iconButton("restart", "Refresh", () => void this.drawBox()), iconButton("up", "Upload to the session", this.choose));
     try {
       const rows = await this.#rows(place.id, "", 0);
       // What has the keyboard keeps it.
@@ -212,7 +246,7 @@ export class Files {
       if (focused) [...this.#box.querySelectorAll<HTMLElement>("[data-path]")].find((item) => item.dataset["path"] === focused)?.focus();
     } catch (error) {
       const missing = error instanceof ApiError && (error.status === 404 || error.status === 405 || error.status === 501);
-      fill(this.#box, head, h("p", { class: "hint" }, missing ? "This service cannot look into a session's files yet." : (error as Error).message));
+      fill(this.#box, head, h("p", { class: "hint" }, missing ? "The files of this session cannot be shown." : (error as Error).message));
     }
   }
 
@@ -253,12 +287,13 @@ export class Files {
       this.editor.show(there);
       return this.act.shown();
     }
-    if (file.size > 1 << 20) return toast(`${path} is too large to be opened here; download it.`, "bad");
+    if (file.size > 1 << 20) return toast(`${path} is too large to open here. Download it instead.`, "bad");
     try {
       const data = new Uint8Array(await (await api.read(id, path)).arrayBuffer());
-      if (data.includes(0)) return toast(`${path} is no text; download it.`, "bad");
-      const opened = this.editor.open(file.name, new TextDecoder().decode(data), syntaxOf(file.name, language.get()));
-      opened.origin = { session: id, path, saved: opened.model.getAlternativeVersionId() };
+      if (data.includes(0)) return toast(`${path} is not a text file. Download it instead.`, "bad");
+      const text = new TextDecoder().decode(data);
+      const opened = this.editor.open(file.name, text, syntaxOf(file.name, language.get()));
+      opened.origin = { session: id, path, saved: opened.model.getAlternativeVersionId(), text };
       this.editor.onTabs();
       this.act.shown();
     } catch (error) {
@@ -272,11 +307,17 @@ export class Files {
   }
 
   async #rename(id: string, path: string): Promise<void> {
-    const to = await asked("Rename", "New path below /sandbox", path);
-    if (to && to !== path) await this.#change(api.move(id, path, to));
+    const to = await asked("Rename", "New path in /sandbox", path);
+    if (!to || to === path) return;
+    try {
+      if ((await api.exists(id, to)) && !(await confirmed("Replace file?", `${to} already exists in the session. Renaming ${path} replaces it.`, "Replace"))) return;
+    } catch (error) {
+      return toast((error as Error).message, "bad");
+    }
+    await this.#change(api.move(id, path, to));
   }
 
   async #remove(id: string, path: string): Promise<void> {
-    if (await confirmed("Delete", `Delete ${path} of the session?`, "Delete")) await this.#change(api.remove(id, path));
+    if (await confirmed("Delete file?", `${path} will be deleted from the session.`, "Delete")) await this.#change(api.remove(id, path));
   }
 }

@@ -25,18 +25,18 @@ export async function formatted(language: string, code: string): Promise<string 
   const tool = TOOLS[language];
   const tidy = `${code.replace(/[ \t]+$/gm, "").replace(/\n+$/, "")}\n`;
   const only = (why: string): string | null => {
-    toast(`${why} ${tidy === code ? "Nothing was changed." : "Blanks at the ends of lines were removed."}`);
+    toast(`${why} ${tidy === code ? "Nothing to change." : "Trailing spaces were removed."}`);
     return tidy === code ? null : tidy;
   };
-  if (!tool) return only(`There is no formatter for ${displayOf(language)} here.`);
+  if (!tool) return only(`No formatter for ${displayOf(language)} is available.`);
   try {
     const result = await stream("/v1/execute", { language: "bash", code: tool.command, stdin: code, timeout: 10, limits: { max_output: "4m" } }, {}, new AbortController().signal);
     if (result.status === "ok" && !result.truncated) {
-      if (result.stdout === code) toast(`${tool.name} changes nothing.`);
+      if (result.stdout === code) toast("Already formatted.");
       return result.stdout;
     }
     if (result.exit_code === MISSING) return only(`${tool.name} is not installed on this machine.`);
-    toast(`${tool.name}: ${result.stderr.split("\n").find((line) => line.trim() !== "") ?? result.error_message ?? "it cannot be formatted"}`, "bad");
+    toast(`${tool.name}: ${result.stderr.split("\n").find((line) => line.trim() !== "") ?? result.error_message ?? "cannot format this code"}`, "bad");
   } catch (error) {
     toast((error as Error).message, "bad");
   }

@@ -8,24 +8,24 @@ const below = /Linux|X11/.test(navigator.platform) ? "Shift+Alt+↓" : `${comman
 
 const KEYS: [string, string][] = [
   [`${command}+Enter`, "Run"],
-  ["Shift+Enter", "Run what is selected"],
+  ["Shift+Enter", "Run selection"],
   [`${command}+.`, "Stop"],
-  [`${command}+S`, "Write a file of the session back"],
-  ["Shift+Alt+F", "Format"],
-  [`${command}+Space`, "Complete; in a session from what it holds"],
-  [`${command}+D`, "Select the next of the same, too"],
-  [`Alt+Click, ${below}`, "One more cursor"],
-  [`${command}+F, ${command}+H`, "Find, replace"],
-  [`${command}+/`, "Comment, uncomment"],
-  ["Alt+↑, Alt+↓", "Move the line"],
-  ["F8", "To the next error"],
-  ["F1", "All commands of the editor"],
-  [`${command}+M`, "Let Tab leave the editor"],
-  ["F2, Delete", "On a tab: rename, close"],
+  [`${command}+S`, "Save a session file"],
+  ["Shift+Alt+F", "Format code"],
+  [`${command}+Space`, "Complete code"],
+  [`${command}+D`, "Add next match to selection"],
+  [`Alt+Click, ${below}`, "Add a cursor"],
+  [`${command}+F, ${command}+H`, "Find; replace"],
+  [`${command}+/`, "Toggle comment"],
+  ["Alt+↑, Alt+↓", "Move line"],
+  ["F8", "Go to next problem"],
+  ["F1", "Command palette"],
+  [`${command}+M`, "Make Tab move focus"],
+  ["F2, Delete", "On a tab: rename; close"],
 ];
 
 export function showHelp(): void {
-  dialog("Keyboard", h("div", { class: "form" },
+  dialog("Keyboard shortcuts", h("div", { class: "form" },
     h("table", { class: "facts keys" }, h("tbody", {}, ...KEYS.map(([keys, what]) => h("tr", {}, h("th", { scope: "row" }, ...keys.split(", ").flatMap((one, at) => [at > 0 ? " " : "", h("kbd", {}, one)])), h("td", {}, what))))),
-    h("p", { class: "hint" }, "The editor is Monaco, and has the keys of VS Code.")));
+    h("p", { class: "hint" }, "The editor is Monaco. VS Code shortcuts work here.")));
 }

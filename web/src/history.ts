@@ -4,7 +4,7 @@ import { sideBySide } from "./compare";
 import { knownOf } from "./languages";
 import { dialog, toast } from "./dialog";
 import { ago, bytes, clock, counted, fill, h, iconButton, later, seconds } from "./dom";
-import { displayOf, kept, type Draft } from "./state";
+import { displayOf, read, write, type Draft } from "./state";
 import { summary } from "./runner";
 import type { Result } from "./api";
 
@@ -14,17 +14,24 @@ const STATUSES = ["ok", "failed", "timeout", "out_of_memory", "output_limit", "k
 const KEPT = 60; // programs of this page, for services that do not keep code
 
 /** Code that ran from this browser: the service keeps that of failures only, unless it is told otherwise. */
-const programs = kept<{ id: string; code: string; draft?: Draft }[]>("programs", []);
+interface Program {
+  id: string;
+  code: string;
+  draft?: Draft;
+}
+
+/** As they are kept now: other tabs of this browser add theirs. */
+const programs = (): Program[] => read<Program[]>("programs") ?? [];
 
 /** `draft`: all that the run was made of, to make it again. */
 export function remember(id: string, code: string, draft: Draft): void {
   if (JSON.stringify(draft).length > 64 << 10) return;
-  programs.set([{ id, code, draft }, ...programs.get().filter((item) => item.id !== id)].slice(0, KEPT));
+  write("programs", [{ id, code, draft }, ...programs().filter((item) => item.id !== id)].slice(0, KEPT));
 }
 
 const codeOf = (item: Execution): string | null => {
   if (typeof item.code === "string") return item.code;
-  return programs.get().find((program) => program.id === item.id)?.code ?? null;
+  return programs().find((program) => program.id === item.id)?.code ?? null;
 };
 
 /** What can be opened of it; null: its code is not known. */
@@ -32,17 +39,17 @@ function draftOf(item: Execution): Draft | null {
   const code = codeOf(item);
   if (code === null) return null;
   const name = item.language ?? "";
-  return programs.get().find((program) => program.id === item.id)?.draft ?? { language: name, files: [{ name: knownOf(name).file, text: code }], args: item.request?.args ?? [] };
+  return programs().find((program) => program.id === item.id)?.draft ?? { language: name, files: [{ name: knownOf(name).file, text: code }], args: item.request?.args ?? [] };
 }
 
 export class History {
   readonly element = h("div", { class: "panel-body history" });
   readonly #list = h("ul", { class: "runs", "aria-label": "Past runs" });
-  readonly #search = h("input", { type: "search", placeholder: "Search code, errors, ids", "aria-label": "Search past runs" });
+  readonly #search = h("input", { type: "search", placeholder: "Search code, errors, IDs", "aria-label": "Search past runs" });
   readonly #language = h("select", { "aria-label": "Language" });
-  readonly #status = h("select", { "aria-label": "Status" }, h("option", { value: "" }, "any status"), ...STATUSES.map((name) => h("option", { value: name }, name.replaceAll("_", " "))));
+  readonly #status = h("select", { "aria-label": "Status" }, h("option", { value: "" }, "Any status"), ...STATUSES.map((name) => h("option", { value: name }, name.replaceAll("_", " "))));
   readonly #more = h("button", { type: "button", class: "button", onclick: () => void this.#load(this.#next ?? undefined) }, "Older runs");
-  readonly #compare = h("button", { type: "button", class: "button small", disabled: true, onclick: () => void this.#showComparison() }, "Compare two");
+  readonly #compare = h("button", { type: "button", class: "button small", disabled: true, onclick: () => void this.#showComparison() }, "Compare");
   readonly #hint = h("span", { class: "hint" });
   #rows: Row[] = [];
   #next: string | null = null;
@@ -54,14 +61,14 @@ export class History {
     this.#language.addEventListener("change", () => void this.#load());
     this.#status.addEventListener("change", () => void this.#load());
     this.element.append(
-      h("div", { class: "row" }, this.#search, iconButton("restart", "Look again", () => void this.#load())),
+      h("div", { class: "row" }, this.#search, iconButton("restart", "Refresh", () => void this.#load())),
       h("div", { class: "row" }, this.#language, this.#status),
       h("div", { class: "row" }, this.#compare, this.#hint),
       this.#list, this.#more);
   }
 
   languages(names: string[]): void {
-    fill(this.#language, h("option", { value: "" }, "any language"), ...names.map((name) => h("option", { value: name }, displayOf(name))));
+    fill(this.#language, h("option", { value: "" }, "Any language"), ...names.map((name) => h("option", { value: name }, displayOf(name))));
   }
 
   show(): void {
@@ -86,7 +93,7 @@ export class History {
 
   #matching(): { rows: Row[]; local: Map<string, string> } {
     const wanted = this.#search.value.trim().toLowerCase();
-    const local = new Map(programs.get().map((item) => [item.id, item.code]));
+    const local = new Map(programs().map((item) => [item.id, item.code]));
     const has = (row: Row): boolean => [row.id, row.language, displayOf(row.language), row.status, row.error_message, local.get(row.id)].some((text) => text?.toLowerCase().includes(wanted));
     return { rows: wanted ? this.#rows.filter(has) : this.#rows, local };
   }
@@ -101,15 +108,15 @@ export class History {
     const { rows, local } = this.#matching();
     const focused = this.#list.contains(document.activeElement) ? [document.activeElement?.closest("[data-id]")?.getAttribute("data-id"), document.activeElement?.tagName] : null;
     fill(this.#list, ...rows.map((row) => this.#row(row, local.get(row.id))));
-    if (rows.length === 0) fill(this.#list, h("li", { class: "hint" }, this.#rows.length > 0 ? "Nothing of what was looked at matches." : this.#language.value || this.#status.value ? "No run is like that." : "Nothing was run yet."));
+    if (rows.length === 0) fill(this.#list, h("li", { class: "hint" }, this.#rows.length > 0 ? "No matching runs." : this.#language.value || this.#status.value ? "No runs match these filters." : "No runs yet."));
     if (focused) [...this.#list.querySelectorAll<HTMLElement>(String(focused[1]))].find((item) => item.closest("[data-id]")?.getAttribute("data-id") === focused[0])?.focus();
     this.#more.hidden = this.#next === null;
     this.#compare.disabled = this.#chosen.length !== 2;
-    this.#hint.textContent = this.#chosen.length === 0 ? "Tick two runs to see them side by side." : this.#chosen.length === 1 ? "One more." : `${counted(this.#chosen.length, "run")} chosen.`;
+    this.#hint.textContent = this.#chosen.length === 0 ? "Select two runs to compare them." : this.#chosen.length === 1 ? "Select one more." : `${counted(this.#chosen.length, "run")} selected.`;
   }
 
   #row(row: Row, code: string | undefined): HTMLElement {
-    const box = h("input", { type: "checkbox", "aria-label": `Compare the run of ${displayOf(row.language)}, ${ago(row.timestamp)}` });
+    const box = h("input", { type: "checkbox", "aria-label": `Compare ${displayOf(row.language)} run, ${ago(row.timestamp)}` });
     box.checked = this.#chosen.includes(row.id);
     box.addEventListener("change", () => {
       this.#chosen = box.checked ? [...this.#chosen, row.id].slice(-2) : this.#chosen.filter((id) => id !== row.id);
@@ -138,7 +145,7 @@ export class History {
     const box = dialog(`${displayOf(name)}, ${ago(item.timestamp)}`, h("div", { class: "form" },
       h("p", { class: "hint" }, `${item.id} · ${item.caller ?? ""} · ${"signal" in item && item.status !== "running" && item.status !== "interrupted" ? summary(item as Result) : item.status}`),
       item.error_message ? h("p", { class: "bad" }, item.error_message) : null,
-      code === null ? h("p", { class: "hint" }, "Its code was not kept: the service keeps that of runs that fail, unless SANDBOX_STORE_CODE says otherwise.") : block("Code", code),
+      code === null ? h("p", { class: "hint" }, "The code of this run was not saved. By default the service saves the code of failed runs only.") : block("Code", code),
       block("Output", item.stdout), block("Errors", item.stderr),
       h("div", { class: "row end" },
         h("button", { type: "button", class: "button", disabled: draft === null, onclick: () => { box.close(); this.act.open(draft!); } }, "Open in the editor"),
@@ -153,14 +160,14 @@ export class History {
       const fact = (name: string, of: (item: Execution) => string, number?: (item: Execution) => number | null): HTMLElement => {
         const [one, other] = number ? [number(a), number(b)] : [null, null];
         const ratio = one && other ? other / one : null;
-        const told = ratio === null || (ratio > 0.95 && ratio < 1.05) ? "" : ratio > 1 ? `${ratio.toFixed(ratio < 10 ? 1 : 0)} × as much` : `${Math.round(ratio * 100)} %`;
+        const told = ratio === null || (ratio > 0.95 && ratio < 1.05) ? "" : ratio > 1 ? `${ratio.toFixed(ratio < 10 ? 1 : 0)}× as much` : `${Math.round(ratio * 100)}%`;
         return h("tr", { class: of(a) === of(b) ? "same" : "" }, h("th", { scope: "row" }, name), h("td", {}, of(a)), h("td", {}, of(b), told ? h("span", { class: "hint" }, ` ${told}`) : null));
       };
-      dialog("Two runs, the older at the left", h("div", { class: "form" },
+      dialog("Compare two runs (older on the left)", h("div", { class: "form" },
         h("table", { class: "facts" }, h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, heads[0]), h("th", { scope: "col" }, heads[1]))), h("tbody", {},
           fact("Status", (item) => item.status.replaceAll("_", " ")), fact("Exit code", (item) => String(item.exit_code ?? "")), fact("Time", (item) => seconds(item.execution_time), (item) => item.execution_time),
           fact("CPU", (item) => seconds(item.cpu_time), (item) => item.cpu_time), fact("Memory", (item) => bytes(item.memory_used), (item) => item.memory_used), fact("Start", (item) => item.meta.start ?? ""))),
-        codeOf(a) === null || codeOf(b) === null ? h("p", { class: "hint" }, "The code of one of them was not kept.") : null,
+        codeOf(a) === null || codeOf(b) === null ? h("p", { class: "hint" }, "The code of one of these runs was not saved.") : null,
         sideBySide("Code", codeOf(a) ?? "", codeOf(b) ?? "", heads), sideBySide("Output", a.stdout, b.stdout, heads), sideBySide("Errors", a.stderr, b.stderr, heads)), { wide: true });
     } catch (error) {
       toast((error as Error).message, "bad");

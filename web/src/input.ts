@@ -10,7 +10,7 @@ export type Give = (text: string | null) => Promise<unknown>;
 
 export class InputRow {
   readonly element: HTMLFormElement;
-  readonly #field = h("input", { type: "text", "aria-label": "Input for the program", spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
+  readonly #field = h("input", { type: "text", "aria-label": "Input for the program", "aria-describedby": "input-goes", spellcheck: "false", autocomplete: "off", autocapitalize: "off" });
   readonly #shell: Console;
   readonly #resized: () => void;
   #give: Give | null = null;
@@ -24,9 +24,9 @@ export class InputRow {
       event.preventDefault();
       this.#send(`${this.#field.value}\n`);
     } },
-      icon("terminal"), this.#field,
+      icon("terminal"), h("span", { class: "hint", id: "input-goes" }, "Goes to the program:"), this.#field,
       h("button", { type: "submit", class: "button small primary" }, "Send"),
-      h("button", { type: "button", class: "button small", title: "The end of the input (Ctrl+D)", onclick: () => this.#send(null) }, "End"));
+      h("button", { type: "button", class: "button small", title: "End the input (Ctrl+D)", onclick: () => this.#send(null) }, "End"));
     this.element.hidden = true;
     this.#field.addEventListener("keydown", (event) => {
       if (event.ctrlKey && event.key === "d") {
@@ -73,7 +73,7 @@ export class InputRow {
   }
 
   #show(focus: boolean): void {
-    this.#field.placeholder = this.#shell.asks ? "Answer the program; Enter sends" : "It runs; what it reads can be typed here";
+    this.#field.placeholder = this.#shell.asks ? "Type an answer and press Enter" : "Type here if the program reads input";
     if (this.element.hidden) {
       this.element.hidden = false;
       this.#resized();
@@ -86,7 +86,7 @@ export class InputRow {
     if (!give) return;
     if (text !== null) this.#shell.write("input", text);
     this.#field.value = "";
-    give(text).catch((error: Error) => this.#shell.note(error.message, "31"));
+    give(text).catch((error: Error) => this.#shell.note(error.message, "bad"));
     if (text === null) this.end();
   }
 }

@@ -46,7 +46,7 @@ text = "the fox and the dog and the cat"
 for word, count in Counter(text.split()).most_common(3):
     print(f"{word:>6} {'█' * count} {count}")
 `,
-      "Ask a question": `name = input("What is your name? ")
+      "Ask for input": `name = input("What is your name? ")
 print(f"Hello, {name}!")
 `,
       Plot: `import math
@@ -60,22 +60,21 @@ plt.plot(x, [math.sin(v) for v in x], label="sin", color="#ff7a3d")
 plt.plot(x, [math.cos(v) for v in x], label="cos", color="#4c7a8a")
 plt.legend()
 plt.title("Two waves")
-# In a session figures are shown by themselves.
 plt.savefig("/sandbox/output/waves.png", dpi=110)
 `,
-      "A slow stream": `import time
+      "Slow output": `import time
 
 for i in range(1, 11):
     print(f"\\x1b[3{1 + i % 6}m{'■' * i}\\x1b[0m {i * 10} %", flush=True)
     time.sleep(0.15)
 `,
-      "Leave a file": `import csv
+      "Write a file": `import csv
 
 with open("/sandbox/output/squares.csv", "w", newline="") as file:
     rows = csv.writer(file)
     rows.writerow(["n", "square"])
     rows.writerows((n, n * n) for n in range(10))
-print("left squares.csv in /sandbox/output")
+print("wrote /sandbox/output/squares.csv")
 `,
     },
   },
@@ -346,6 +345,19 @@ const bySuffix: Record<string, string> = {
   zsh: "shell", go: "go", rs: "rust", c: "c", h: "cpp", hpp: "cpp", cpp: "cpp", cc: "cpp", java: "java", rb: "ruby", php: "php",
   pl: "perl", pm: "perl", lua: "lua", r: "r", sql: "sql", json: "javascript", csv: "plaintext",
 };
+
+/** Suffixes of files that are read, in whatever language: data, texts, headers. */
+const DATA = new Set(["csv", "tsv", "json", "jsonl", "ndjson", "txt", "md", "xml", "yaml", "yml", "toml", "ini", "cfg", "conf", "log", "html", "css", "svg", "h", "hpp", "png", "jpg", "gif", "pdf", "db", "parquet", "xlsx", "zip"]);
+
+/** Whether a file is code of the language, and not something that it reads; a name that says nothing may be either. */
+export function isProgram(file: string, language: string): boolean {
+  const own = knownOf(language);
+  if (file === own.file || !file.includes(".")) return true;
+  const suffix = file.split(".").pop()!.toLowerCase();
+  if (DATA.has(suffix)) return false;
+  const syntax = bySuffix[suffix];
+  return syntax === undefined || syntax === own.syntax || (syntax === "sql" && own.syntax === "pgsql");
+}
 
 /** The syntax of a file by its name; that of the language where the name says nothing. */
 export function syntaxOf(file: string, language: string): string {

@@ -1,18 +1,20 @@
 // The page: puts its parts together, and holds what they share.
 import "./style.css";
 import { api, forgetToken, hasToken, onUnauthorized, setToken, takeToken, type Result } from "./api";
+import { actionOf, type Action } from "./advice";
 import { checks } from "./checks";
 import { dialog, mountMessages, toast } from "./dialog";
-import { fill, h, icon, iconButton, later, type IconName } from "./dom";
+import { ago, bytes, counted, fill, h, icon, iconButton, later, type IconName } from "./dom";
+import { Drafts } from "./drafts";
 import { Files } from "./files";
 import { formatted } from "./format";
 import { showHelp } from "./help";
 import { History, remember } from "./history";
 import { InputRow, type Give } from "./input";
-import { knownOf, syntaxOf } from "./languages";
+import { isProgram, knownOf, syntaxOf } from "./languages";
 import { Containers, languageLabel, newSession, optionsPanel, optionsSet, sessionsPanel } from "./panels";
-import { errorCard, imageType, leftPicture, moved, richResult, type Origin } from "./results";
-import { refreshSessions, run, stopRun } from "./runner";
+import { errorCard, imageType, leftPicture, limitCard, moved, richResult, type Origin } from "./results";
+import { refreshSessions, run, stopRun, wasStopped, type Watcher } from "./runner";
 import { linkOf, sharedIn, type Shared } from "./share";
 import { displayOf, kept, language, languageOf, languages, lastResult, options, running, session, sessionKept, sessions, type Draft } from "./state";
 import { Status } from "./status";
@@ -34,9 +36,6 @@ function splitQuietly(text: string): string[] {
   }
 }
 
-/** What was being written, for each language. */
-const drafts = kept<Record<string, Draft>>("drafts", {});
-
 async function start(): Promise<void> {
   const app = document.getElementById("app")!;
   const editorPlace = h("div", { class: "editor-place" });
@@ -49,25 +48,25 @@ async function start(): Promise<void> {
   const chooser = h("select", { class: "language", "aria-label": "Language" });
   const place = h("select", { class: "place", "aria-label": "Where code runs" });
   const templates = h("select", { class: "templates", "aria-label": "Examples" });
-  const runButton = h("button", { type: "button", class: "button primary run", title: "Run (Ctrl+Enter)", onclick: () => void runAll() }, icon("play"), h("span", {}, "Run"));
+  const runButton = h("button", { type: "button", class: "button primary run", onclick: () => void runAll() }, icon("play"), h("span", {}, "Run"));
   const stopButton = h("button", { type: "button", class: "button stop", disabled: true, title: "Stop (Ctrl+.)", onclick: () => stop() }, icon("stop"), h("span", {}, "Stop"));
   const themeButton = iconButton("theme", "Theme", () => {
     const order: Theme[] = ["system", "light", "dark"];
     theme.set(order[(order.indexOf(theme.get()) + 1) % order.length]!);
-    toast(`Theme: ${theme.get() === "system" ? "as the system" : theme.get()}.`);
+    toast(`Theme: ${theme.get()}.`);
   });
   theme.watch((now) => {
     fill(themeButton, icon(now === "system" ? "theme" : now === "light" ? "sun" : "moon"));
-    themeButton.title = `Theme: ${now === "system" ? "as the system" : now}`;
+    themeButton.title = `Theme: ${now}`;
   });
   const bar = h("header", { class: "bar" },
     h("h1", { class: "brand" }, h("img", { src: "/favicon.svg", alt: "", width: "22", height: "22" }), h("span", {}, "ember", h("b", {}, "box"))),
     chooser, place, runButton, stopButton,
     h("span", { class: "grow" }),
     templates,
-    iconButton("format", "Format the code", () => void editor.widget.getAction("editor.action.formatDocument")?.run(), { class: "icon-button wide-only" }),
+    iconButton("format", "Format code (Shift+Alt+F)", () => void editor.widget.getAction("editor.action.formatDocument")?.run(), { class: "icon-button wide-only" }),
     h("button", { type: "button", class: "button quiet", title: "Share a link to this code", "aria-label": "Share a link to this code", onclick: () => void share() }, icon("share"), h("span", {}, "Share")),
-    iconButton("help", "Keyboard", showHelp, { class: "icon-button wide-only" }),
+    iconButton("help", "Keyboard shortcuts", showHelp, { class: "icon-button wide-only" }),
     themeButton,
   );
 
@@ -79,14 +78,16 @@ async function start(): Promise<void> {
   const filters = (["all", "stdout", "stderr"] as const).map((name) => h("button", { type: "button", class: "chip", "aria-pressed": String(name === "all"), onclick: (event) => {
     shell.filter = name;
     filters.forEach((button) => button.setAttribute("aria-pressed", String(button === event.currentTarget)));
-  } }, name === "all" ? "all" : name));
-  const terminalButton = iconButton("terminal", "Terminal of the session", () => toggleTerminal(), { "aria-pressed": "false" });
+  } }, { all: "All", stdout: "Output", stderr: "Errors" }[name]));
+  const terminalButton = iconButton("terminal", "Session terminal", () => toggleTerminal(), { "aria-pressed": "false" });
+  const cut = h("p", { class: "cut", role: "status" }, "Only the last 5000 lines are shown. Copy includes more.");
+  cut.hidden = true;
   const outArea = h("section", { class: "out", "aria-label": "Output" },
     h("div", { class: "out-head" }, h("h2", {}, "Output"), h("span", { class: "chips", role: "group", "aria-label": "Streams shown" }, ...filters), h("span", { class: "grow" }),
-      iconButton("copy", "Copy the output", () => void copyOutput()), iconButton("clear", "Clear the output", () => { shell.clear(); results.replaceChildren(); sized(); }), terminalButton),
-    consolePlace, results);
-  const splitter = h("div", { class: "splitter", role: "separator", tabindex: "0", "aria-label": "Width of the editor", "aria-orientation": "vertical", "aria-valuemin": "20", "aria-valuemax": "80" });
-  const work = h("main", { class: "work" }, editArea, splitter, outArea, h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("up"), h("span", {}, "Drop files to put them beside the program")));
+      iconButton("copy", "Copy output", () => void copyOutput()), iconButton("clear", "Clear output", () => { shell.clear(); results.replaceChildren(); sized(); }), terminalButton),
+    cut, consolePlace, results);
+  const splitter = h("div", { class: "splitter", role: "separator", tabindex: "0", "aria-label": "Editor width", "aria-orientation": "vertical", "aria-valuemin": "20", "aria-valuemax": "80" });
+  const work = h("main", { class: "work" }, editArea, splitter, outArea, h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("up"), h("span", {}, "Drop files here to add them")));
 
   // The side
 
@@ -99,8 +100,12 @@ async function start(): Promise<void> {
   const editor = new Editor(editorPlace, dark.get());
   const shell = new Console(consolePlace, dark.get(), [
     h("p", {}, "Press ", h("b", {}, "Run"), " or ", h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), "."),
-    h("p", { class: "hint" }, "Each run has a box of its own, without network and without anything of yours. What it asks is answered here."),
+    h("p", { class: "hint" }, "Each run starts in a clean sandbox with no network. If it asks for input, type it here."),
   ]);
+  shell.onCut = (now) => {
+    cut.hidden = !now;
+    shell.fit();
+  };
   const input = new InputRow(shell, () => shell.fit());
   consolePlace.after(input.element);
   const tabs = new Tabs(editor);
@@ -113,7 +118,7 @@ async function start(): Promise<void> {
   const status = new Status(
     (restarted) => {
       if (restarted) {
-        shell.note("The service was restarted. What ran is over, and its sessions are gone; the code here is as it was.", "33");
+        shell.note("The service was restarted. Running programs were stopped and sessions are gone. Your code is unchanged.", "warn");
         toast("The service was restarted.");
       }
       banner.hidden = true;
@@ -121,20 +126,20 @@ async function start(): Promise<void> {
     },
     () => void (banner.hidden = false),
   );
-  const banner = h("div", { class: "banner", role: "alert" }, "The service cannot be reached. Your code is safe here; this page goes on when it is back.");
+  const banner = h("div", { class: "banner", role: "alert" }, "Cannot reach the service. Your code is safe in this browser. The page reconnects by itself.");
   banner.hidden = true;
   root.append(banner, status.element);
 
-  const files = new Files(editor, { add: () => void tabs.add(), rename: (index) => void tabs.rename(index), close: (index) => tabs.close(index), shown: () => view("code") });
-  const containers = new Containers(shell, () => editor.active?.model.getValue() ?? "", () => innerWidth <= 760 && view("output"));
+  const files = new Files(editor, { add: () => void tabs.add(), rename: (index) => void tabs.rename(index), close: (index) => tabs.close(index), shown: () => view("code"), runs: () => programIndex() });
+  const containers = new Containers(shell, () => editor.active?.model.getValue() ?? "", () => innerWidth <= 760 && view("output"), () => plainWatcher);
   const history = new History({
-    open: (draft) => { replace(draft, "Opened from the history."); view("code"); },
-    rerun: (draft) => { replace(draft, "Opened from the history."); void runAll(); },
+    open: (draft) => { replace(draft, "Opened from History."); view("code"); },
+    rerun: (draft) => { replace(draft, "Opened from History."); void runAll(); },
   });
   const panels: { name: string; label: string; icon: IconName; element: HTMLElement; shown?: () => void }[] = [
     { name: "files", label: "Files", icon: "files", element: files.element, shown: () => files.shown() },
     { name: "options", label: "Run options", icon: "options", element: optionsPanel() },
-    { name: "sessions", label: "Sessions", icon: "sessions", element: sessionsPanel(shell, (item) => { language.set(item.language); session.set(item); }, (item, code) => { language.set(item.language); session.set(item); replace({ language: item.language, files: [{ name: knownOf(item.language).file, text: code }] }, "A cell of the session."); view("code"); }), shown: () => void refreshSessions() },
+    { name: "sessions", label: "Sessions", icon: "sessions", element: sessionsPanel(shell, (item) => { language.set(item.language); session.set(item); }, (item, code) => { language.set(item.language); session.set(item); replace({ language: item.language, files: [{ name: knownOf(item.language).file, text: code }] }, "Opened a cell of the session."); view("code"); }), shown: () => void refreshSessions() },
     { name: "history", label: "History", icon: "history", element: history.element, shown: () => history.show() },
     { name: "containers", label: "Containers", icon: "containers", element: containers.element, shown: () => void containers.draw() },
   ];
@@ -152,7 +157,7 @@ async function start(): Promise<void> {
     const panel = panels.find((item) => item.name === name);
     root.classList.toggle("with-side", panel !== undefined);
     if (panel) {
-      fill(side, h("header", { class: "side-head" }, h("h2", {}, panel.label), iconButton("close", "Close the panel", () => { openPanel(null); view("code"); })), panel.element);
+      fill(side, h("header", { class: "side-head" }, h("h2", {}, panel.label), iconButton("close", "Close panel", () => { openPanel(null); view("code"); })), panel.element);
       panel.shown?.();
     }
     if (name !== "files") files.hidden();
@@ -204,12 +209,14 @@ async function start(): Promise<void> {
     tabs.draw();
     files.draw();
     checking.soon();
+    drawRunning();
   };
   const checking = checks(editor);
 
+  const drafts = new Drafts(() => drawTemplates());
   const draftOf = (): Draft => ({ language: language.get(), files: editor.files.map(({ name, model, origin }) => ({ name, text: model.getValue(), ...(origin ? { origin: { session: origin.session, path: origin.path } } : {}) })) });
   const keepDraft = (name: string): void => {
-    if (editor.files.length > 0) drafts.set({ ...drafts.get(), [name]: { ...draftOf(), language: name } });
+    if (editor.files.length > 0) drafts.keep(name, { ...draftOf(), language: name });
   };
   const saveDraft = later(400, () => keepDraft(language.get()));
   window.addEventListener("pagehide", () => keepDraft(language.get()));
@@ -257,7 +264,13 @@ async function start(): Promise<void> {
     chooser.value = language.get();
   }
   function drawTemplates(): void {
-    fill(templates, h("option", { value: "" }, "Examples"), ...Object.keys(knownOf(language.get()).templates).map((name) => h("option", { value: name }, name)));
+    const others = drafts.others(language.get());
+    const label = ({ draft, time }: (typeof others)[number]): string => {
+      const first = draft.files[0]?.text.split("\n").find((line) => line.trim() !== "")?.trim().slice(0, 40) ?? "empty";
+      return `${first} (${ago(new Date(time).toISOString())})`;
+    };
+    fill(templates, h("option", { value: "" }, "Examples"), ...Object.keys(knownOf(language.get()).templates).map((name) => h("option", { value: name }, name)),
+      others.length > 0 ? h("optgroup", { label: "Your drafts in other tabs" }, ...others.map((item, at) => h("option", { value: `draft:${at}` }, label(item)))) : null);
   }
   function drawPlace(): void {
     const name = language.get();
@@ -265,13 +278,16 @@ async function start(): Promise<void> {
     const live = (sessions.get() ?? []).filter((item) => item.language === name && item.status !== "ended");
     const mine = session.get();
     if (mine && !live.some((item) => item.id === mine.id)) live.unshift(mine);
-    fill(place, h("option", { value: "" }, "Fresh box"), ...live.map((item) => h("option", { value: item.id }, `${item.name || `Session ${item.id.slice(-6)}`}${item.status === "ended" ? " (ended)" : ""}`)),
-      h("option", { value: "new", disabled: !can }, can ? "New session…" : sessions.get() === null ? "New session (not yet available)" : `${displayOf(name)} has no sessions`));
+    fill(place, h("option", { value: "" }, "New sandbox"), ...live.map((item) => h("option", { value: item.id }, `${item.name || `Session ${item.id.slice(-6)}`}${item.status === "ended" ? " (ended)" : ""}`)),
+      h("option", { value: "new", disabled: !can }, can ? "New session…" : sessions.get() === null ? "Sessions are not available" : `No sessions for ${displayOf(name)}`));
     place.value = mine?.id ?? "";
   }
   chooser.addEventListener("change", () => language.set(chooser.value));
   templates.addEventListener("change", () => {
-    const text = knownOf(language.get()).templates[templates.value];
+    const own = /^draft:(\d+)$/.exec(templates.value);
+    const other = own && drafts.others(language.get())[Number(own[1])];
+    if (other) replace(other.draft, "Opened a draft from another tab.");
+    const text = own ? undefined : knownOf(language.get()).templates[templates.value];
     const name = templates.options[templates.selectedIndex]?.text;
     templates.value = "";
     if (text !== undefined) replace({ language: language.get(), files: [{ name: knownOf(language.get()).file, text }] }, `Example: ${name}.`);
@@ -292,7 +308,7 @@ async function start(): Promise<void> {
       if (!showing) {
         switching = true;
         keepDraft(before);
-        show(drafts.get()[now] ?? template(now));
+        show(drafts.of(now) ?? template(now));
         switching = false;
       }
     }
@@ -309,7 +325,7 @@ async function start(): Promise<void> {
   let ranFile = 0;
   /** Where in its file what ran begins: lines and columns of errors are counted from there. */
   let ranFrom: Origin = whole;
-  const watcher = {
+  const watcher: Watcher = {
     begin(): void {
       made = 0;
       input.prepare();
@@ -322,10 +338,9 @@ async function start(): Promise<void> {
       sized();
     },
     ended(result: Result): void {
-      if (result.error) showError(result);
+      if (!wasStopped(result)) showError(result);
       sized();
       void showPictures(result);
-      void status.warmth();
     },
     input(give: Give | null, keys: boolean): void {
       shell.keys = give && keys ? (text) => void give(text).catch(() => {}) : null;
@@ -334,7 +349,13 @@ async function start(): Promise<void> {
     },
   };
 
-  /** Which tab a path of the box is; the program's own where it is not known. */
+  /** Of what is run elsewhere than in the editor: its places are none of the editor's lines. */
+  const plainWatcher: Watcher = { ...watcher, ended: (result) => {
+    sized();
+    void showPictures(result);
+  } };
+
+  /** Which tab a path of the sandbox is; the program's own where it is not known. */
   function tabOf(path: string | null): number {
     const name = path?.replace(/^.*\/sandbox\/code\//, "").replace(/^\.\//, "");
     const found = editor.files.findIndex((file) => file.name === name || file.name === name?.split("/").pop());
@@ -343,7 +364,14 @@ async function start(): Promise<void> {
 
   function showError(result: Result): void {
     const error = result.error && moved(result.error, ranFrom, (path) => tabOf(path) === ranFile);
-    if (!error) return;
+    const action = actionOf(result.status, error?.kind ?? null);
+    if (!error) {
+      const advice = result.status === "timeout" || result.status === "out_of_memory" ? result.verdict : null;
+      if (!advice) return;
+      const limit = limitCard(advice, action && { name: action, act: () => help(action, result) }, () => { limit.remove(); sized(); });
+      results.prepend(limit);
+      return sized();
+    }
     const at = tabOf(error.file);
     const file = editor.files[at];
     if (error.line && file) {
@@ -363,10 +391,23 @@ async function start(): Promise<void> {
         sized();
         toast("Applied.", "info", { label: "Run again", act: () => void runAll() });
       },
+      ...(action ? { action: { name: action, act: () => help(action, result) } } : {}),
       close: () => { card.remove(); sized(); },
     });
     results.prepend(card);
     sized();
+  }
+
+  /** Leads to where that can be done. */
+  function help(action: Action, result: Result): void {
+    if (action === "upload") {
+      openPanel("files");
+      return files.choose();
+    }
+    openPanel("options");
+    const limits: Record<string, string> = { timeout: "Time (seconds)", memory: "Memory", pids: "Processes", disk: "Disk", cpu_time: "CPU time" };
+    const field = action === "input" ? "Standard input" : limits[result.meta.limit ?? result.verdict?.cause ?? ""] ?? "Memory";
+    side.querySelector<HTMLElement>(`[data-field="${field}"]`)?.focus();
   }
 
   /** Images among the files that it left. */
@@ -384,36 +425,49 @@ async function start(): Promise<void> {
   async function runCode(part: (Origin & { text: string; last: number }) | null): Promise<void> {
     if (running.get()) return;
     const known = languageOf(language.get());
-    if (known && !known.available) return void shell.note(`${known.display} is not installed on this machine; install it with: ${known.install}`, "31");
+    if (known && !known.available) return void shell.note(`${known.display} is not installed on this machine. To install it: ${known.install}`, "bad");
     if (session.get()?.status === "ended") {
-      shell.note("The session has ended; this runs in a fresh box.", "33");
+      shell.note("The session has ended. Running in a new sandbox instead.", "warn");
       session.set(null);
     }
     const inSession = session.get() !== null;
-    // In a session the tab that is seen is the cell, and so it is with a part of one; otherwise the first is the program.
-    ranFile = inSession || part ? editor.activeIndex : 0;
+    const program = part ? editor.activeIndex : programIndex();
+    const name = displayOf(language.get());
+    if (program < 0 || (part && !isProgram(editor.files[program]!.name, language.get())))
+      return void toast(part ? `${editor.active?.name} is not ${name} code. Select code in a ${name} tab.` : `None of the tabs is ${name} code.`, "bad");
+    ranFile = program;
     ranFrom = part ?? whole;
     const main = editor.files[ranFile]!;
     const code = part?.text ?? main.model.getValue();
     // A file of the session's is there, and is written when that is said.
     const others = Object.fromEntries(editor.files.filter((file, at) => at !== ranFile && !(inSession && file.origin)).map((file) => [file.name, file.model.getValue()]));
+    // With several tabs it is said which one runs.
+    const which = editor.files.length > 1 && !part ? main.name : "";
     if (innerWidth <= 760) view("output");
     const draft = draftOf();
     const { args, stdin } = options.get();
     const lines = part && (part.line === part.last ? `line ${part.line}` : `lines ${part.line} to ${part.last}`);
-    const result = await run({ code, part: lines ?? "", name: main.name, usual: languageOf(language.get())?.file ?? knownOf(language.get()).file, files: others }, shell, watcher);
+    const result = await run({ code, part: lines ?? which, name: main.name, tabs: editor.files.map((file) => file.name), usual: languageOf(language.get())?.file ?? knownOf(language.get()).file, files: others }, shell, watcher);
     if (result) remember(result.id, code, part || inSession ? { language: draft.language, files: [{ name: main.name, text: code }] } : { ...draft, ...(args ? { args: splitQuietly(args) } : {}), ...(stdin ? { stdin } : {}) });
     if (result && panelChosen.get() === "history") history.show();
+  }
+  /** The tab that Run runs: in a session the one that is seen, otherwise the first; never one of data. -1: there is none. */
+  function programIndex(): number {
+    const can = (at: number): boolean => editor.files[at] !== undefined && isProgram(editor.files[at].name, language.get());
+    const first = session.get() !== null ? editor.activeIndex : 0;
+    return can(first) ? first : editor.files.findIndex((_, at) => can(at));
   }
   const runAll = (): Promise<void> => runCode(null);
   const runSelection = (): Promise<void> => runCode(editor.selection());
 
   /** What runs is ours, or a cell of the session that somebody else has begun. */
-  const drawRunning = (): void => {
+  function drawRunning(): void {
     runButton.disabled = running.get();
+    const file = editor.files[programIndex()];
+    runButton.title = file && editor.files.length > 1 ? `Run ${file.name} (Ctrl+Enter)` : "Run (Ctrl+Enter)";
     stopButton.disabled = !running.get() && session.get()?.status !== "busy";
     root.classList.toggle("running", running.get());
-  };
+  }
   running.watch(drawRunning);
   session.changed(drawRunning);
   function stop(): void {
@@ -422,10 +476,10 @@ async function start(): Promise<void> {
     else if (place?.status === "busy") api.interrupt(place.id).then(() => refreshSessions(), (error: Error) => toast(error.message, "bad"));
   }
   editor.command("Run", "emberbox.run", [Keys.run], () => void runAll());
-  editor.command("Run the selection", "emberbox.run-selection", [Keys.runSelection], () => void runSelection());
-  editor.command("Write to the session", "emberbox.save", [Keys.save], () => void saveFile());
+  editor.command("Run Selection", "emberbox.run-selection", [Keys.runSelection], () => void runSelection());
+  editor.command("Save to Session", "emberbox.save", [Keys.save], () => void saveFile());
   const saveFile = async (): Promise<void> => {
-    if (!(await files.saveBack())) toast("What you write is kept in this browser as you type.");
+    if (!(await files.saveBack())) toast("Your code is saved in this browser as you type.");
   };
   const keys: Record<string, () => void> = { Enter: () => void runAll(), ".": () => stop(), s: () => void saveFile() };
   document.addEventListener("keydown", (event) => {
@@ -476,11 +530,15 @@ async function start(): Promise<void> {
   }
 
   async function copyOutput(): Promise<void> {
+    const { text, whole } = shell.text();
+    const lines = text.replace(/\n$/, "").split("\n").length;
+    if (text === "") return toast("There is no output to copy.");
     try {
-      await navigator.clipboard.writeText(shell.text());
-      toast("The output is on the clipboard.");
+      await navigator.clipboard.writeText(text);
+      const what = { all: "", stdout: " of standard output", stderr: " of standard error" }[shell.filtered];
+      toast(whole ? `Copied ${counted(lines, "line")}${what}.` : `Copied the last ${counted(lines, "line")}${what} (${bytes(text.length)}). Earlier output is no longer kept.`);
     } catch {
-      toast("This browser does not let the page use the clipboard.", "bad");
+      toast("The browser did not allow copying.", "bad");
     }
   }
 
@@ -492,13 +550,13 @@ async function start(): Promise<void> {
     const link = await linkOf({ language: name, files: own.map((file) => ({ name: file.name, text: file.text })), ...(stdin ? { stdin } : {}), ...(args ? { args } : {}) });
     try {
       await navigator.clipboard.writeText(link);
-      toast(link.length > 30_000 ? "The link is on the clipboard. It is long: some programs cut such links." : "The link is on the clipboard. It carries the code itself.");
+      toast(link.length > 30_000 ? "Link copied. It is very long, and some programs cut such links." : "Link copied. The code is in the link itself.");
     } catch {
-      dialog("A link to this code", h("div", { class: "form" }, h("textarea", { readonly: true, rows: "6", "aria-label": "Link" }, link)));
+      dialog("Link to this code", h("div", { class: "form" }, h("textarea", { readonly: true, rows: "6", "aria-label": "Link" }, link)));
     }
   }
   function take(shared: Shared): void {
-    replace({ language: shared.language, files: shared.files, ...(shared.args ? { args: splitQuietly(shared.args) } : {}), ...(shared.stdin ? { stdin: shared.stdin } : {}) }, "Code of a link. Read it before you run it.");
+    replace({ language: shared.language, files: shared.files, ...(shared.args ? { args: splitQuietly(shared.args) } : {}), ...(shared.stdin ? { stdin: shared.stdin } : {}) }, "Opened code from a link. Read it before you run it.");
     window.history.replaceState(null, "", location.pathname);
   }
   window.addEventListener("hashchange", () => {
@@ -524,12 +582,12 @@ async function start(): Promise<void> {
       open.close();
       void learn();
     } },
-      h("p", { id: "token-hint" }, wrong ? "The service does not know this token. " : "The service wants to know who asks. ", "This prints the token:"),
+      h("p", { id: "token-hint" }, wrong ? "The service does not know this token. " : "Enter your access token. ", "To print it, run:"),
       h("pre", { class: "plain" }, "emberbox token show"),
       h("label", {}, "Token", field),
-      h("label", { class: "check" }, keep, "Keep it in this browser after the tab is closed"),
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button primary" }, "Go on")));
-    const open = dialog("Token", form, { fixed: true });
+      h("label", { class: "check" }, keep, "Stay signed in on this browser"),
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button primary" }, "Continue")));
+    const open = dialog("Access token", form, { fixed: true });
     asking = open;
     field.focus();
   }
@@ -553,7 +611,7 @@ async function start(): Promise<void> {
     if (found && !session.get()) {
       if (language.get() !== found.language) language.set(found.language);
       session.set(found);
-      shell.note("This page's session is still there.", "36");
+      shell.note("Reconnected to your session.");
     }
     void status.learn();
     panels.find((panel) => panel.name === panelChosen.get())?.shown?.();
@@ -575,13 +633,14 @@ async function start(): Promise<void> {
     event.preventDefault();
     event.stopPropagation();
     dropping(-over);
-    void files.take([...(event.dataTransfer?.files ?? [])]).then(() => openPanel("files"));
+    openPanel("files");
+    void files.take([...(event.dataTransfer?.files ?? [])]);
   }, true);
 
   status.tick = () => {
     if (session.get() || panelChosen.get() === "sessions") void refreshSessions();
   };
-  show(drafts.get()[language.get()] ?? template(language.get()));
+  show(drafts.of(language.get()) ?? template(language.get()));
   openPanel(innerWidth > 760 ? panelChosen.get() : null);
   drawPlace();
   sized();

@@ -2,8 +2,9 @@
 import { api, ApiError, type Container, type Profile, type Session } from "./api";
 import type { Console } from "./console";
 import { confirmed, dialog, toast } from "./dialog";
-import { ago, bytes, counted, fill, h, icon, iconButton, seconds } from "./dom";
-import { limitsChosen, refreshSessions, runAt } from "./runner";
+import { ago, bytes, counted, fill, h, icon, iconButton, listed, seconds } from "./dom";
+import { plain } from "./advice";
+import { limitsChosen, refreshSessions, runAt, type Watcher } from "./runner";
 import { displayOf, language, languageOf, languages, noOptions, options, session, sessions, type RunOptions } from "./state";
 import { variables } from "./words";
 
@@ -17,31 +18,31 @@ export function optionsPanel(): HTMLElement {
     return element;
   };
   const area = (key: keyof RunOptions, label: string, placeholder: string): HTMLElement =>
-    h("label", {}, label, wire(key, h("textarea", { rows: "3", placeholder, spellcheck: "false" })));
+    h("label", {}, label, wire(key, h("textarea", { rows: "3", placeholder, spellcheck: "false", "data-field": label })));
   const text = (key: keyof RunOptions, label: string, placeholder: string): HTMLElement =>
-    h("label", {}, label, wire(key, h("input", { type: "text", placeholder, spellcheck: "false", autocomplete: "off" })));
+    h("label", {}, label, wire(key, h("input", { type: "text", placeholder, spellcheck: "false", autocomplete: "off", "data-field": label })));
   const tty = h("input", { type: "checkbox" });
   tty.addEventListener("change", () => options.set({ ...options.get(), tty: tty.checked ? "1" : "" }));
   options.watch((now) => {
     tty.checked = now.tty !== "";
     tty.disabled = now.stdin !== "" || session.get() !== null;
   });
-  const reset = h("button", { type: "button", class: "button", onclick: () => options.set(noOptions) }, "Back to the defaults");
-  const scope = h("p", { class: "hint" }, "A session has arguments, variables and limits since it began. Input and seconds are those of a cell.");
+  const reset = h("button", { type: "button", class: "button", onclick: () => options.set(noOptions) }, "Reset to defaults");
+  const scope = h("p", { class: "hint" }, "A session keeps the arguments, environment and limits it was started with. Standard input and time apply to each cell.");
   const element = h("div", { class: "panel-body form" },
-    area("stdin", "Standard input", "empty: the program can ask, and is answered below the output"),
-    h("label", { class: "check", title: "For programs that draw, or read single keys: what is typed at the output goes to it. Its two streams are one then." }, tty, "Give it a terminal"),
+    area("stdin", "Standard input", "Leave empty to type input while the program runs"),
+    h("label", { class: "check", title: "For programs that draw on the screen or read single keys. Click the output and type; output and errors are shown together." }, tty, "Run in a terminal"),
     text("args", "Arguments", "one 'two words'"),
-    area("env", "Environment", "NAME=VALUE, one a line"),
+    area("env", "Environment", "NAME=VALUE, one per line"),
     scope,
     h("fieldset", {}, h("legend", {}, "Limits"),
-      h("div", { class: "grid" }, text("timeout", "Seconds", "30"), text("memory", "Memory", "512m"), text("cpus", "Cores", "1"), text("pids", "Processes", "64"),
+      h("div", { class: "grid" }, text("timeout", "Time (seconds)", "30"), text("memory", "Memory", "512m"), text("cpus", "Cores", "1"), text("pids", "Processes", "64"),
         text("cpu_time", "CPU time", "no limit"), text("disk", "Disk", "1g"))),
     h("fieldset", {}, h("legend", {}, "Network"),
-      h("select", { "aria-label": "Network" }, h("option", {}, "none"), h("option", { disabled: true }, "chosen hosts (not yet available)"))),
+      h("select", { "aria-label": "Network" }, h("option", {}, "None"), h("option", { disabled: true }, "selected hosts (not available yet)"))),
     h("fieldset", {}, h("legend", {}, "Packages"),
-      h("input", { type: "text", disabled: true, "aria-label": "Packages", placeholder: "not yet available" }),
-      h("p", { class: "hint" }, "Programs use what is installed on this machine.")),
+      h("input", { type: "text", disabled: true, "aria-label": "Packages", placeholder: "not available yet" }),
+      h("p", { class: "hint" }, "Programs can use the packages installed on this machine.")),
     reset,
   );
   // A session has been given its own when it began.
@@ -77,22 +78,24 @@ export async function newSession(shell: Console): Promise<void> {
     while (taken.has(`Session ${number}`)) number++;
     const made = await api.newSession({ language: language.get(), name: `Session ${number}`, ...(Object.keys(limits).length ? { limits } : {}), ...(Object.keys(env).length ? { env } : {}) });
     session.set(made);
-    shell.note(`Session of ${displayOf(made.language)} begun, ${made.start}. It keeps its state.`, "36");
-    toast(`${made.name} begun. It keeps its state.`);
+    shell.note(`${displayOf(made.language)} session started. Variables and files are kept from cell to cell.`);
+    toast(`${made.name} started.`);
   } catch (error) {
-    toast(missing(error) ? "This service has no sessions yet." : (error as Error).message, "bad");
+    toast(missing(error) ? "Sessions are not available on this service." : (error as Error).message, "bad");
   }
   await refreshSessions();
 }
+
+const INTERRUPTED = 130; // how a cell ends that was stopped
 
 /** Its cells, the newest first: what led to what it holds. */
 async function showCells(item: Session, open: (item: Session, code: string) => void): Promise<void> {
   try {
     const { cells } = await api.cells(item.id);
     const box = dialog(`Cells of ${item.name || displayOf(item.language)}`, h("div", { class: "form" },
-      cells.length === 0 ? h("p", { class: "hint" }, "No cell has run yet.") : null,
+      cells.length === 0 ? h("p", { class: "hint" }, "No cells yet.") : null,
       ...cells.slice().reverse().map((cell) => h("section", { class: "cell" },
-        h("header", { class: "row" }, h("span", { class: `dot ${cell.status}` }), h("h3", {}, `Cell ${cell.count}`), h("span", { class: "hint" }, `${cell.status.replaceAll("_", " ")} · ${seconds(cell.execution_time)} · ${ago(cell.timestamp)}`), h("span", { class: "grow" }),
+        h("header", { class: "row" }, h("span", { class: `dot ${cell.status}` }), h("h3", {}, `Cell ${cell.count}`), h("span", { class: "hint" }, `${cell.exit_code === INTERRUPTED ? "interrupted" : cell.status.replaceAll("_", " ")} · ${seconds(cell.execution_time)} · ${ago(cell.timestamp)}`), h("span", { class: "grow" }),
           h("button", { type: "button", class: "button small", onclick: () => { box.close(); open(item, cell.code); } }, "Open in the editor")),
         h("pre", { class: "plain", tabindex: "0" }, cell.code)))), { wide: true });
   } catch (error) {
@@ -102,37 +105,37 @@ async function showCells(item: Session, open: (item: Session, code: string) => v
 
 export function sessionsPanel(shell: Console, choose: (item: Session) => void, open: (item: Session, code: string) => void): HTMLElement {
   const list = h("div", { class: "cards" });
-  const fresh = h("button", { type: "button", class: "button", onclick: () => session.set(null) }, "Run in fresh boxes");
+  const fresh = h("button", { type: "button", class: "button", onclick: () => session.set(null) }, "Stop using a session");
   const act = (what: Promise<unknown>, told: string): void => {
     what.then(() => toast(told), (error: Error) => toast(error.message, "bad")).finally(() => void refreshSessions());
   };
   const restart = async (item: Session): Promise<void> => {
-    if (!(await confirmed("Restart the session", "All that it holds is lost: variables, files, processes.", "Restart"))) return;
-    act(api.restart(item.id).then((now) => session.get()?.id === item.id && session.set(now)), "The session was restarted.");
+    if (!(await confirmed("Restart session?", "Its variables, files and processes will be lost.", "Restart"))) return;
+    act(api.restart(item.id).then((now) => session.get()?.id === item.id && session.set(now)), "Session restarted.");
   };
   const end = async (item: Session, mine: boolean): Promise<void> => {
-    if (item.status !== "ended" && item.cells > 0 && !(await confirmed("End the session", "All that it holds is lost: variables, files, processes.", "End it"))) return;
-    act(api.endSession(item.id).then(() => mine && session.set(null)), "The session has ended.");
+    if (item.status !== "ended" && item.cells > 0 && !(await confirmed("End session?", "Its variables, files and processes will be lost.", "End session"))) return;
+    act(api.endSession(item.id).then(() => mine && session.set(null)), "Session ended.");
   };
   const card = (item: Session): HTMLElement => {
     const mine = session.get()?.id === item.id;
     const ended = item.status === "ended";
-    return h("article", { "data-id": item.id, class: `card session${mine ? " current" : ""}${ended ? " ended" : ""}`, "aria-label": `Session of ${displayOf(item.language)}` },
+    return h("article", { "data-id": item.id, class: `card session${mine ? " current" : ""}${ended ? " ended" : ""}`, "aria-label": `${displayOf(item.language)} session` },
       h("header", {}, h("span", { class: `dot ${item.status}`, title: item.status }), h("h3", {}, item.name || `Session ${item.id.slice(-6)}`),
         h("span", { class: "actions" },
           ended ? null : iconButton("interrupt", "Interrupt", () => act(api.interrupt(item.id), "Interrupted."), { disabled: item.status !== "busy" }),
-          ended ? null : iconButton("cells", "Its cells", () => void showCells(item, open)),
+          ended ? null : iconButton("cells", "Show cells", () => void showCells(item, open)),
           ended ? null : iconButton("restart", "Restart", () => void restart(item)),
-          ended ? null : iconButton("trash", "End the session", () => void end(item, mine)))),
-      h("p", { class: "hint" }, `${displayOf(item.language)} · ${item.status === "busy" ? "runs a cell" : item.status} · ${counted(item.cells, "cell")} · ${ago(item.last_used)}`),
+          ended ? null : iconButton("trash", "End session", () => void end(item, mine)))),
+      h("p", { class: "hint" }, `${displayOf(item.language)} · ${item.status === "busy" ? "running a cell" : item.status} · ${counted(item.cells, "cell")} · ${ago(item.last_used)}`),
       item.reason ? h("p", { class: "hint" }, item.reason) : null,
       ended ? null : meter(item.memory_used, item.memory_limit),
-      ended ? null : mine ? h("p", { class: "hint here" }, "Code runs here.") : h("button", { type: "button", class: "button small", onclick: () => choose(item) }, "Run code here"));
+      ended ? null : mine ? h("p", { class: "hint here" }, "Your code runs here.") : h("button", { type: "button", class: "button small", onclick: () => choose(item) }, "Run code here"));
   };
   const draw = (): void => {
     const all = sessions.get();
-    if (all === null) fill(list, h("p", { class: "hint" }, "This service has no sessions yet: every run has a fresh box."));
-    else if (all.length === 0) fill(list, h("p", { class: "hint" }, "A session keeps its interpreter: what one run defines, the next can use, and programs can ask questions."));
+    if (all === null) fill(list, h("p", { class: "hint" }, "Sessions are not available. Each run starts in a clean sandbox."));
+    else if (all.length === 0) fill(list, h("p", { class: "hint" }, "In a session, each run can use what earlier runs defined."));
     else {
       const focused = list.contains(document.activeElement) ? document.activeElement : null;
       const where = focused && [focused.closest("[data-id]")?.getAttribute("data-id"), focused.getAttribute("aria-label")] as const;
@@ -154,7 +157,7 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
     fill(button, icon("plus"), `New ${displayOf(name)} session`);
     button.disabled = languageOf(name)?.session === false || sessions.get() === null;
     none.hidden = languageOf(name)?.session !== false;
-    none.textContent = `${displayOf(name)} has no sessions. ${languages.get().filter((item) => item.session && item.available).map((item) => item.display).join(", ")} have.`;
+    none.textContent = `Sessions are not available for ${displayOf(name)}. They are for ${listed(languages.get().filter((item) => item.session && item.available).map((item) => item.display))}.`;
   };
   language.watch(drawButton);
   languages.changed(drawButton);
@@ -168,18 +171,18 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
 
 export class Containers {
   readonly element = h("div", { class: "panel-body" });
-  constructor(readonly shell: Console, readonly code: () => string, readonly runs: () => void) {}
+  constructor(readonly shell: Console, readonly code: () => string, readonly runs: () => void, readonly watcher: () => Watcher) {}
 
   async draw(): Promise<void> {
     try {
       const [{ containers: profiles }, { containers: live }] = await Promise.all([api.profiles(), api.containers()]);
       fill(this.element,
-        h("h3", {}, "Profiles", iconButton("restart", "Look again", () => void this.draw())),
+        h("h3", {}, "Profiles", iconButton("restart", "Refresh", () => void this.draw())),
         profiles.length === 0
-          ? h("p", { class: "hint" }, "A profile is a kind of box that stays: a language with limits of its own, under a name. They are written into registry.yaml in the service's directory, and there are none yet.")
+          ? h("p", { class: "hint" }, "No profiles yet. A profile is a named sandbox with a language and limits of its own. Profiles are defined in registry.yaml in the service's directory.")
           : h("div", { class: "cards" }, ...profiles.map((item) => this.#profile(item))),
         h("h3", {}, "Running"),
-        live.length === 0 ? h("p", { class: "hint" }, "No container runs.") : h("div", { class: "cards" }, ...live.map((item) => this.#container(item))),
+        live.length === 0 ? h("p", { class: "hint" }, "No containers are running.") : h("div", { class: "cards" }, ...live.map((item) => this.#container(item))),
       );
     } catch (error) {
       fill(this.element, h("p", { class: "hint" }, (error as Error).message));
@@ -190,7 +193,7 @@ export class Containers {
     try {
       await api.startContainer({ container: profile.name, ...(confirm ? { confirm } : {}) });
     } catch (error) {
-      if (error instanceof ApiError && error.confirm && (await confirmed(`Start ${profile.name}`, error.message, "Start it"))) return this.#start(profile, error.confirm);
+      if (error instanceof ApiError && error.confirm && (await confirmed(`Start ${profile.name}?`, plain(error.message), "Start"))) return this.#start(profile, error.confirm);
       if (!(error instanceof ApiError && error.confirm)) toast((error as Error).message, "bad");
     }
     await this.draw();
@@ -198,28 +201,28 @@ export class Containers {
 
   #profile(item: Profile): HTMLElement {
     const { memory, cpus, timeout } = item.resources;
-    const facts = [displayOf(item.language), memory, cpus && `${cpus} cores`, timeout && `${timeout} s`, item.security.needs_confirm && "asks first"].filter(Boolean);
+    const facts = [displayOf(item.language), memory, cpus && `${cpus} cores`, timeout && `${timeout} s`, item.security.needs_confirm && "asks for confirmation"].filter(Boolean);
     return h("article", { class: "card", "aria-label": `Profile ${item.name}` },
       h("header", {}, h("h3", {}, item.name), h("span", { class: "actions" }, h("button", { type: "button", class: "button small", onclick: () => void this.#start(item) }, "Start"))),
       h("p", {}, item.description), h("p", { class: "hint" }, facts.join(" · ")));
   }
 
   #container(item: Container): HTMLElement {
-    const command = h("input", { type: "text", placeholder: "command", "aria-label": `Command for ${item.container}`, spellcheck: "false", autocomplete: "off" });
+    const command = h("input", { type: "text", placeholder: "Command", "aria-label": `Command for ${item.container}`, spellcheck: "false", autocomplete: "off" });
     const exec = async (event: Event): Promise<void> => {
       event.preventDefault();
       const what = command.value.trim() ? { command: command.value } : { code: this.code() };
       this.runs();
-      await runAt("/containers/exec", { id: item.id, ...what }, `${item.container} · ${what.command ?? "code"}`, this.shell, null);
+      await runAt("/containers/exec", { id: item.id, ...what }, `${item.container} · ${what.command ?? "code"}`, this.shell, this.watcher());
       await this.draw();
     };
     return h("article", { class: "card", "aria-label": `Container of ${item.container}` },
       h("header", {}, h("span", { class: `dot ${item.status === "running" ? "idle" : "ended"}` }), h("h3", {}, item.container), h("span", { class: "hint" }, item.id.slice(-6)),
-        h("span", { class: "actions" }, iconButton("stop", "Stop the container", () => void api.stopContainer(item.id).catch((error: Error) => toast(error.message, "bad")).finally(() => void this.draw())))),
+        h("span", { class: "actions" }, iconButton("stop", "Stop container", () => void api.stopContainer(item.id).catch((error: Error) => toast(error.message, "bad")).finally(() => void this.draw())))),
       h("p", { class: "hint" }, `${counted(item.execs, "run")} · started ${ago(item.started)}${item.reason ? ` · ${item.reason}` : ""}`),
       meter(item.memory_used, item.memory_limit),
       item.status === "running" ? h("form", { class: "row", onsubmit: (event) => void exec(event) }, command, h("button", { type: "submit", class: "button small" }, "Run")) : null,
-      item.status === "running" ? h("p", { class: "hint" }, "Without a command, the code of the editor is run.") : null);
+      item.status === "running" ? h("p", { class: "hint" }, "Leave the command empty to run the code in the editor.") : null);
   }
 }
 

@@ -1,6 +1,7 @@
 // What a run left besides text: pictures, tables, trees, pages; and what went wrong, with the way to its place.
-import { bytes, counted, h, icon, iconButton } from "./dom";
-import type { CodeError, Fix } from "./api";
+import { ACTIONS, plain, type Action } from "./advice";
+import { bytes, counted, fill, h, icon, iconButton } from "./dom";
+import type { CodeError, Fix, Result } from "./api";
 
 type Data = Record<string, unknown>;
 
@@ -16,33 +17,43 @@ export function leftPicture(path: string, content: Blob): HTMLElement {
   const address = URL.createObjectURL(content);
   return h("section", { class: "card result", "aria-label": path }, h("header", {}, h("h3", {}, path), h("span", { class: "hint" }, bytes(content.size)), h("span", { class: "grow" }),
     h("a", { class: "icon-button", href: address, download: path.split("/").pop() ?? path, title: `Save ${path}`, "aria-label": `Save ${path}` }, icon("down"))),
-    h("div", { class: "picture-frame" }, h("img", { class: "picture", src: address, alt: `The image ${path}, which the program left` })));
+    h("div", { class: "picture-frame" }, h("img", { class: "picture", src: address, alt: `Image written by the program: ${path}` })));
 }
 
 /** An image by an address of its data: nothing in it is run, whatever an SVG says. */
 function picture(type: string, data: string, base64: boolean): HTMLElement {
   const binary = base64 ? Uint8Array.from(atob(data.replace(/\s/g, "")), (c) => c.charCodeAt(0)) : new TextEncoder().encode(data);
   const address = URL.createObjectURL(new Blob([binary], { type }));
-  const image = h("img", { class: "picture", src: address, alt: "An image that the program made" });
+  const image = h("img", { class: "picture", src: address, alt: "Image made by the program" });
   const save = h("a", { class: "button small", href: address, download: `picture.${type === "image/svg+xml" ? "svg" : type.split("/")[1]}` }, icon("down"), `Save (${bytes(binary.length)})`);
   return h("div", { class: "picture-frame" }, image, save);
 }
 
-/**
- * A page in a frame without rights: no script, no form, no origin, no way up; and the page's own policy, which it
- * inherits, lets it load nothing.
- */
+/** Before all that a program gives: nothing is asked for anywhere, not of the service either, which is 'self' here. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:";
+/** What a policy has no say about, as connections made ahead, and what would be refused all the same. */
+const DROPPED = "link, meta, base, script, iframe, frame, frameset, object, embed, portal, fencedframe, template[shadowrootmode]";
+
+/** HTML that asks nobody for anything. The document that reads it is one without a window: nothing is loaded or run there. */
+function sealed(text: string): string {
+  const read = new DOMParser().parseFromString(text, "text/html");
+  read.querySelectorAll(DROPPED).forEach((element) => element.remove());
+  read.querySelectorAll("[ping]").forEach((element) => element.removeAttribute("ping"));
+  return `${[...read.head.querySelectorAll("style")].map((style) => style.outerHTML).join("")}${read.body.outerHTML}`;
+}
+
+/** A page in a frame without rights: no script, no form, no origin, no way up, and no request to anybody. */
 function page(given: string | Promise<string>): HTMLElement {
   const dark = document.documentElement.dataset["theme"] === "dark";
-  const style = `<meta charset="utf-8"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}code,pre{font:12.5px/1.5 ui-monospace,monospace}pre{overflow:auto}h1,h2,h3{margin:.4em 0}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}</style>`;
-  const frame = h("iframe", { class: "page", title: "HTML that the program made", sandbox: "", referrerpolicy: "no-referrer" });
+  const style = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta http-equiv="x-dns-prefetch-control" content="off"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}code,pre{font:12.5px/1.5 ui-monospace,monospace}pre{overflow:auto}h1,h2,h3{margin:.4em 0}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}</style>`;
+  const frame = h("iframe", { class: "page", title: "HTML made by the program", sandbox: "", referrerpolicy: "no-referrer" });
   const fill = (text: string): void => {
     const rows = (text.match(/<(?:tr|p|li|br|h\d|div|pre)\b/gi) ?? []).length;
     frame.style.height = `${Math.min(480, 60 + rows * 26)}px`;
-    frame.srcdoc = style + text;
+    frame.srcdoc = style + sealed(text);
   };
   if (typeof given === "string") fill(given);
-  else given.then(fill, () => fill("<p>It cannot be shown.</p>"));
+  else given.then(fill, () => fill("<p>This result cannot be shown.</p>"));
   return frame;
 }
 
@@ -109,7 +120,7 @@ function table({ columns, rows }: Rows): HTMLElement {
     draw();
   };
   draw();
-  const more = rows.length > SHOWN ? `, the first ${SHOWN} are shown` : "";
+  const more = rows.length > SHOWN ? `, first ${SHOWN} shown` : "";
   return h("div", {},
     h("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": "Table" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...heads)), body)),
     h("p", { class: "hint" }, `${counted(rows.length, "row")}${more}`),
@@ -163,7 +174,7 @@ export function richResult(data: Data, number: number): HTMLElement {
       const element = view(data[type]);
       if (element) found.push({ name, element });
     } catch {
-      found.push({ name, element: h("p", { class: "hint" }, `This ${name} cannot be shown.`) });
+      found.push({ name, element: h("p", { class: "hint" }, `This ${name} result cannot be shown.`) });
     }
   }
   if (found.length === 0) found.push({ name: "JSON", element: tree(data) });
@@ -199,29 +210,51 @@ export function moved(error: CodeError, from: Origin, isOwn: (path: string | nul
   };
 }
 
+/** A sentence with what stands in backquotes as code. */
+function sentenceOf(text: string): HTMLElement {
+  const place = h("p", {});
+  fill(place, ...text.split("`").map((piece, at) => (at % 2 === 1 ? h("code", {}, piece) : piece)));
+  return place;
+}
+
+interface Help {
+  name: Action;
+  act(): void;
+}
+
+const helpButton = (help: Help | null | undefined): HTMLElement | null => help ? h("button", { type: "button", class: "button small", onclick: () => help.act() }, ACTIONS[help.name]) : null;
+
+/** A limit that ended the run, and what to do about it. */
+export function limitCard(verdict: NonNullable<Result["verdict"]>, help: Help | null, close: () => void): HTMLElement {
+  return h("section", { class: "card error", role: "group", "aria-label": "Limit" },
+    h("header", {}, h("h3", {}, verdict.cause === "memory" ? "Out of memory" : "Time limit reached"), iconButton("close", "Close", close)),
+    h("p", {}, plain(verdict.message)),
+    verdict.suggestion ? h("div", { class: "suggestion" }, icon("bulb"), sentenceOf(plain(verdict.suggestion)), helpButton(help)) : null);
+}
+
 /** What went wrong, where, and what would help. */
 export function errorCard(
   error: CodeError,
   sentence: string | null,
-  act: { go(file: string | null, line: number, column: number | null): void; apply(fix: Fix): void; close(): void },
+  act: { go(file: string | null, line: number, column: number | null): void; apply(fix: Fix): void; close(): void; action?: Help },
 ): HTMLElement {
   const name = error.file?.split("/").pop() ?? null;
   const place = (file: string | null, line: number, column: number | null): HTMLElement =>
     h("button", { type: "button", class: "link", onclick: () => act.go(file, line, column) }, `${file ?? "line"}${file ? `, line ${line}` : ` ${line}`}`);
   const frames = error.frames.filter((frame) => frame.line !== null && frame.user);
   const card = h("section", { class: "card error", role: "group", "aria-label": "Error" },
-    h("header", {}, h("h3", {}, error.type), error.line ? place(name, error.line, error.column) : null, iconButton("close", "Close the error", act.close)),
-    h("p", { class: "message" }, error.message || sentence || ""),
+    h("header", {}, h("h3", {}, error.type), error.line ? place(name, error.line, error.column) : null, iconButton("close", "Close error", act.close)),
+    h("p", { class: "message" }, error.message || plain(sentence ?? "")),
   );
   // Empty lines around the place tell nothing.
   const some = error.context.findLastIndex((item) => item.mark || item.text.trim() !== "");
   const lines = error.context.slice(0, some + 1).map(({ line, text, mark }) => h("div", { class: mark ? "here" : "" }, h("span", { class: "number" }, line), text));
-  if (lines.length > 0) card.append(h("pre", { class: "context", tabindex: "0", "aria-label": "The lines around it" }, ...lines));
+  if (lines.length > 0) card.append(h("pre", { class: "context", tabindex: "0", "aria-label": "Lines around the error" }, ...lines));
   if (frames.length > 1)
     card.append(h("ol", { class: "frames" }, ...frames.map((frame) => h("li", {}, place(frame.file?.split("/").pop() ?? null, frame.line!, null), frame.function ? h("span", { class: "hint" }, ` in ${frame.function}`) : null))));
   const { fix } = error;
   if (error.suggestion || fix)
-    card.append(h("div", { class: "suggestion" }, icon("bulb"), h("p", {}, error.suggestion ?? "There is a fix."), fix ? h("button", { type: "button", class: "button primary small", onclick: () => act.apply(fix) }, "Apply") : null));
+    card.append(h("div", { class: "suggestion" }, icon("bulb"), sentenceOf(plain(error.suggestion ?? "A fix is available.")), fix ? null : helpButton(act.action), fix ? h("button", { type: "button", class: "button primary small", onclick: () => act.apply(fix) }, "Apply") : null));
   if (error.docs && /^https?:\/\//.test(error.docs))
     card.append(h("a", { class: "hint", href: error.docs, target: "_blank", rel: "noopener noreferrer" }, "Documentation"));
   return card;

@@ -1,10 +1,11 @@
 // From what is on the page to a run, and back.
-import { api, ApiError, stream, type Result } from "./api";
+import { api, ApiError, stream, type Result, type Session } from "./api";
 import type { Console } from "./console";
 import { confirmed, say } from "./dialog";
-import { bytes, counted, seconds } from "./dom";
+import { plain } from "./advice";
+import { bytes, counted, listed, seconds } from "./dom";
 import type { Give } from "./input";
-import { attached, displayOf, language, lastResult, options, running, session, sessions, type Attached } from "./state";
+import { attached, displayOf, language, lastResult, options, running, session, sessions } from "./state";
 import { variables, words } from "./words";
 
 export interface Program {
@@ -15,6 +16,8 @@ export interface Program {
   /** The default name of this language's program, which need not be said. */
   usual: string;
   files: Record<string, string>;
+  /** The names of all tabs. */
+  tabs: string[];
 }
 
 export interface Watcher {
@@ -35,8 +38,10 @@ export const limitsChosen = limits;
 
 function request(program: Program, size: { rows: number; cols: number }): Record<string, unknown> {
   const { stdin, args, env, tty } = options.get();
-  const files: Record<string, unknown> = { ...program.files };
-  for (const file of attached.get()) files[file.name] = { base64: file.base64 };
+  // Where an uploaded file has the name of a tab, the tab is what somebody looks at.
+  const files: Record<string, unknown> = {};
+  for (const file of attached.get()) if (!program.tabs.includes(file.name)) files[file.name] = { base64: file.base64 };
+  Object.assign(files, program.files);
   const some = (value: object): boolean => Object.keys(value).length > 0;
   const [argv, environment, bounds] = [words(args), variables(env), limits()];
   return {
@@ -64,14 +69,19 @@ function cellRequest(program: Program): Record<string, unknown> {
 let number = 0;
 let stop: (() => void) | null = null;
 
+/** Results of runs that were ended by Stop: no failures of the program's. */
+const stopped = new WeakSet<Result>();
+export const wasStopped = (result: Result): boolean => stopped.has(result);
+
 /** How it ended, in one line: the same for people who read and for those who listen. */
 export function summary(result: Result): string {
   const parts: string[] = [];
-  if (result.status === "ok") parts.push("exit 0");
+  if (stopped.has(result)) parts.push("stopped");
+  else if (result.status === "ok") parts.push("exit 0");
   else if (result.status === "failed") parts.push(result.signal ? `${result.signal}` : `exit ${result.exit_code}`);
   else parts.push(result.status.replaceAll("_", " "));
   parts.push(seconds(result.execution_time), `CPU ${seconds(result.cpu_time)}`, bytes(result.memory_used), result.meta.start);
-  if (result.meta.build) parts.push(result.meta.build.cached ? "built before" : `built in ${seconds(result.meta.build.time)}`);
+  if (result.meta.build) parts.push(result.meta.build.cached ? "compiled before" : `compiled in ${seconds(result.meta.build.time)}`);
   return parts.join(" · ");
 }
 
@@ -81,7 +91,7 @@ function isTold({ status, error_message: sentence, stderr }: Result): boolean {
 }
 
 /** Runs something that answers with events, and writes to the console what it does. */
-export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown>; give?: (id: string) => Give } = {}): Promise<Result | null> {
+export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown>; give?: (id: string) => Give; waiting?: () => boolean } = {}): Promise<Result | null> {
   if (running.get()) return null;
   running.set(true);
   const abort = new AbortController();
@@ -90,7 +100,9 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   stop = () => {
     if (stopping) abort.abort();
     stopping = true;
-    if (how.interrupt) how.interrupt().catch(() => abort.abort());
+    // A cell that still waits for another's is taken back: what would be interrupted is the other.
+    if (how.waiting?.()) abort.abort();
+    else if (how.interrupt) how.interrupt().catch(() => abort.abort());
     // 409: it is over already, and its result is on the way behind what it wrote.
     else if (id) api.cancel(id).catch((error: unknown) => !(error instanceof ApiError && error.status === 409) && abort.abort());
     else abort.abort();
@@ -120,23 +132,28 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     }, abort.signal);
     // Of a service that sends them only with the result.
     result.outputs.slice(outputs).forEach((data) => watcher?.output(data));
-    if (unseen > 0) shell.note(`${counted(unseen, "character")} that came after Stop are not shown.`);
-    if (result.error_message && !isTold(result)) shell.note(result.error_message, "33");
-    shell.note(`${result.status === "ok" ? "✓" : "✗"} ${summary(result)}`, result.status === "ok" ? "32" : "31");
+    if (unseen > 0) shell.note(`${counted(unseen, "more character")} arrived after Stop and ${unseen === 1 ? "is" : "are"} not shown.`);
+    if (stopping && result.status !== "ok" && result.status !== "timeout" && result.status !== "out_of_memory") stopped.add(result);
+    const over = stopped.has(result);
+    if (result.error_message && !over && !isTold(result)) shell.note(plain(result.error_message), "warn");
+    if (result.truncated) shell.note("The service kept only part of this output.", "warn");
+    shell.note(`${over ? "■" : result.status === "ok" ? "✓" : "✗"} ${summary(result)}`, over ? "stopped" : result.status === "ok" ? "ok" : "bad");
     say(`Run ${number} ended: ${summary(result)}`);
     lastResult.set(result);
     watcher?.ended(result);
     return result;
   } catch (error) {
-    if (abort.signal.aborted) shell.note("✗ cancelled", "33");
-    else if (error instanceof ApiError && error.confirm && (await confirmed("Confirm this run", error.message, "Run it"))) {
+    if (abort.signal.aborted) shell.note("■ stopped", "stopped");
+    else if (error instanceof ApiError && error.confirm && (await confirmed("Run this code?", plain(error.message), "Run"))) {
       running.set(false);
       return await runAt(path, { ...body, confirm: error.confirm }, `${title}, confirmed`, shell, watcher, how);
     } else {
-      const retry = error instanceof ApiError && error.retryAfter ? ` Ask again in ${error.retryAfter} s.` : "";
-      shell.note(`${(error as Error).message}${retry}`, "31");
-      shell.note("✗ not run", "31");
-      say((error as Error).message);
+      const retry = error instanceof ApiError && error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
+      const message = plain((error as Error).message);
+      shell.note(`${message}${retry}`, "bad");
+      // What had begun did run, however it ended.
+      shell.note(id !== null ? "✗ interrupted: the result did not arrive; look in History" : "✗ not run", "bad");
+      say(message);
     }
     return null;
   } finally {
@@ -146,24 +163,59 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   }
 }
 
-/** What it was, by session: a file that was sent there once is there. */
-const brought = new Map<string, Set<Attached>>();
+/** What this page has put into each session, by path: what is there still is ours to replace. */
+const brought = new Map<string, Map<string, Blob>>();
 
-/** Puts beside a cell what goes along with it; false: it cannot, and that was told. */
+const same = async (one: Blob, other: Blob): Promise<boolean> => {
+  if (one.size !== other.size) return false;
+  const [a, b] = await Promise.all([one.arrayBuffer(), other.arrayBuffer()]);
+  const [left, right] = [new Uint8Array(a), new Uint8Array(b)];
+  return left.every((byte, at) => byte === right[at]);
+};
+
+/** Puts beside a cell what goes along with it; false: it does not, and that was told. A file that the session has of its
+ *  own, or has changed, is not replaced unasked. */
 async function bring(id: string, program: Program, shell: Console): Promise<boolean> {
-  const there = brought.get(id) ?? new Set();
-  brought.set(id, there);
+  const known = brought.get(id) ?? new Map<string, Blob>();
+  brought.set(id, known);
   const data = (base64: string): Blob => new Blob([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))]);
+  const wanted = new Map<string, Blob>(attached.get().filter((file) => !program.tabs.includes(file.name)).map((file) => [file.name, data(file.base64)]));
+  for (const [name, text] of Object.entries(program.files)) wanted.set(name, new Blob([text]));
   try {
-    for (const file of attached.get().filter((item) => !there.has(item))) {
-      await api.write(id, `code/${file.name}`, data(file.base64));
-      there.add(file);
+    const changed: string[] = [];
+    const foreign: string[] = [];
+    for (const [name, content] of wanted) {
+      const there = await api.readIfThere(id, `code/${name}`);
+      if (there && (await same(there, content))) continue;
+      changed.push(name);
+      const ours = known.get(name);
+      if (there && !(ours && (await same(there, ours)))) foreign.push(name);
     }
-    for (const [name, text] of Object.entries(program.files)) await api.write(id, `code/${name}`, new Blob([text]));
+    if (foreign.length > 0 && !(await confirmed("Replace files?", `The session has a different version of ${listed(foreign.map((name) => `code/${name}`))}. Running now replaces it with yours.`, "Replace and run"))) {
+      shell.note("Not run: files in the session would have been replaced.", "warn");
+      return false;
+    }
+    for (const name of changed) {
+      await api.write(id, `code/${name}`, wanted.get(name)!);
+      known.set(name, wanted.get(name)!);
+    }
     return true;
   } catch (error) {
-    shell.note(`The files beside it cannot be brought to the session: ${(error as Error).message}`, "31");
+    shell.note(`Could not copy the files to the session: ${(error as Error).message}`, "bad");
     return false;
+  }
+}
+
+/** A cell of somebody else's runs in the session: ours waits, and that is said. `begun` hears when it does so no more. */
+async function watchQueue(id: string, before: Session, shell: Console, over: AbortSignal, begun: () => void): Promise<void> {
+  const words = "Waiting: another cell is running in this session.";
+  shell.note(words);
+  say(words);
+  while (!over.aborted) {
+    await new Promise((done) => window.setTimeout(done, 300));
+    const now = await api.session(id).catch(() => null);
+    if (now?.status === "busy" && now.cells === before.cells) continue;
+    return begun();
   }
 }
 
@@ -173,7 +225,13 @@ function giveTo(give: (request: { data: string } | { eof: true }) => Promise<unk
   return (text) => (last = last.catch(() => {}).then(() => give(text === null ? { eof: true } : { data: text })));
 }
 
-/** Runs a program in a box of its own, or in the session that was chosen. */
+/** Says which uploaded files are not used. */
+function hidden(program: Program, shell: Console): void {
+  const names = attached.get().map((file) => file.name).filter((name) => program.tabs.includes(name));
+  if (names.length > 0) shell.note(`${listed(names)}: the tab in the editor is used, not the uploaded file of that name.`, "warn");
+}
+
+/** Runs a program in a sandbox of its own, or in the session that was chosen. */
 export async function run(program: Program, shell: Console, watcher: Watcher): Promise<Result | null> {
   if (running.get()) return null;
   const place = session.get();
@@ -181,19 +239,32 @@ export async function run(program: Program, shell: Console, watcher: Watcher): P
   try {
     body = place ? cellRequest(program) : request(program, { rows: shell.terminal.rows, cols: shell.terminal.cols });
   } catch (error) {
-    shell.note((error as Error).message, "31");
+    shell.note((error as Error).message, "bad");
     return null;
   }
-  if (!place)
+  if (!place) {
+    hidden(program, shell);
     return runAt("/v1/execute", body, `${displayOf(language.get())}${program.part ? `, ${program.part}` : ""}`, shell, watcher, body["input"] ? { give: (id) => giveTo((data) => api.give(id, data)) } : {});
-  if (!(await bring(place.id, program, shell))) return null;
-  const title = `${place.name || displayOf(place.language)}, cell ${place.cells + 1}${program.part ? `, ${program.part}` : ""}`;
-  const result = await runAt(`/v1/sessions/${encodeURIComponent(place.id)}/execute`, body, title, shell, watcher, {
+  }
+  hidden(program, shell);
+  running.set(true);
+  const ready = await bring(place.id, program, shell);
+  const before = ready ? await api.session(place.id).catch(() => null) : null;
+  running.set(false);
+  if (!ready) return null;
+  const title = `${place.name || displayOf(place.language)}, cell ${(before?.cells ?? place.cells) + (before?.status === "busy" ? 2 : 1)}${program.part ? `, ${program.part}` : ""}`;
+  let waiting = before?.status === "busy";
+  const over = new AbortController();
+  const going = runAt(`/v1/sessions/${encodeURIComponent(place.id)}/execute`, body, title, shell, watcher, {
     interrupt: () => api.interrupt(place.id),
+    waiting: () => waiting,
     ...(body["input"] ? { give: () => giveTo((data) => api.input(place.id, data)) } : {}),
   });
+  if (before && waiting) void watchQueue(place.id, before, shell, over.signal, () => (waiting = false));
+  const result = await going;
+  over.abort();
   if (result?.session?.state === "lost") {
-    shell.note(`The session has ended${result.session.reason ? `: ${result.session.reason}` : ""}. Its state is gone; begin another, or run in a fresh box.`, "33");
+    shell.note(`The session has ended${result.session.reason ? `: ${result.session.reason}` : ""}. Its state is lost. Start another session, or run in a new sandbox.`, "warn");
     session.set({ ...place, status: "ended", reason: result.session.reason });
   } else if (result && session.get()?.id === place.id) {
     session.set({ ...place, status: "idle", cells: result.session?.cells ?? place.cells + 1 });
@@ -214,7 +285,7 @@ export async function refreshSessions(): Promise<void> {
     const mine = session.get();
     const now = mine && found.find((item) => item.id === mine.id);
     if (now) session.set(now);
-    else if (mine && mine.status !== "ended") session.set({ ...mine, status: "ended", reason: "the service does not know it any more" });
+    else if (mine && mine.status !== "ended") session.set({ ...mine, status: "ended", reason: "the service no longer has it" });
   } catch (error) {
     if (error instanceof ApiError && (error.status === 404 || error.status === 405)) sessions.set(null);
   }

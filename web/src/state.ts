@@ -28,22 +28,34 @@ export class Value<T> {
   }
 }
 
-/** A value that outlives the page. What was kept and cannot be read is as if it was not. */
-export function kept<T>(key: string, initial: T): Value<T> {
-  let start = initial;
+/** What was kept under a name; null: nothing, or nothing that can be read. */
+export function read<T>(key: string, where: Storage = localStorage): T | null {
   try {
-    const text = localStorage.getItem(`emberbox.${key}`);
-    if (text !== null) start = JSON.parse(text) as T;
+    const text = where.getItem(`emberbox.${key}`);
+    return text === null ? null : (JSON.parse(text) as T);
   } catch {
     // Another version's.
+    return null;
   }
-  const value = new Value(start);
+}
+
+export function write(key: string, value: unknown, where: Storage = localStorage): void {
+  try {
+    where.setItem(`emberbox.${key}`, JSON.stringify(value));
+  } catch {
+    // No room, or not allowed: it lasts as long as the page.
+  }
+}
+
+/**
+ * A value that outlives the page. What was kept and cannot be read is as if it was not. `own`: each tab of the browser has
+ * its own, and a new one begins with what was chosen last in any.
+ */
+export function kept<T>(key: string, initial: T, own = false): Value<T> {
+  const value = new Value((own ? read<T>(key, sessionStorage) : null) ?? read<T>(key) ?? initial);
   value.changed((now) => {
-    try {
-      localStorage.setItem(`emberbox.${key}`, JSON.stringify(now));
-    } catch {
-      // No room, or not allowed: it lasts as long as the page.
-    }
+    write(key, now);
+    if (own) write(key, now, sessionStorage);
   });
   return value;
 }
@@ -82,8 +94,8 @@ export interface Attached {
 
 export const languages = new Value<Language[]>([]);
 /** The name of the chosen one. */
-export const language = kept("language", "python");
-export const options = kept<RunOptions>("options", noOptions);
+export const language = kept("language", "python", true);
+export const options = kept<RunOptions>("options", noOptions, true);
 // What an older page has kept may lack some.
 options.set({ ...noOptions, ...options.get() });
 export const attached = new Value<Attached[]>([]);
@@ -101,5 +113,5 @@ export const languageOf = (name: string): Language | undefined =>
 export const displayOf = (name: string | null): string => (name && languageOf(name)?.display) || name || "";
 
 /** Which session it was, for a page that is loaded again. */
-export const sessionKept = kept<string | null>("session", null);
+export const sessionKept = kept<string | null>("session", null, true);
 session.changed((now) => sessionKept.set(now?.id ?? null));

@@ -1,5 +1,5 @@
 // The line at the bottom: whether the service is there, what isolates, what is warm, what the last run took.
-import { api, ApiError, hasToken, onReach, type Doctor } from "./api";
+import { api, ApiError, hasToken, onReach, type Doctor, type Health } from "./api";
 import { dialog } from "./dialog";
 import { counted, fill, h, icon } from "./dom";
 import { lastResult, reached, session } from "./state";
@@ -46,7 +46,7 @@ export class Status {
 
   #drawLink(): void {
     const now = reached.get();
-    const text = now === "yes" ? `emberbox ${this.#version}` : now === "no" ? "The service cannot be reached" : "Looking for the service";
+    const text = now === "yes" ? `emberbox ${this.#version}` : now === "no" ? "Cannot reach the service" : "Connecting";
     fill(this.#link, h("span", { class: `dot ${now === "yes" ? "idle" : now === "no" ? "failed" : "busy"}` }), text);
   }
 
@@ -54,7 +54,8 @@ export class Status {
     if (this.#asked && Date.now() - this.#asked < EVERY / 2 && reached.get() !== "no") return;
     this.#asked = Date.now();
     try {
-      const health = await api.health();
+      // Without a token there is less to know.
+      const health: Pick<Health, "version" | "uptime"> & { ready?: number | null } = hasToken() ? await api.status() : await api.health();
       const restarted = health.uptime < this.#uptime;
       const before = reached.get();
       this.#uptime = health.uptime;
@@ -65,9 +66,9 @@ export class Status {
         this.back(restarted && before !== "unknown");
         void this.learn();
       } else if (hasToken()) {
-        void this.warmth();
         this.tick();
       }
+      if (health.ready !== undefined) this.#drawPool(health.ready);
     } catch (error) {
       // 503: it is there, and cannot run anything now.
       this.#set(error instanceof ApiError && error.status > 0 ? "yes" : "no");
@@ -82,36 +83,27 @@ export class Status {
       const { layers, healthy } = this.#doctor;
       const held = layers.filter((layer) => layer.state === "enforced").length;
       fill(this.#layers, icon("shield"), `${held} of ${layers.length} layers`, h("span", { class: "wide-only" }, "of isolation"));
-      this.#layers.title = "What isolates a program here";
+      this.#layers.title = "How programs are isolated";
       this.#layers.classList.toggle("bad", !healthy);
     } catch {
       this.#layers.replaceChildren();
     }
-    await this.warmth();
   }
 
-  async warmth(): Promise<void> {
-    try {
-      const text = await api.metrics();
-      const number = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
-      const waiting = number("emberbox_pool_embers");
-      const starts = (kind: string): number => number(`emberbox_pool_runs_total\\{start="${kind}"\\}`);
-      this.#pool.title = `Boxes made ahead, with the interpreter running. So far ${counted(starts("warm"), "run")} began warm and ${starts("cold")} cold.`;
-      fill(this.#pool, icon("bolt"), waiting > 0 ? `${waiting} warm box${waiting === 1 ? "" : "es"}` : "no box is warm yet");
-    } catch {
-      // A token without that scope.
-      this.#pool.replaceChildren();
-    }
+  #drawPool(ready: number | null): void {
+    this.#pool.title = "Sandboxes that are ready, with the interpreter already running";
+    fill(this.#pool, icon("bolt"), ready === null ? "" : `${counted(ready, "warm sandbox", "warm sandboxes")}`);
+    this.#pool.hidden = ready === null;
   }
 
   #explain(): void {
     const doctor = this.#doctor;
     if (!doctor) return;
     const inForce = lastResult.get()?.meta.isolation ?? session.get()?.isolation ?? [];
-    dialog("What isolates a program here", h("div", { class: "form" },
+    dialog("How programs are isolated", h("div", { class: "form" },
       h("table", { class: "facts layers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Layer"), h("th", { scope: "col" }, "State"), h("th", { scope: "col" }, "How"))),
         h("tbody", {}, ...doctor.layers.map((layer) => h("tr", {}, h("th", { scope: "row" }, layer.name), h("td", { class: layer.state === "enforced" ? "good" : "bad" }, layer.state), h("td", {}, layer.detail, layer.fix ? h("div", { class: "hint" }, layer.fix) : null))))),
-      inForce.length > 0 ? h("p", { class: "hint" }, `In force in the last run: ${inForce.join(", ")}.`) : null,
-      h("p", { class: "hint" }, `Kernel ${doctor.kernel}, service of uid ${doctor.uid}.`)), { wide: true });
+      inForce.length > 0 ? h("p", { class: "hint" }, `Applied to the last run: ${inForce.join(", ")}.`) : null,
+      h("p", { class: "hint" }, `Kernel ${doctor.kernel}; the service runs as user ${doctor.uid}.`)), { wide: true });
   }
 }

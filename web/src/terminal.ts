@@ -7,7 +7,7 @@ import { session } from "./state";
 import { dark } from "./theme";
 
 export class SessionTerminal {
-  readonly element = h("div", { class: "session-terminal", "aria-label": "Terminal of the session", role: "group" });
+  readonly element = h("div", { class: "session-terminal", "aria-label": "Session terminal", role: "group" });
   #socket: WebSocket | null = null;
   #terminal: Terminal | null = null;
   readonly #begin: () => void;
@@ -31,7 +31,7 @@ export class SessionTerminal {
     this.close();
     const place = session.get();
     if (!place || place.status === "ended") {
-      fill(this.element, h("p", { class: "hint pad" }, "A terminal is a shell in a session's box, and there is none now. ", h("button", { type: "button", class: "link", onclick: this.#begin }, "Begin a session")));
+      fill(this.element, h("p", { class: "hint pad" }, "The terminal is a shell inside a session. ", h("button", { type: "button", class: "link", onclick: this.#begin }, "Start a session")));
       return;
     }
     this.element.replaceChildren();
@@ -55,7 +55,7 @@ export class SessionTerminal {
     };
     socket.onclose = () => {
       if (opened) terminal.write("\r\n\x1b[90mThe terminal was closed.\x1b[m\r\n");
-      else fill(this.element, h("p", { class: "hint pad" }, "A terminal could not be opened: the session may have ended, or too many are open."));
+      else fill(this.element, h("p", { class: "hint pad" }, "Could not open a terminal. The session may have ended, or too many terminals are open."));
     };
     const encoder = new TextEncoder();
     terminal.onData((text) => socket.readyState === WebSocket.OPEN && socket.send(encoder.encode(text)));

@@ -7,8 +7,10 @@ export const dark = new Value(true);
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 function apply(): void {
-  dark.set(theme.get() === "dark" || (theme.get() === "system" && system.matches));
-  document.documentElement.dataset["theme"] = dark.get() ? "dark" : "light";
+  const now = theme.get() === "dark" || (theme.get() === "system" && system.matches);
+  // First the page, from whose colours the editor's are made.
+  document.documentElement.dataset["theme"] = now ? "dark" : "light";
+  dark.set(now);
 }
 
 export function startTheme(): void {

@@ -27,7 +27,7 @@ export function words(text: string): string[] {
       any = true;
     }
   }
-  if (quote) throw new Error(`arguments: there is no second ${quote}`);
+  if (quote) throw new Error(`Arguments: a closing ${quote} is missing.`);
   if (any) found.push(word);
   return found;
 }
@@ -41,7 +41,7 @@ export function variables(text: string): Record<string, string> {
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue;
     const at = line.indexOf("=");
-    if (at <= 0) throw new Error(`environment: "${line.trim()}" is no NAME=VALUE`);
+    if (at <= 0) throw new Error(`Environment: "${line.trim()}" is not in the form NAME=VALUE.`);
     found[line.slice(0, at).trim()] = line.slice(at + 1);
   }
   return found;
