@@ -7,6 +7,8 @@ const v8 = require('node:v8');
 const vm = require('node:vm');
 const { isMainThread } = require('node:worker_threads');
 const native = {};
+// TypeScript has none; its programs are modules already.
+const modules = fs.existsSync(`${__dirname}/modules.cjs`) ? require('./modules.cjs') : undefined;
 let collect;
 
 function forgetPath(file) {
@@ -62,8 +64,6 @@ function reread(before) {
 
 function become([entry, ...args], before) {
 	const expected = process.argv[1];
-	const modules = require.cache[`${__dirname}/modules.cjs`]?.exports;
-
 	process.argv.splice(1, Infinity, entry, ...args);
 	// Where it is, is remembered since before.
 	process.chdir('.');

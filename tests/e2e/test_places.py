@@ -199,6 +199,20 @@ def who_the_program_is():
     kit.equal(python("import os; print(os.environ['USER'], os.environ['SHELL'])", "--env", "USER=me"), "me /bin/sh\n")
 
 
+# Interpreters
+
+
+@kit.test
+def node_shows_nothing_of_ours():
+    path = kit.write(os.path.join(kit.tmp(), "a.js"), """
+console.log(JSON.stringify([process.execArgv, process._preload_modules ?? [], process.argv0, process.title,
+    Object.keys(require.cache), module.children.length, module.parent ?? null, Object.values(require('module')._pathCache)]));
+""")
+    want = json.loads(kit.command(["/usr/bin/node", path]).text.replace(path, "/sandbox/code/a.js"))
+    kit.equal(want[:3] + want[4:5], [[], [], "/usr/bin/node", ["/sandbox/code/a.js"]])
+    kit.equal(json.loads(kit.emberbox("run", "--cold", path).text), want)
+
+
 # Terminals
 
 

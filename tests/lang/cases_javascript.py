@@ -23,6 +23,7 @@ CASES = [
     ('arguments', 'console.log(process.argv.length, process.argv.slice(1), process.argv0, process.execArgv.length);',
      ['one', '--two', '-r', 'three four', '', 'ünï'], ''),
     ('exec_arguments', 'console.log(process.execArgv, process._preload_modules, process.execPath, process.title);', [], ''),
+    ('module_cache', 'console.log(Object.keys(require.cache), Object.values(require("module")._pathCache), module.children.length, require.main === module);', [], ''),
     ('environment', """
 const keys = Object.keys(process.env).sort();
 console.log(keys, process.env.HOME, 'PATH' in process.env, process.env.LD_PRELOAD, process.env.NOPE);
