@@ -7,33 +7,18 @@ const v8 = require('node:v8');
 const vm = require('node:vm');
 const { isMainThread } = require('node:worker_threads');
 const native = {};
+const paths = require('./paths.cjs');
 // TypeScript has none; its programs are modules already.
 const modules = fs.existsSync(`${__dirname}/modules.cjs`) ? require('./modules.cjs') : undefined;
 let collect;
 
-function forgetPath(file) {
-	delete require.cache[file];
-	for (const key of Object.keys(Module._pathCache))
-		if (Module._pathCache[key] === file)
-			delete Module._pathCache[key];
-}
-
 // As if neither this file nor what is for the zygote alone had been on the command line.
 function forget() {
-	const at = process.execArgv.indexOf(__filename);
 	const flag = process.execArgv.indexOf('--no-memory-reducer');
 
-	if (at > 0)
-		process.execArgv.splice(at - 1, 2);
 	if (flag >= 0)
 		process.execArgv.splice(flag, 1);
-	if (process._preload_modules)
-		Object.defineProperty(process, '_preload_modules', {
-			value: process._preload_modules.filter((name) => name !== __filename),
-			configurable: true,
-			enumerable: true,
-		});
-	forgetPath(__filename);
+	paths.forget(__filename);
 }
 
 // Node.js knows what it will run since it started. It asks for the function once: no frame of ours is on the stack.
@@ -59,7 +44,7 @@ function reread(before) {
 			process.env.TZ = process.env.TZ;
 	}
 	if (process.env.HOME !== before.HOME || process.env.NODE_PATH !== before.NODE_PATH)
-		Module._initPaths();
+		paths.init();
 }
 
 function become([entry, ...args], before) {
@@ -115,7 +100,7 @@ function exercise(isFirst) {
 	output.end(() => input.destroy());
 	settle(() => left === 0);
 	delete process.mainModule;
-	forgetPath(`${__dirname}/warm.cjs`);
+	paths.forget(`${__dirname}/warm.cjs`);
 }
 
 // The way to a stream of the process, up to where it would be made.

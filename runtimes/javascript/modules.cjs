@@ -2,6 +2,7 @@
 // so. Node.js 20.19 and 22.7 tell by themselves; this does it for the older ones that can be taught. In a zygote the
 // program is not there yet: ember.cjs asks again when it is.
 'use strict';
+const paths = require('./paths.cjs');
 const [major, minor] = process.versions.node.split('.', 2).map(Number);
 if (major < 20 || (major === 20 && minor < 19) || major === 21 || (major === 22 && minor < 7)) {
 	const Module = require('node:module');
@@ -38,21 +39,4 @@ if (major < 20 || (major === 20 && minor < 19) || major === 21 || (major === 22 
 	exports.teach(process.argv[1]);
 }
 
-// This was never there: not on the command line, and not among the modules.
-const { _pathCache } = require('node:module');
-const own = [__filename, `${__dirname}/detect.cjs`];
-const at = process.execArgv.indexOf(__filename);
-
-if (at > 0)
-	process.execArgv.splice(at - 1, 2);
-if (process._preload_modules)
-	Object.defineProperty(process, '_preload_modules', {
-		value: process._preload_modules.filter((name) => name !== __filename),
-		configurable: true,
-		enumerable: true,
-	});
-for (const file of own)
-	delete require.cache[file];
-for (const key of Object.keys(_pathCache))
-	if (own.includes(_pathCache[key]))
-		delete _pathCache[key];
+paths.forget(__filename, `${__dirname}/detect.cjs`);

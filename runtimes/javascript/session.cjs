@@ -13,6 +13,7 @@ const { Writable } = require('node:stream');
 const util = require('node:util');
 const vm = require('node:vm');
 const { Worker } = require('node:worker_threads');
+require('./paths.cjs');
 const source = require('./session_source.cjs');
 const errors = require('./session_error.cjs');
 const { stringify } = JSON;

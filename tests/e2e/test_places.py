@@ -213,6 +213,22 @@ console.log(JSON.stringify([process.execArgv, process._preload_modules ?? [], pr
     kit.equal(json.loads(kit.emberbox("run", "--cold", path).text), want)
 
 
+@kit.test(timeout=60)
+def node_finds_no_modules_of_the_host():
+    code = """
+const places = require('module').globalPaths.filter((path) => !path.startsWith('/sandbox/'));
+const names = %s;
+console.log(JSON.stringify([places, names.filter((name) => { try { require(name); return true; } catch { return false; } })]));
+""" % json.dumps(sorted(os.listdir("/usr/share/nodejs"))[:40] if os.path.isdir("/usr/share/nodejs") else [])
+    for options in [], ["--env", "HOME=/sandbox/data"]:
+        r = kit.emberbox("run", "--cold", "-l", "javascript", *options, "-c", code)
+        kit.equal((r.text, r.errtext), ("[[],[]]\n", ""))
+    # A program's own are found.
+    mine = kit.write(os.path.join(kit.tmp(), "mine.js"), "module.exports = 7")
+    r = kit.emberbox("run", "--cold", "-l", "javascript", "--file", mine + ":node_modules/mine.js", "-c", "console.log(require('mine'))")
+    kit.equal((r.text, r.errtext), ("7\n", ""))
+
+
 # Terminals
 
 
