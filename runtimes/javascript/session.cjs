@@ -299,8 +299,8 @@ function interrupted() {
 	// The signal may come while this is being told, or another error.
 	if (!current.told) {
 		const message = 'the cell was interrupted';
-		process.stderr.write('Uncaught KeyboardInterrupt\n');
-		send('error', current.secret, { type: 'KeyboardInterrupt', message, file: current.name, line: null, column: null, frames: [] });
+		process.stderr.write('Interrupted\n');
+		send('error', current.secret, { type: 'Interrupted', message, file: current.name, line: null, column: null, frames: [] });
 	}
 	done(false, 130);
 }

@@ -77,7 +77,7 @@ static int choose_layers(const struct spec *spec, const struct probe *probe, str
 	if (spec->limits.cpus > 0 && !spec->weaker[LAYER_CGROUP] &&
 	    (!plan->group || probe->cgroup.where[CGROUP_CPU] < 0))
 		return error_set(err, ERROR_LAYER, 0,
-				 "this host cannot limit CPU (--cpus): %s; or leave --cpus out, or accept that with "
+				 "this host cannot limit CPU (--cpus): %s; leave --cpus out, or accept that with "
 				 "--allow-weaker cgroup",
 				 plan->group ? "the control group has no cpu controller" : probe->cgroup.why);
 	return 0;

@@ -149,7 +149,7 @@ static void on_window(struct link *link)
 
 static int bad_answer(struct error *err)
 {
-	return error_set(err, ERROR_FAILED, EPROTO, "the service answered what cannot be understood");
+	return error_set(err, ERROR_FAILED, EPROTO, "the service gave an invalid answer");
 }
 
 /* 1: that was the answer. */

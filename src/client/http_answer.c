@@ -7,7 +7,7 @@
 
 static int not_http(struct error *err, const char *what)
 {
-	return error_set(err, ERROR_FAILED, 0, "the service answered what cannot be understood: %s", what);
+	return error_set(err, ERROR_FAILED, 0, "the service gave an invalid answer: %s", what);
 }
 
 /* "HTTP/1.1 200 OK" */

@@ -383,7 +383,7 @@ static bool execute_remote(struct run *run, int stdin_fd, int *code)
 		done = true;
 	}
 	if (!done && (answer.began || run->session)) {
-		*code = lost(run, err.text[0] ? err.text : "the service answered what cannot be understood");
+		*code = lost(run, err.text[0] ? err.text : "the service gave an invalid answer");
 		done = true;
 	}
 	free(answer.text);

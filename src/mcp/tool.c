@@ -87,7 +87,7 @@ json_t *tool_load(const struct tool_answer *answer)
 
 json_t *tool_no_answer(void)
 {
-	return content_refusal("the service's answer cannot be understood");
+	return content_refusal("the service gave an invalid answer");
 }
 
 /* Runs: the run itself, and then each picture that it left in /sandbox/output. */

@@ -33,7 +33,7 @@ void report_free(struct policy_report *report)
 
 static int nonsense(struct error *err)
 {
-	return error_set(err, ERROR_FAILED, EBADMSG, "the reader's answer cannot be meant");
+	return error_set(err, ERROR_FAILED, EBADMSG, "the reader's answer is invalid");
 }
 
 static int entry_decode(const struct policy_rules *rules, const struct wire_record *record, const char *name,

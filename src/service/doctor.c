@@ -148,7 +148,7 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 		size_t used = strlen(row->detail);
 
 		snprintf(row->detail + used, sizeof(row->detail) - used,
-			 "%sthe supervisor sums the box's memory and rlimits bound the rest; cores are not limited, "
+			 "%smemory is added up by emberbox, and rlimits bound the rest; cores are not limited, "
 			 "--cpus is refused without --allow-weaker cgroup",
 			 used ? ": " : "");
 		/* systemd gives a user's own scopes the controllers that the user manager has. */

@@ -345,7 +345,7 @@ def what_fails_before_the_run_began_is_done_cold():
 
 @kit.test
 def what_fails_after_the_run_began_is_told():
-    broken, strange = "the service broke the connection off", "the service answered what cannot be understood"
+    broken, strange = "the service broke the connection off", "the service gave an invalid answer"
     for frames, why in (
         ([STARTED], broken),
         ([STARTED, frame(*result())[:20]], broken),

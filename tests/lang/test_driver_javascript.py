@@ -204,7 +204,7 @@ def interrupts(session):
     ):
         for _ in range(2):
             cell = session.interrupted(code)
-            kit.equal((cell.ok, cell.exit, cell.error["type"]), (False, 130, "KeyboardInterrupt"), f"{code}: {cell!r}")
+            kit.equal((cell.ok, cell.exit, cell.error["type"]), (False, 130, "Interrupted"), f"{code}: {cell!r}")
             kit.true(cell.seconds < 2, f"{code}: {cell.seconds}")
     kit.equal(session.value("kept"), "42")
     for _ in range(20):

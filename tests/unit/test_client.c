@@ -436,7 +436,7 @@ static void garbage(const void *data, size_t size, bool began)
 		put_text(FRAME_STARTED, "{}");
 	buf_add(&script, data, size);
 	CHECK_INT(converse(1, 1000, &answer, &err), -1);
-	CHECK_STR(err.text, "the service answered what cannot be understood: Protocol error");
+	CHECK_STR(err.text, "the service gave an invalid answer: Protocol error");
 	CHECK_INT(answer.began, began);
 	CHECK(answer.text == NULL);
 }

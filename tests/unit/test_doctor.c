@@ -56,7 +56,7 @@ static void a_user_without_cgroup_is_accounted(void)
 	row = judged(&host, "accounting");
 	CHECK_INT(row->state, DOCTOR_WEAKER);
 	CHECK_STR(row->detail,
-		  "The group /x is not the caller's: the supervisor sums the box's memory and rlimits bound "
+		  "The group /x is not the caller's: memory is added up by emberbox, and rlimits bound "
 		  "the rest; cores are not limited, --cpus is refused without --allow-weaker cgroup");
 	CHECK_STR(row->fix, "start it in a scope");
 	CHECK_STR(judged(&host, "user-namespace")->detail,

@@ -297,7 +297,7 @@ static void cores_that_cannot_be_limited(void)
 	fresh();
 	ordinary_user();
 	spec_set(&spec, "cpus", "2", &err);
-	refused("this host cannot limit CPU (--cpus): no group can be made here; or leave --cpus out, or accept that "
+	refused("this host cannot limit CPU (--cpus): no group can be made here; leave --cpus out, or accept that "
 		"with "
 		"--allow-weaker cgroup");
 	spec_set(&spec, "allow-weaker", "cgroup", &err);
@@ -306,7 +306,7 @@ static void cores_that_cannot_be_limited(void)
 	probe.cgroup = (struct cgroup_site){ .version = 2, .count = 1, .where = { 0, 0, -1, -1 }, .unified = { true } };
 	CHECK_INT(make(JOB_RUN), 0);
 	spec_set(&spec, "cpus", "1", &err);
-	refused("this host cannot limit CPU (--cpus): the control group has no cpu controller; or leave --cpus out, or "
+	refused("this host cannot limit CPU (--cpus): the control group has no cpu controller; leave --cpus out, or "
 		"accept "
 		"that with --allow-weaker cgroup");
 	fresh();

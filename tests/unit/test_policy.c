@@ -278,7 +278,7 @@ static void answers_are_not_believed(void)
 		wrong = head;                                                                                          \
 		change;                                                                                                \
 		CHECK_INT(decode(&wrong, &one, sizeof(one), why), -1);                                                 \
-		CHECK(strstr(why, "the reader's answer cannot be meant") != NULL);                                     \
+		CHECK(strstr(why, "the reader's answer is invalid") != NULL);                                     \
 		one = saved;                                                                                           \
 	} while (0)
 	WRONG(wrong.magic = 1);
