@@ -98,8 +98,8 @@ static int take_line(void *to, const char *name, const char *text, unsigned line
 
 	setting_find(name, &key);
 	if (file->lines[key])
-		return error_usage(err, "\"%s\", line %u: \"%s\": this setting is on line %u already", file->path, line, name,
-				   file->lines[key]);
+		return error_usage(err, "\"%s\", line %u: \"%s\": this setting is on line %u already", file->path, line,
+				   name, file->lines[key]);
 	file->lines[key] = line;
 	if (setting_check(key, name, text, err) < 0)
 		return error_prefix(err, "\"%s\", line %u", file->path, line);
@@ -172,7 +172,29 @@ const char *config_said_by(const struct config *config, enum config_key key)
 
 	if (config->values[key].source == CONFIG_OPTION && option)
 		return option;
+	if (config->values[key].said)
+		return config->values[key].said;
 	return config->values[key].name ? config->values[key].name : config_name(key);
+}
+
+/* A value that is only found to be wrong when it is used is blamed by its place, as one that was wrong when it was
+ * read. */
+static int name_places(struct config *config, struct error *err)
+{
+	for (int i = 0; i < CONFIG_KEYS; i++) {
+		struct config_value *value = &config->values[i];
+		const char *name = value->name ? value->name : config_name((enum config_key)i);
+
+		if (value->source != CONFIG_FILE && value->source != CONFIG_REGISTRY)
+			continue;
+		value->said =
+			value->source == CONFIG_FILE
+				? arena_printf(&config->arena, "\"%s\", line %u: %s", value->where, value->line, name)
+				: arena_printf(&config->arena, "%s:%u: %s", value->where, value->line, name);
+		if (!value->said)
+			return no_memory(err);
+	}
+	return 0;
 }
 
 /* One of the two alone would be a service that was meant to be safe and is not. */
@@ -226,7 +248,7 @@ static int load(const struct config_option *options, size_t count, struct config
 			return -1;
 		drop_registry(out);
 	}
-	if (check_tls(out, err) < 0)
+	if (name_places(out, err) < 0 || check_tls(out, err) < 0)
 		return -1;
 	return fill_limits(out, false, &out->said, err) < 0 ? -1 : fill_limits(out, true, &out->settings, err);
 }

@@ -31,6 +31,7 @@ struct config_value {
 	const char *where;         /* of a file: its name; NULL: no file */
 	unsigned line;             /* of a file */
 	const char *name;          /* as it was written, if not config_name(); or NULL */
+	const char *said;          /* of a file: where it stands and its name, for sentences; or NULL */
 };
 
 /* The settings that are limits of a run, as spec_set() takes them; NULL: not said. */
@@ -57,7 +58,7 @@ struct config_option {
 	const char *value; /* from the command line */
 };
 
-/* What a person wrote to set it: the option if it was that, else the variable. */
+/* What a person wrote to set it: the option if it was that, else the variable, of a file with its place there. */
 const char *config_said_by(const struct config *config, enum config_key key);
 const char *config_source_name(enum config_source source); /* "default", "registry", ".env"… */
 

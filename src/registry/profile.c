@@ -100,15 +100,68 @@ static int settle_limit(const struct limit *limit, const struct profile *profile
 	return value ? target->set(target->request, limit->key, value, err) : 0;
 }
 
+/* The reference of an image: of a Dockerfile's text what its FROM names, NULL if it is none (but a file's path). */
+static const char *image_reference(const struct profile *profile)
+{
+	static const char from[] = "FROM ";
+	const char *at = profile->image;
+
+	if (strcmp(profile->image_key, "image") == 0)
+		return at;
+	if (strcmp(profile->image_key, "dockerfile") != 0)
+		return NULL;
+	while (at && strncasecmp(at, from, sizeof(from) - 1) != 0)
+		at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+	return at ? at + sizeof(from) - 1 + strspn(at + sizeof(from) - 1, " ") : NULL;
+}
+
+/* The language whose official image it is: docker.io/library/python:3.12-slim is Python's. NULL: none that we know. */
+static const struct runtime *image_language(const char *reference)
+{
+	static const char *const others[][2] = { { "node", "javascript" }, { "golang", "go" },
+						 { "gcc", "c" },           { "openjdk", "java" },
+						 { "r-base", "r" },        { "eclipse-temurin", "java" } };
+	size_t size = reference ? strcspn(reference, " \n@") : 0;
+	char name[64];
+
+	const char *slash = size > 0 ? memrchr(reference, '/', size) : NULL;
+
+	if (slash) {
+		size -= (size_t)(slash + 1 - reference);
+		reference = slash + 1;
+	}
+	if (size > 0 && memchr(reference, ':', size))
+		size = strcspn(reference, ":");
+	if (size == 0 || size >= sizeof(name))
+		return NULL;
+	memcpy(name, reference, size);
+	name[size] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(name, others[i][0]) == 0)
+			return runtime_find(others[i][1]);
+	return runtime_find(name);
+}
+
+/* Until there are images: what to write instead, and where that is explained. */
+static int image_refuse(const struct profile *profile, struct error *err)
+{
+	const struct runtime *runtime = image_language(image_reference(profile));
+
+	return error_usage(
+		err,
+		"profile: \"%s\" is made from \"%s\", which is not available yet; write language: %s instead "
+		"of it%s, see: man emberbox-config",
+		profile->name, profile->image_key, runtime ? runtime->name : "python",
+		runtime ? "" : ", or another that emberbox languages has");
+}
+
 static int settle_language(const struct profile *profile, const struct profile_target *target, struct error *err)
 {
 	const char *asked = target->get(target->request, "language");
 	const struct runtime *wanted, *meant;
 
 	if (profile->image)
-		return error_usage(
-			err, "profile: \"%s\" is made from \"%s\", which is not available yet; use one with a language",
-			profile->name, profile->image_key);
+		return image_refuse(profile, err);
 	if (!asked)
 		return target->set(target->request, "language", profile->language, err);
 	if (strcasecmp(asked, profile->language) == 0)

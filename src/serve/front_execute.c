@@ -237,7 +237,7 @@ static void name_as_sent(const struct peer *peer, const char **field, const char
 /* Whether it is about an id that could be one, and is not; what is no id at all is the client's mistake. */
 static bool is_missing_id(const char *field, const char *message)
 {
-	static const char *const mistakes[] = { "expected a text", "it ", "the number ", "this is not JSON", NULL };
+	static const char *const mistakes[] = { "expected a text", "it ", "the number ", NULL };
 	const size_t length = strlen(field);
 
 	if (strcmp(field, "container") != 0 && strcmp(field, "session") != 0)

@@ -542,22 +542,26 @@ static int json_fault(struct reading *r, const char *json, size_t size, const js
 	}
 	if (json_error_code(why) == json_error_out_of_memory)
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
-	if (!json_place(json, (size_t)why->position < size ? (size_t)why->position : size, name, sizeof(name)))
-		return error_usage(r->err, "the request is not JSON: line %d, column %d: %s", why->line, why->column,
-				   why->text);
-	if (json_error_code(why) == json_error_numeric_overflow)
+	if (json_error_code(why) == json_error_numeric_overflow &&
+	    json_place(json, (size_t)why->position < size ? (size_t)why->position : size, name, sizeof(name)))
 		return fault(r, name, "the number is too large");
-	return fault(r, name, "this is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
+	/* The whole is wrong and no field of it: where a field seems to be may be in the middle of another's text. */
+	return error_usage(r->err, "the body is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
 }
 
 /* Jansson ends a number at one, and goes on. */
-static int nul_fault(struct reading *r, const char *json, size_t at)
+static int nul_fault(struct reading *r, const char *json, const char *nul)
 {
-	char name[REQUEST_FIELD_MAX];
+	unsigned line = 1;
+	const char *begin = json;
 
-	if (json_place(json, at, name, sizeof(name)))
-		return fault(r, name, "this is not JSON: it has a NUL byte in it; write \\u0000");
-	return error_usage(r->err, "the request is not JSON: it has a NUL byte in it");
+	for (const char *at = json; at < nul; at++)
+		if (*at == '\n') {
+			line++;
+			begin = at + 1;
+		}
+	return error_usage(r->err, "the body is not JSON: line %u, column %zu: it has a NUL byte in it; write \\u0000",
+			   line, (size_t)(nul - begin) + 1);
 }
 
 static int read_request(struct reading *r, json_t *root)
@@ -609,7 +613,7 @@ int request_parse(const char *json, size_t size, struct buf *list, struct reques
 	if (!request_has_few_values(json, size))
 		return error_usage(err, "the request has too many values; %d are enough for any", REQUEST_VALUES_MAX);
 	if (nul)
-		return nul_fault(&r, json, (size_t)(nul - json));
+		return nul_fault(&r, json, nul);
 	root = json_loadb(json, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
 	if (!root)
 		return json_fault(&r, json, size, &why);

@@ -383,6 +383,25 @@ def limits(home, *args, env=None):
 
 
 @kit.test
+def a_value_that_cannot_be_used_is_blamed_where_it_stands():
+    home = kit.tmp()
+    pem = kit.write(f"{home}/cert.pem", "nothing\n", 0o600)
+    for value, sentence in ((f"EMBERBOX_LISTEN=nowhere.example:80\n", 'EMBERBOX_LISTEN: expected HOST:PORT with an IP address, or none'),
+                            (f"EMBERBOX_TLS_CERT={home}/gone\nEMBERBOX_TLS_KEY={pem}\n", "EMBERBOX_TLS_CERT: cannot read "),
+                            (f"EMBERBOX_TLS_CERT={pem}\n", "EMBERBOX_TLS_CERT: it needs EMBERBOX_TLS_KEY beside it"),
+                            ("SANDBOX_TYPE=docker\n", "SANDBOX_TYPE: ")):
+        kit.write(f"{home}/.env", f"# first\n{value}", 0o600)
+        command = ("run", "-l", "sh", "-c", "echo") if "TYPE" in value else ("serve",)
+        r = kit.emberbox(*command, env={"EMBERBOX_HOME": home, **({} if "LISTEN" in value else {"EMBERBOX_LISTEN": "none"})})
+        kit.contains(r.errtext, f'"{home}/.env", line 2: {sentence}')
+        kit.equal(r.code in (2, 125), True, repr(r))
+    os.unlink(f"{home}/.env")
+    kit.write(f"{home}/registry.yaml", f"settings:\n  EMBERBOX_LISTEN: nowhere.example:80\n", 0o600)
+    r = kit.emberbox("serve", env={"EMBERBOX_HOME": home})
+    kit.contains(r.errtext, f"{home}/registry.yaml:2: EMBERBOX_LISTEN: expected HOST:PORT")
+
+
+@kit.test
 def a_profile_sets_what_nobody_said():
     home = kit.tmp()
     kit.write(f"{home}/registry.yaml", REGISTRY)
@@ -410,7 +429,8 @@ def a_profile_that_cannot_be_meant_is_refused():
         # Before anybody asks for the language, which would not help.
         (("--profile", "zzzzzzzzzz"), f'profile: there is no "zzzzzzzzzz"; {have}'),
         (("--profile", "py", "-l", "sh"), 'language: the profile "py" is for python, not for "sh"'),
-        (("--profile", "docker"), 'profile: "docker" is made from "dockerfile", which is not available yet; use one with a language'),
+        (("--profile", "docker"), 'profile: "docker" is made from "dockerfile", which is not available yet; write language: python instead of it, '
+                                'or another that emberbox languages has, see: man emberbox-config'),
         (("--profile", "net"), 'profile "net": --net "bridge" is not available yet; a box has no network: --net none'),
         (("--profile", "web"), 'profile "web": --net "a.example,b.example:443" is not available yet; a box has no network: --net none'),
     ):

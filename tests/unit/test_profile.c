@@ -112,7 +112,18 @@ static void the_environment_beats_the_profile_which_beats_settings(void)
 
 static void another_language_is_an_error(void)
 {
-	static const struct profile image = { .name = "i", .image = "x", .image_key = "dockerfile" };
+	static const struct {
+		const char *key, *image, *say;
+	} images[] = {
+		{ "dockerfile", "./Dockerfile", "python instead of it, or another that emberbox languages has" },
+		{ "dockerfile", "# it\nfrom docker.io/library/python:3.12-slim AS base\nRUN x\n",
+		  "python instead of it" },
+		{ "dockerfile", "FROM node:20@sha256:00", "javascript instead of it" },
+		{ "image", "golang", "go instead of it" },
+		{ "image", "registry.example:5000/ruby", "ruby instead of it" },
+		{ "image", "debian:12", "python instead of it, or another that emberbox languages has" },
+		{ "rootfs", "/srv/python", "python instead of it, or another that emberbox languages has" },
+	};
 
 	fresh();
 	say("language", "py");
@@ -125,11 +136,19 @@ static void another_language_is_an_error(void)
 	CHECK_INT(settle(&python, NULL, NULL, NULL), -1);
 	CHECK_STR(err.text, "language: the profile \"p\" is for python, not for \"bash\"");
 	CHECK_INT(err.kind, ERROR_USAGE);
-	fresh();
-	CHECK_INT(settle(&image, NULL, NULL, NULL), -1);
-	CHECK_STR(err.text,
-		  "profile: \"i\" is made from \"dockerfile\", which is not available yet; use one with a language");
-	CHECK_INT(err.kind, ERROR_USAGE);
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+		const struct profile image = { .name = "i", .image = images[i].image, .image_key = images[i].key };
+		char sentence[256];
+
+		fresh();
+		CHECK_INT(settle(&image, NULL, NULL, NULL), -1);
+		snprintf(sentence, sizeof(sentence),
+			 "profile: \"i\" is made from \"%s\", which is not available yet; write language: %s, see: man "
+			 "emberbox-config",
+			 images[i].key, images[i].say);
+		CHECK_STR(err.text, sentence);
+		CHECK_INT(err.kind, ERROR_USAGE);
+	}
 }
 
 static void network_and_read_only(void)

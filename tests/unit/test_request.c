@@ -150,13 +150,16 @@ static void wrong_kinds(void)
 
 static void wrong_values(void)
 {
-	refused(P "\"timeout\":0}", "timeout", "timeout: \"0\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
+	refused(P "\"timeout\":0}", "timeout",
+		"timeout: \"0\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused(P "\"timeout\":-1.5}", "timeout",
 		"timeout: \"-1.5\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused(P "\"timeout\":1e300}", "timeout",
-		"timeout: \"1e+300\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
+		"timeout: \"1e+300\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or "
+		"1h30m");
 	refused(P "\"limits\":{\"cpu_time\":\"x\"}}", "limits.cpu_time",
-		"limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
+		"limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or "
+		"1h30m");
 	refused(P "\"memory_limit\":1}", "memory_limit",
 		"memory_limit: \"1m\" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes");
 	refused(P "\"limits\":{\"memory\":64}}", "limits.memory",
@@ -252,11 +255,11 @@ static void no_json(void)
 {
 	refused("", "", "the body is empty; send a JSON object");
 	refused("{\"language\":\"python\"} x", "",
-		"the request is not JSON: line 1, column 23: end of file expected near 'x'");
-	refused("{\"language\":\"\xff\"}", "language",
-		"language: this is not JSON: line 1, column 13: unable to decode byte 0xff near '\"'");
-	refused("{\"code\":\"1\",\"limits\":{\"cpus\":NaN}}", "limits.cpus",
-		"limits.cpus: this is not JSON: line 1, column 32: invalid token near 'NaN'");
+		"the body is not JSON: line 1, column 23: end of file expected near 'x'");
+	refused("{\"language\":\"\xff\"}", "",
+		"the body is not JSON: line 1, column 13: unable to decode byte 0xff near '\"'");
+	refused("{\"code\":\"1\",\"limits\":{\"cpus\":NaN}}", "",
+		"the body is not JSON: line 1, column 32: invalid token near 'NaN'");
 	refused("{\"code\":\"1\",\"timeout\":99999999999999999999}", "timeout", "timeout: the number is too large");
 	refused("{\"code\":\"1\",\"timeout\":1e999}", "timeout", "timeout: the number is too large");
 	refused(P "\"cpu_time\":1}", "cpu_time", "cpu_time: it is for cells of sessions; give it within limits");
@@ -264,9 +267,11 @@ static void no_json(void)
 		"limits.max_output",
 		"limits.max_output: this limit is given twice; leave one of max_output and limits.max_output out");
 	/* A NUL is no JSON, wherever it stands. */
-	refused_bytes("{\"code\":\"1\",\"timeout\":5\0}", 25, "timeout",
-		      "timeout: this is not JSON: it has a NUL byte in it; write \\u0000");
-	refused_bytes("\0{}", 3, "", "the request is not JSON: it has a NUL byte in it");
+	refused_bytes("{\"code\":\"1\",\"timeout\":5\0}", 25, "",
+		      "the body is not JSON: line 1, column 24: it has a NUL byte in it; write \\u0000");
+	refused_bytes("{\n\"a\":\0}", 8, "",
+		      "the body is not JSON: line 2, column 5: it has a NUL byte in it; write \\u0000");
+	refused_bytes("\0{}", 3, "", "the body is not JSON: line 1, column 1: it has a NUL byte in it; write \\u0000");
 }
 
 static void many_values_are_refused_before_they_cost_memory(void)
