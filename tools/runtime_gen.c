@@ -104,6 +104,7 @@ static void put_steps(FILE *out, const struct runtime *r)
 	put_list(out, "compile.sources", r->compile.sources);
 	put_text_field(out, "compile.artifact", r->compile.artifact);
 	put_list(out, "run", r->run);
+	put_list(out, "buffered", r->buffered);
 	put_list(out, "session.step.argv", r->session.step.argv);
 	put_list(out, "session.step.environment", r->session.step.environment);
 	fprintf(out, "\t.session.fork = %d,\n", r->session.fork);

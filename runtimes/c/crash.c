@@ -11,11 +11,13 @@
  * backtrace() does, and a fault while the callers are looked for ends only that.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -264,10 +266,37 @@ static void handle(int number, siginfo_t *info, void *context)
 }
 
 /*
+ * What is written to a pipe is kept back until there are some kilobytes, or the end: a program that is killed would
+ * have said nothing. In a run whose input is known already the supervisor finds it where it is kept, for it is told
+ * where: in a page at a fixed address (src/ember/notice.h, which has these numbers as well). The size of standard
+ * input's pipe says that it is such a run.
+ */
+struct notice {
+	uint64_t magic;  /* below */
+	uint32_t kind;   /* 1: a FILE… */
+	uint32_t no[3];  /* 0 */
+	uint64_t stream; /* …at this address */
+	uint64_t nil[6]; /* 0 */
+};
+
+static int tell_stdout(void)
+{
+	void *place = (void *)0x3e00000000;
+	struct notice *notice;
+
+	if (fcntl(STDIN_FILENO, F_GETPIPE_SZ) != 8 * sysconf(_SC_PAGESIZE))
+		return -1;
+	notice = mmap(place, sizeof(*notice), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | 0x100000, -1, 0);
+	if (notice != place)
+		return -1;
+	*notice = (struct notice){ .magic = 0x6563697465626d45, .kind = 1, .stream = (uintptr_t)stdout };
+	return 0;
+}
+
+/*
  * Before the constructors of the program.
  *
- * What is written to a pipe is kept back until there are some kilobytes, or the end: a program that is killed would
- * have said nothing. So lines go out as they do on a terminal, and before standard input is read whatever there is.
+ * In any other run lines go out as they do on a terminal, and before standard input is read whatever there is.
  */
 __attribute__((constructor(101))) static void install(void)
 {
@@ -276,8 +305,10 @@ __attribute__((constructor(101))) static void install(void)
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER };
 
 	program = getpid();
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	setvbuf(stdin, NULL, _IOLBF, 0);
+	if (tell_stdout() < 0) {
+		setvbuf(stdout, NULL, _IOLBF, 0);
+		setvbuf(stdin, NULL, _IOLBF, 0);
+	}
 	sigaltstack(&alternate, NULL);
 	for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
 		sigaction(fatal[i], &action, NULL);

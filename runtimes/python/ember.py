@@ -36,7 +36,6 @@ QUIET = frozenset(
 
 DRIVERS = "/opt/emberbox/drivers"
 *COMMAND, ENTRY = sys.orig_argv  # the cold command line, and its program
-UNBUFFERED = sys.stdout.write_through
 MAIN = sys.modules["__main__"].__dict__
 AT_START = frozenset(sys.modules)  # what a cold run has in it
 FORKERS = []  # what modules that are loaded ahead want to be done after a fork
@@ -85,14 +84,14 @@ def shadows(place, names_left=NAMES_MAX):
     return names_left
 
 
-def stream(fd, old):
-    """A standard stream as CPython makes it at start (create_stdio in pylifecycle.c)."""
+def stream(fd, old, unbuffered):
+    """A standard stream as CPython makes it at start (create_stdio in pylifecycle.c), with -u or without."""
     mode = "r" if fd == 0 else "w"
-    raw = UNBUFFERED and fd != 0
+    raw = unbuffered and fd != 0
     buffer = io.open(fd, mode + "b", 0 if raw else -1, closefd=False)
     (buffer if raw else buffer.raw).name = old.name
-    lines = not UNBUFFERED and (buffer.isatty() or fd == 2)
-    new = io.TextIOWrapper(buffer, old.encoding, old.errors, "\n", lines, UNBUFFERED)
+    lines = not unbuffered and (buffer.isatty() or fd == 2)
+    new = io.TextIOWrapper(buffer, old.encoding, old.errors, "\n", lines, bool(unbuffered))
     new.mode = mode
     return new
 
@@ -114,13 +113,18 @@ def compile_driver():
 CODES = compile_driver()
 
 
-def restream(descriptors):
+def restream(descriptors, unbuffered):
     """New standard streams, for descriptors of another kind than the old ones were made for."""
     for fd in map(int, descriptors):
         name = ("stdin", "stdout", "stderr")[fd]
-        made = stream(fd, getattr(sys, name))
+        made = stream(fd, getattr(sys, name), unbuffered)
         setattr(sys, name, made)
         setattr(sys, f"__{name}__", made)
+
+
+def streams_at_once():
+    """Standard output and error for runs whose output may not wait: as -u has them."""
+    return [stream(1, sys.stdout, True), stream(2, sys.stderr, True)]
 
 
 rezone = time.tzset

@@ -1,6 +1,8 @@
 #include "box/job.h"
 
 #include "base/own.h"
+#include "ember/library.h"
+#include "ember/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,9 +76,16 @@ static int job_files(struct job *job, const struct job_given *given, const char 
 	const struct runtime *runtime = job->runtime;
 	struct job_file *file;
 
-	job->files = calloc(spec->file_count + runtime->driver_count + 4, sizeof(*job->files));
+	job->files = calloc(spec->file_count + runtime->driver_count + 5, sizeof(*job->files));
 	if (!job->files)
 		return no_memory(err);
+	if (job->preloads) {
+		file = add_file(job);
+		file->path = BOX_DRIVERS "/" EMBER_LIBRARY + 1;
+		file->data = ember_library_data;
+		file->size = ember_library_size;
+		file->mode = 0755;
+	}
 	for (size_t i = 0; uses_drivers(job, words) && i < runtime->driver_count; i++) {
 		file = add_file(job);
 		file->path = arena_printf(&job->arena, "%s/%s", BOX_DRIVERS + 1, runtime->drivers[i].name);
@@ -222,6 +231,24 @@ static int job_environment(struct job *job, const struct runtime_step *step, con
 	return 0;
 }
 
+/* An interpreter that is executed says by our library where its output waits, as its zygote does for its forks. */
+static int job_start_environment(struct job *job, struct error *err)
+{
+	size_t count = list_length((const char *const *)job->envp);
+
+	job->start_envp = job->envp;
+	if (!job->preloads)
+		return 0;
+	job->start_envp = arena_alloc(&job->arena, (count + 3) * sizeof(*job->envp));
+	if (!job->start_envp)
+		return no_memory(err);
+	memcpy(job->start_envp, job->envp, count * sizeof(*job->envp));
+	job->start_envp[count++] = "LD_PRELOAD=" BOX_DRIVERS "/" EMBER_LIBRARY;
+	job->start_envp[count] = arena_printf(&job->arena, EMBER_VARIABLE "=" EMBER_NOTICE ":" BOX_CODE "/%s",
+					      spec_entry(job->spec));
+	return job->start_envp[count] ? 0 : no_memory(err);
+}
+
 /* The box paths of the files given, or of those that are sources and the code. */
 static const char **list_files(struct job *job, bool sources)
 {
@@ -252,6 +279,8 @@ static const char *const *choose_words(const struct job *job, const struct runti
 		break;
 	}
 	*step = job->session ? &runtime->session.step : NULL;
+	if (job->buffered)
+		return runtime->buffered;
 	return job->session ? runtime->session.step.argv : runtime->run;
 }
 
@@ -277,7 +306,16 @@ static int job_program(struct job *job, const struct runtime_step *step, const c
 	job->argv = expand_words(&job->arena, job->runtime, words, &values);
 	if (!job->argv)
 		return no_memory(err);
-	return job_environment(job, step, &values, err);
+	return job_environment(job, step, &values, err) < 0 ? -1 : job_start_environment(job, err);
+}
+
+/* Who loads something before an interpreter's own libraries has it without ours. */
+static bool is_loaded_otherwise(const struct spec *spec)
+{
+	for (size_t i = 0; i < spec->env_count; i++)
+		if (strncmp(spec->env[i], "LD_", 3) == 0)
+			return true;
+	return false;
 }
 
 /* Everything but which kind of job it is, and of what language. */
@@ -290,6 +328,9 @@ static int job_fill(struct job *job, const struct job_given *given, struct error
 	const struct runtime_step *step;
 	const char *const *words;
 
+	job->buffered = given->plain && job->kind == JOB_RUN && !job->session && spec->rows == 0 &&
+			job->runtime->buffered && !is_loaded_otherwise(spec);
+	job->preloads = job->buffered && job->runtime->ember.point && strcmp(job->runtime->ember.point, "python") == 0;
 	words = choose_words(job, &step);
 	if (job->kind == JOB_RUN) {
 		job->limits = limits_settle(&spec->limits, &spec->runtime->limits);

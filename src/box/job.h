@@ -60,6 +60,9 @@ struct job {
 	bool read_only;         /* /sandbox/code and /sandbox/data cannot be changed */
 	bool terminals;         /* it has terminals of its own: /dev/pts, /dev/ptmx */
 	unsigned rows, columns; /* of the one that is its program's 0, 1, 2; 0: pipes are */
+	bool buffered;          /* its output may stay in its buffers, where we look for it: see pending.h */
+	bool preloads;          /* …and if it is executed, not forked, our library finds them */
+	const char **start_envp; /* the environment it is then executed with */
 	const void *input;      /* its stdin, or NULL */
 	size_t input_size;      /* of it */
 };
@@ -69,6 +72,7 @@ struct job_given {
 	const char *prepared; /* the prepared tree on the host, or NULL */
 	int prepared_dir;     /* the same, open; or -1 */
 	int artifact;         /* the compiler's work, read from where it stands; or -1 */
+	bool plain;           /* of a run: its input is known already, and its box has a supervisor of its own */
 };
 
 /* Borrows from the spec, the runtime and *given, which must outlive it. */

@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "box/fault.h"
+#include "ember/notice.h"
 #include "kern/clone.h"
 #include "kern/mount.h"
 
@@ -100,6 +101,13 @@ int launch_channels(struct box *box, struct launch_ends *far, struct error *err)
 	if (raise_fd(&box->control) < 0 || raise_fd(&far->fds[3]) < 0)
 		return error_errno(err, "cannot make the box's control socket");
 	return 0;
+}
+
+/* A caller who has so many pipes that the kernel refuses has lines that go out at once. */
+void launch_say_buffered(const struct box *box, const struct job *job)
+{
+	if (job->buffered && box->input >= 0)
+		fcntl(box->input, F_SETPIPE_SZ, NOTICE_PLAIN_PAGES * (int)sysconf(_SC_PAGESIZE));
 }
 
 /* Host files are opened by the caller's own rights; only plain files are taken, so that no fifo or device can block us.
@@ -270,6 +278,7 @@ static int set_up(const struct job *job, const struct probe *probe, struct box *
 {
 	if (launch_channels(box, &staging->ends, err) < 0 || open_files(job, staging, err) < 0)
 		return -1;
+	launch_say_buffered(box, job);
 	if (job->session && job->channel >= 0 &&
 	    (staging->channel = fcntl(job->channel, F_DUPFD_CLOEXEC, STDERR_FILENO + 2)) < 0)
 		return error_errno(err, "cannot give the driver its channel");

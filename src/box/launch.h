@@ -51,6 +51,9 @@ int launch_group(const struct probe *probe, struct box *box, struct error *err);
 /* What a control group is told of a job's limits. */
 struct cgroup_limits launch_group_limits(const struct limits *limits);
 void launch_close_ends(struct launch_ends *ends);
+/* Says by the program's standard input that its output may stay in its buffers, if so (ember/notice.h). Before it
+ * starts. */
+void launch_say_buffered(const struct box *box, const struct job *job);
 
 /* Makes the box and lets it go. After a failure nothing is left of it. `heard`: whoever watches it answers what its
  * listener tells; a box that nobody answers would wait for ever. */

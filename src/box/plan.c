@@ -699,7 +699,7 @@ static int make(plan_builder *build, const struct job *job, const struct probe *
 	bool seccomp;
 
 	*plan = (struct plan){
-		.limits = &job->limits, .argv = job->argv, .envp = job->envp, .cwd = BOX_CODE, .rich = job->rich
+		.limits = &job->limits, .argv = job->argv, .envp = job->start_envp, .cwd = BOX_CODE, .rich = job->rich
 	};
 	if (choose_layers(job->spec, probe, plan, &seccomp, err) < 0)
 		return -1;

@@ -77,6 +77,7 @@ static int run_program(const struct spec *spec, const struct run_means *means, c
 
 	if (!job_run_needs_prepared(spec->runtime))
 		given.prepared = NULL;
+	given.plain = io->stdin_fd < 0;
 	done = job_make(JOB_RUN, spec, &given, &job, err);
 
 	if (done == 0)

@@ -1,11 +1,9 @@
-#include "box/supervise.h"
+#include "box/supervise_parts.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "box/account.h"
 #include "box/fault.h"
-#include "box/terminal.h"
 #include "kern/cgroup.h"
 
 #include <dirent.h>
@@ -24,9 +22,6 @@ enum {
 	SAMPLE_USEC = 10000,    /* between two counts where the supervisor counts */
 	LAUNCH_USEC = 30000000, /* for a box to get ready; it takes milliseconds */
 	END_USEC = 10000000,    /* for the kernel to end a killed box */
-	BLOCK = 65536,          /* bytes read at once: what a pipe holds */
-	PIPE_LARGE = 256 << 10, /* bytes that the pipe of a program with much output holds */
-	QUIET_USEC = 1000,      /* for so long output waits in its pipe, if nobody wants it at once */
 };
 
 enum {
@@ -44,48 +39,16 @@ enum {
 	WATCHES
 };
 
-struct watch {
-	struct box *box;                  /* what is watched */
-	const struct job *job;            /* its limits */
-	const struct supervise_io *io;    /* the caller's side */
-	struct output *outputs;           /* stdout and stderr */
-	struct verdict *verdict;          /* being made */
-	struct account *account;          /* of a box without a group */
-	struct refusals *refusals;        /* of a box that we listen to */
-	bool counting;                    /* account is open */
-	bool plenty[2];                   /* so much comes on a stream that it is not looked at */
-	bool killed;                      /* by us; the verdict's status says why */
-	bool dead;                        /* init is gone */
-	bool reported;                    /* the program's end was reported */
-	bool over;                        /* nothing of the program is left, and its output is read: no need to wait */
-	uint64_t own_cpu_usec;            /* of the program's process, before it was the program's */
-	uint64_t killed_usec;             /* when */
-	uint64_t launch_usec;             /* when watching began */
-	uint64_t cpu_check_usec;          /* when the CPU limit is looked at next; 0: never */
-	uint64_t sample_usec;             /* when the box is counted next; 0: never */
-	uint64_t quiet_usec;              /* not before this its output is watched; 0: it is */
-	bool window_lost;                 /* no more sizes come */
-	bool source_open;                 /* io->stdin_fd still has something */
-	bool typing_end;                  /* what is pending is the end of the terminal's input */
-	struct terminal_again end_again;  /* of that end, once it was typed */
-	char last_typed;                  /* the last byte that went to the terminal; 0: none yet */
-	char end_typed[TERMINAL_END_MAX]; /* its end */
-	size_t end_size;                  /* of it */
-	const char *pending;              /* input not yet written */
-	size_t pending_size;              /* how much */
-	char *input_block;                /* input on its way, BLOCK bytes */
-	char *block;                      /* output on its way, BLOCK bytes */
-};
-
 /* Large, and mostly never touched: not on the stack of a caller's thread, which may be small. */
 struct buffers {
 	struct account account;
 	struct refusals refusals;
-	char input[BLOCK];
-	char output[BLOCK];
+	char input[WATCH_BLOCK];
+	char output[WATCH_BLOCK];
+	char due[WATCH_BLOCK + PENDING_MAX];
 };
 
-static void end_box(struct watch *w, enum status status, const char *limit)
+void watch_end(struct watch *w, enum status status, const char *limit)
 {
 	if (w->killed)
 		return;
@@ -98,14 +61,16 @@ static void end_box(struct watch *w, enum status status, const char *limit)
 	}
 	if (status == STATUS_OUT_OF_MEMORY)
 		witness_biggest(w->box, &w->verdict->witness);
+	if (status != STATUS_ERROR && status != STATUS_OUTPUT_LIMIT && !w->reported)
+		watch_last_words(w);
 	launch_kill(w->box);
 }
 
-static void fail(struct watch *w, const struct error *err)
+void watch_fail(struct watch *w, const struct error *err)
 {
 	if (w->verdict->status != STATUS_ERROR)
 		w->verdict->failure = *err;
-	end_box(w, STATUS_ERROR, NULL);
+	watch_end(w, STATUS_ERROR, NULL);
 	w->verdict->status = STATUS_ERROR;
 }
 
@@ -134,7 +99,7 @@ static void explain_failure(struct watch *w, const struct report *report)
 		if (op->kind <= OP_PROC && (report->errnum == EPERM || report->errnum == EACCES))
 			error_hint(&err, " (emberbox doctor tells what to change)");
 	}
-	fail(w, &err);
+	watch_fail(w, &err);
 }
 
 /* An ember that cannot take its program: nothing ran, and another can. */
@@ -145,7 +110,7 @@ static void explain_unfit(struct watch *w, const struct report *report)
 	error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO,
 		  "the program could not be started in the box that was ready for it");
 	w->verdict->started_usec = 0;
-	fail(w, &err);
+	watch_fail(w, &err);
 }
 
 static void open_account(struct watch *w)
@@ -156,7 +121,7 @@ static void open_account(struct watch *w)
 		return;
 	if (fault_fail("account", &err) < 0 ||
 	    account_open(w->box->handles[REPORT_FD_PROC], w->box->handles[REPORT_FD_WORK], w->account, &err) < 0) {
-		fail(w, &err);
+		watch_fail(w, &err);
 		return;
 	}
 	w->account->limit = w->job->limits.memory;
@@ -186,6 +151,8 @@ static void on_started(struct watch *w, const struct report *report)
 	/* Before 5.19 a v2 group does not tell its peak. */
 	if (w->counting || (w->box->group && !cgroup_knows_peak(w->box->group)))
 		w->sample_usec = now;
+	if (w->job->buffered)
+		peek_begin(&w->peek, w->io->on_output != NULL, w->box->group ? limits->memory : 0, now);
 	if (w->io->on_started)
 		w->io->on_started(w->box, w->io->userdata);
 }
@@ -250,7 +217,7 @@ static void take_terminal(struct watch *w, int fd)
 	box->output[0] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (box->input < 0 || box->output[0] < 0) {
 		error_errno(&err, "cannot hold the box's terminal");
-		fail(w, &err);
+		watch_fail(w, &err);
 	} else if (!w->source_open && w->pending_size == 0) {
 		end_input(w);
 	}
@@ -267,7 +234,7 @@ static void on_control(struct watch *w)
 	if (n < 0) {
 		/* Above all: its directories, for which we have no descriptor left. */
 		error_errno(&err, "cannot hear the box");
-		fail(w, &err);
+		watch_fail(w, &err);
 	}
 	if (n != sizeof(report)) {
 		for (size_t i = 0; i < count; i++)
@@ -297,56 +264,6 @@ static void on_control(struct watch *w)
 		explain_unfit(w, &report);
 }
 
-/* Much output goes from the pipe to the spool, and from there to who wants it, without being copied here. False: as
- * ever, which also tells of ends and failures. */
-static bool on_plenty(struct watch *w, int index)
-{
-	struct output *output = &w->outputs[index];
-	uint64_t from = output->bytes;
-	long n = fault_hit("output") ? -1 : output_move(output, w->box->output[index], PIPE_LARGE);
-
-	if (n > 0 && w->io->on_kept)
-		w->io->on_kept(index + 1, output->spool, from, (size_t)n, w->io->userdata);
-	return n > 0;
-}
-
-static void on_output(struct watch *w, int index)
-{
-	int *fd = &w->box->output[index];
-	struct error err;
-	ssize_t n;
-	long fits;
-
-	if (w->plenty[index] && on_plenty(w, index))
-		return;
-	n = read(*fd, w->block, BLOCK);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n <= 0) {
-		close_fd(fd);
-		return;
-	}
-	/* Who writes that much need not wait for us after each block. What is in it counts as the program's memory; an
-	 * ordinary user may have too many of them already, and then it stays as it is. */
-	if (n == BLOCK && !w->plenty[index]) {
-		fcntl(*fd, F_SETPIPE_SZ, PIPE_LARGE);
-		w->plenty[index] = !w->io->on_output || w->io->on_kept;
-	}
-	fits = fault_hit("output") ? -1 : output_add(&w->outputs[index], w->block, (size_t)n);
-	if (fits < 0) {
-		error_errno(&err, "cannot keep the program's output");
-		fail(w, &err);
-		return;
-	}
-	if (fits > 0 && w->io->on_output)
-		w->io->on_output(index + 1, w->block, (size_t)fits, w->io->userdata);
-	if (w->outputs[index].over) {
-		end_box(w, STATUS_OUTPUT_LIMIT, "output");
-		/* A program can write faster than the kernel ends it. */
-		close_fd(fd);
-	}
-}
-
 /* The caller's input, or the spec's, to the program; it may read none of it, or close it early. */
 static void on_input(struct watch *w)
 {
@@ -374,7 +291,7 @@ static void on_input(struct watch *w)
 
 static void on_source(struct watch *w)
 {
-	ssize_t n = read(w->io->stdin_fd, w->input_block, BLOCK);
+	ssize_t n = read(w->io->stdin_fd, w->input_block, WATCH_BLOCK);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -410,14 +327,14 @@ static void count_usage(struct watch *w)
 			/* Unless it is that the box has just ended, nobody holds its memory limit any more. */
 			if (errno != ESRCH && errno != ENOENT && !w->reported) {
 				error_errno(&err, "cannot count what the box uses");
-				fail(w, &err);
+				watch_fail(w, &err);
 			}
 			return;
 		}
 		memory = account.memory_now < account.memory_peak ? account.memory_peak : account.memory_now;
 		cpu = account.cpu_usec > w->own_cpu_usec ? account.cpu_usec - w->own_cpu_usec : 0;
 		if (account.memory_now > w->job->limits.memory)
-			end_box(w, STATUS_OUT_OF_MEMORY, "memory");
+			watch_end(w, STATUS_OUT_OF_MEMORY, "memory");
 	}
 	if (memory > v->memory_peak)
 		v->memory_peak = memory;
@@ -448,7 +365,7 @@ static void on_oom(struct watch *w)
 		/* v2: other events, such as reaching the limit and being helped by reclaim, wake us as well. */
 		return;
 	}
-	end_box(w, STATUS_OUT_OF_MEMORY, "memory");
+	watch_end(w, STATUS_OUT_OF_MEMORY, "memory");
 }
 
 /* Who would tell of the program's end is gone. */
@@ -459,7 +376,7 @@ static void on_warden(struct watch *w)
 	if (w->reported || w->killed)
 		return;
 	error_set(&err, ERROR_FAILED, 0, "the process that the program was forked from ended; try again");
-	fail(w, &err);
+	watch_fail(w, &err);
 }
 
 static void check_cpu(struct watch *w, uint64_t now)
@@ -470,7 +387,7 @@ static void check_cpu(struct watch *w, uint64_t now)
 	count_usage(w);
 	left = limit - (double)w->verdict->cpu_usec;
 	if (left <= 0) {
-		end_box(w, STATUS_TIMEOUT, "cpu_time");
+		watch_end(w, STATUS_TIMEOUT, "cpu_time");
 		w->cpu_check_usec = 0;
 		return;
 	}
@@ -486,10 +403,10 @@ static void on_time(struct watch *w)
 
 	if (!w->killed && !w->reported && now >= deadline(w)) {
 		if (w->verdict->started_usec) {
-			end_box(w, STATUS_TIMEOUT, "timeout");
+			watch_end(w, STATUS_TIMEOUT, "timeout");
 		} else {
 			error_set(&err, ERROR_FAILED, ETIMEDOUT, "the box was not ready in time");
-			fail(w, &err);
+			watch_fail(w, &err);
 		}
 	}
 	if (now >= w->quiet_usec)
@@ -500,6 +417,8 @@ static void on_time(struct watch *w)
 	}
 	if (w->cpu_check_usec && now >= w->cpu_check_usec)
 		check_cpu(w, now);
+	if (w->peek.due_usec && now >= w->peek.due_usec && !w->killed && !w->reported)
+		watch_peek(w, now);
 	refusals_on_time(w->refusals);
 	terminal_again_on_time(&w->end_again, w->box->terminal, now);
 }
@@ -508,7 +427,7 @@ static void on_time(struct watch *w)
 static uint64_t next_due(const struct watch *w)
 {
 	const uint64_t others[] = { w->cpu_check_usec, w->sample_usec, w->quiet_usec, w->refusals->due_usec,
-				    w->end_again.due_usec };
+				    w->end_again.due_usec, w->peek.due_usec };
 	uint64_t due;
 
 	if (w->killed || w->reported)
@@ -561,9 +480,9 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 	if (fds[WATCH_OOM].revents && fds[WATCH_OOM].fd >= 0 && (fds[WATCH_OOM].revents & fds[WATCH_OOM].events))
 		on_oom(w);
 	if (fds[WATCH_STDOUT].revents)
-		on_output(w, 0);
+		watch_output(w, 0);
 	if (fds[WATCH_STDERR].revents)
-		on_output(w, 1);
+		watch_output(w, 1);
 	if (fds[WATCH_INPUT].revents)
 		on_input(w);
 	if (fds[WATCH_SOURCE].revents)
@@ -572,7 +491,7 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 		w->window_lost = true;
 	if (fds[WATCH_CANCEL].revents && !w->killed && !w->reported) {
 		w->verdict->cancelled = true;
-		end_box(w, STATUS_KILLED, NULL);
+		watch_end(w, STATUS_KILLED, NULL);
 	}
 	if (fds[WATCH_WARDEN].revents)
 		on_warden(w);
@@ -591,8 +510,8 @@ static void drain(struct watch *w)
 {
 	struct pollfd fds[WATCHES];
 
-	w->quiet_usec = 0;
 	for (;;) {
+		w->quiet_usec = 0;
 		fill(w, fds);
 		for (int i = 0; i < WATCHES; i++)
 			if (i != WATCH_CONTROL && i != WATCH_STDOUT && i != WATCH_STDERR)
@@ -622,7 +541,7 @@ static void explain_silence(struct watch *w)
 		v->limit = "timeout";
 	} else if (!v->started_usec) {
 		error_set(&err, ERROR_FAILED, 0, "the box ended before its program started");
-		fail(w, &err);
+		watch_fail(w, &err);
 	}
 }
 
@@ -703,7 +622,7 @@ static void watch_loop(struct watch *w)
 			if (errno == EINTR)
 				continue;
 			error_errno(&err, "cannot watch the box");
-			fail(w, &err);
+			watch_fail(w, &err);
 			return;
 		}
 		dispatch(w, fds);
@@ -750,6 +669,7 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 		.refusals = buffers ? &buffers->refusals : NULL,
 		.input_block = buffers ? buffers->input : NULL,
 		.block = buffers ? buffers->output : NULL,
+		.due = buffers ? buffers->due : NULL,
 		.launch_usec = clock_usec(),
 		.source_open = io->stdin_fd >= 0,
 		.pending = job->input,
@@ -760,7 +680,7 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 	*verdict = (struct verdict){ .status = STATUS_KILLED };
 	if (!buffers) {
 		error_set(&err, ERROR_FAILED, ENOMEM, "cannot watch the box");
-		fail(&w, &err);
+		watch_fail(&w, &err);
 		return;
 	}
 	buffers->refusals.first = buffers->refusals.count = 0;
@@ -780,7 +700,7 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 	 */
 	if (box->ordered_usec) {
 		on_started(&w, &(struct report){ .at_usec = box->ordered_usec, .cpu_usec = box->own_cpu_usec });
-		w.quiet_usec = io->on_output ? 0 : box->ordered_usec + QUIET_USEC;
+		w.quiet_usec = io->on_output ? 0 : box->ordered_usec + WATCH_QUIET_USEC;
 	}
 	if (box->input < 0)
 		watch_loop(&w);
@@ -788,8 +708,12 @@ void supervise_box(struct box *box, const struct job *job, const struct supervis
 		with_pipe_signal_held(&w, watch_loop);
 	explain_silence(&w);
 	count_usage(&w);
+	/* The kernel ended it before we could look once more. */
+	if (verdict->status == STATUS_OUT_OF_MEMORY && w.peek.last_size > 0 && w.peek.last_at == outputs[0].bytes)
+		watch_take_output(&w, 0, w.peek.last, w.peek.last_size);
 	if (verdict->status != STATUS_OK && verdict->status != STATUS_ERROR)
 		witness_limits(box, &verdict->witness);
 	account_close(&buffers->account);
+	peek_end(&w.peek);
 	free(buffers);
 }

@@ -418,7 +418,7 @@ static int execute_here(struct run *run, int stdin_fd)
 	if (code != 0)
 		return code;
 	options.cancel_fd = cancel_pipe[0];
-	options.stdin_fd = stdin_fd;
+	options.stdin_fd = stream_of(stdin_fd);
 	options.window_fd = window_fd;
 	by = run_recorded_as(run, caller);
 	if (!run->json)

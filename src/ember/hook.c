@@ -42,6 +42,7 @@ extern char **environ;
 
 static const char *point = "";   /* its name and a colon; empty: this is no zygote */
 static const char *program = ""; /* of the command line */
+static bool tells;               /* no zygote either: it says where its output waits, and that is all */
 
 /* Not unsetenv(): Bash has one of its own, which does nothing so early. */
 static const char *take_variable(const char *name)
@@ -81,6 +82,9 @@ __attribute__((constructor)) static void arm(void)
 	point = name;
 	program = strchr(name, ':') + 1;
 	take_variable("LD_PRELOAD");
+	tells = strncmp(name, EMBER_NOTICE ":", sizeof(EMBER_NOTICE)) == 0;
+	if (tells)
+		return;
 	zygote_arm();
 	if (is_at("node") && chdir("/") < 0)
 		_exit(1);
@@ -108,6 +112,10 @@ DOOR int __libc_start_main(script_main_fn *start, int argc, char **argv, void (*
 
 static void on_fopen(const char *path)
 {
+	if (tells && strcmp(path, program) == 0) {
+		tells = false;
+		python_tell();
+	}
 	/* A zygote that cannot be one must not run a program that is not there: the keeper sees it end. */
 	if (is_at("python") && strcmp(path, program) == 0 && python_point(path, BOX_DRIVERS "/ember.py") < 0)
 		_exit(1);

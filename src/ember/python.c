@@ -11,9 +11,13 @@
 
 #include "base/own.h"
 #include "ember/ember.h"
+#include "ember/library.h"
+#include "ember/notice_page.h"
 #include "ember/python_begin.h"
 #include "ember/python_end.h"
 #include "ember/room.h"
+#include "ember/wire.h"
+#include "runtime/expand.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -131,22 +135,46 @@ static int command_keep(const char *path)
 
 /* In the fork, for a program out of the ordinary */
 
+/* The environment of a process that says where its output waits: our library is in it once more. */
+static char **telling(const struct ember_claim *claim)
+{
+	static char place[PATH_MAX + 64];
+	size_t count = 0;
+	char **envp;
+
+	while (claim->envp[count])
+		count++;
+	envp = calloc(count + 3, sizeof(*envp));
+	if (!envp)
+		_exit(126);
+	memcpy(envp, claim->envp, count * sizeof(*envp));
+	snprintf(place, sizeof(place), EMBER_VARIABLE "=" EMBER_NOTICE ":%s", claim->entry);
+	envp[count++] = (char *)"LD_PRELOAD=" BOX_DRIVERS "/" EMBER_LIBRARY;
+	envp[count] = place;
+	return envp;
+}
+
 _Noreturn static void run_cold(const struct ember_claim *claim)
 {
-	size_t count = 0;
-	char **argv;
+	const bool plain = notice_is_plain();
+	char **argv, **envp = plain ? telling(claim) : claim->envp;
+	size_t count = 0, words = 0;
 
 	while (claim->args[count])
 		count++;
-	argv = calloc(self.words + count + 2, sizeof(*argv));
+	argv = calloc(self.words + count + 3, sizeof(*argv));
 	if (argv) {
-		memcpy(argv, self.command, self.words * sizeof(*argv));
-		argv[self.words] = (char *)claim->entry;
-		memcpy(argv + self.words + 1, claim->args, count * sizeof(*argv));
+		argv[words++] = self.command[0];
+		if (!plain)
+			argv[words++] = (char *)"-u";
+		memcpy(argv + words, self.command + 1, (self.words - 1) * sizeof(*argv));
+		words += self.words - 1;
+		argv[words++] = (char *)claim->entry;
+		memcpy(argv + words, claim->args, count * sizeof(*argv));
 		/* CPython ignores them, and what is ignored stays so in the next program. */
 		signal(SIGPIPE, SIG_DFL);
 		signal(SIGXFSZ, SIG_DFL);
-		execve(argv[0], argv, claim->envp);
+		execve(argv[0], argv, envp);
 	}
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -393,10 +421,40 @@ static int zygote_prepare(const char *path, const char *driver)
 			return -1;
 		rehearse_once("REHEARSAL");
 	}
-	if (scene_set() < 0 || python_begin_streams() < 0 || python_end_freeze() < 0)
+	if (scene_set() < 0 || python_begin_streams() < 0)
+		return -1;
+	python_begin_tell();
+	if (python_end_freeze() < 0)
 		return -1;
 	make_room();
 	return 0;
+}
+
+static object *write_lines(void)
+{
+	object *stream = py.PySys_GetObject("stdout"), *words = py.PyDict_New(), *none = py.PyTuple_New(0);
+	object *how = stream ? py.PyObject_GetAttrString(stream, "reconfigure") : NULL;
+	object *yes = py.PyObject_CallFunction(py.PyBool_Type, "i", 1);
+
+	if (!how || !words || !none || !yes || py.PyDict_SetItemString(words, "line_buffering", yes) < 0)
+		return NULL;
+	return py.PyObject_Call(how, none, words);
+}
+
+void python_tell(void)
+{
+	object *thread;
+
+	if (python_api_find() < 0)
+		return;
+	thread = py.PyGILState_GetThisThreadState();
+	if (!thread)
+		return;
+	py.PyEval_RestoreThread(thread);
+	/* Where it cannot be told, lines have to go out as they are printed. */
+	if (notice_put_python() < 0)
+		dropped(write_lines());
+	py.PyEval_SaveThread();
 }
 
 int python_point(const char *path, const char *driver)

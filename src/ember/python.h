@@ -9,3 +9,6 @@
  * would end.
  */
 int python_point(const char *path, const char *driver);
+
+/* The same in a process that is no zygote: only says where its output waits. */
+void python_tell(void);

@@ -83,6 +83,8 @@ struct flags {
 #define TYPES(X)                                                                                                       \
 	X(PyFunction_Type)                                                                                             \
 	X(PyCFunction_Type)                                                                                            \
+	X(PyBytes_Type)                                                                                                \
+	X(PyList_Type)                                                                                                 \
 	X(PyUnicode_Type)                                                                                              \
 	X(PyModule_Type)                                                                                               \
 	X(PyType_Type)                                                                                                 \

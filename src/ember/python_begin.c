@@ -1,6 +1,7 @@
 #include "ember/python_begin.h"
 
 #include "base/own.h"
+#include "ember/notice_page.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,6 +33,9 @@ static struct {
 	object *rezone;       /* … another time zone… */
 	object *shadows;      /* … and whether the directory has files in the place of modules */
 	object *nothing;      /* an empty tuple */
+	object *make_at_once; /* a function of the driver: streams whose output does not wait… */
+	object *at_once;      /* …and those; or NULL */
+	bool told;            /* the supervisor finds what standard output holds back */
 	char *zone;           /* TZ of the zygote, or NULL */
 	struct stat stdio[3]; /* what the standard streams were made for */
 } self;
@@ -78,7 +82,36 @@ static int streams_set(void)
 
 	if (!streams_changed(changed))
 		return -1;
-	return *changed ? dropped(py.PyObject_CallFunction(self.restream, "s", changed)) : 0;
+	return *changed ? dropped(py.PyObject_CallFunction(self.restream, "si", changed, 0)) : 0;
+}
+
+void python_begin_tell(void)
+{
+	self.told = notice_put_python() == 0;
+}
+
+/* Made for a run whose output may wait. In any other it goes out as it is printed, and so it does in one whose streams
+ * are new, or where the supervisor would not find what waits. */
+static int streams_choose(void)
+{
+	char changed[4];
+
+	if (!streams_changed(changed))
+		return -1;
+	if (!*changed && self.told && notice_is_plain())
+		return 0;
+	notice_withdraw();
+	if (*changed || !self.at_once)
+		return dropped(py.PyObject_CallFunction(self.restream, "si", strchr(changed, '0') ? "012" : "12", 1));
+	for (ssize_t i = 0; i < 2; i++) {
+		static const char *const names[][2] = { { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
+		object *stream = py.PyList_GetItem(self.at_once, i);
+
+		if (!stream || py.PySys_SetObject(names[i][0], stream) < 0 ||
+		    py.PySys_SetObject(names[i][1], stream) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static object *list_of(object *command, object *entry, char **args)
@@ -205,7 +238,7 @@ bool python_begin(const struct ember_claim *claim)
 
 		slash[slash == place] = '\0';
 		ready = environment_set(claim->envp) == 0 && words_set(entry, claim->args, place) == 0 &&
-			(!moved || dropped(py.PyObject_CallFunction(self.rezone, NULL)) == 0) && streams_set() == 0 &&
+			(!moved || dropped(py.PyObject_CallFunction(self.rezone, NULL)) == 0) && streams_choose() == 0 &&
 			main_set(entry) == 0 && !is_shadowed(place);
 	}
 	dropped(entry);
@@ -255,6 +288,8 @@ int python_begin_streams(void)
 			done = -1;
 	if (done == 0 && (streams_set() < 0 || stdio_keep() < 0))
 		done = -1;
+	if (done == 0)
+		self.at_once = py.PyObject_CallFunction(self.make_at_once, NULL);
 	for (int fd = 0; fd < 3; fd++) {
 		if (own[fd] < 0 || dup2(own[fd], fd) < 0)
 			done = -1;
@@ -274,7 +309,7 @@ int python_begin_prepare(object *driver, object *main)
 		{ "ENTRY", &self.entry },   { "COMMAND", &self.command },     { "LOADED", &self.loaded },
 		{ "LOADER", &self.loader }, { "MAIN_THREAD", &self.thread },  { "FORKERS", &self.forkers },
 		{ "SEED", &self.seed },     { "GENERATOR", &self.generator }, { "restream", &self.restream },
-		{ "rezone", &self.rezone }, { "shadows", &self.shadows },
+		{ "rezone", &self.rezone }, { "shadows", &self.shadows }, { "streams_at_once", &self.make_at_once },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {

@@ -22,3 +22,5 @@ int python_begin_fork(void);
 void python_begin_rehearse(void);
 /* False: this program has to be run cold. */
 bool python_begin(const struct ember_claim *claim);
+/* In the zygote, when the streams are made: says where what they hold back is to be found. */
+void python_begin_tell(void);

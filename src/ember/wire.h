@@ -12,6 +12,8 @@
 /* In an interpreter's environment: it is a zygote. "POINT:PROGRAM": where it waits, and the program of its command
  * line, which is not there. */
 #define EMBER_VARIABLE "EMBERBOX_EMBER"
+/* As a point: it runs its program at once, and only says where its output waits (notice.h). */
+#define EMBER_NOTICE "notice"
 
 /* Numbers of descriptors in a zygote and its forks. Its own are all at or above ZYGOTE_FD_FIRST, so that a fork drops
  * them in one step and keeps what belongs to the interpreter. */

@@ -96,7 +96,7 @@ static void put_entry(struct buf *out, const struct job *job)
 	buf_add(out, "", 1);
 }
 
-int order_send(int socket, const struct job *job, const struct plan *plan, struct error *err)
+int order_send(int socket, const struct job *job, bool forks, const struct plan *plan, struct error *err)
 {
 	struct ember_order order = {
 		.nproc = plan_processes_max(plan, &job->limits),
@@ -119,7 +119,7 @@ int order_send(int socket, const struct job *job, const struct plan *plan, struc
 	put_entry(&text, job);
 	order.words = put_list(&text, job->argv);
 	order.first = order.words - (job->session ? 0 : (uint32_t)job->spec->arg_count);
-	order.env = put_list(&text, job->envp);
+	order.env = put_list(&text, forks ? job->envp : job->start_envp);
 	if (put_files(job, &text, &order, fds, &count, err) < 0)
 		return -1;
 	if (text.failed)

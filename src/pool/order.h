@@ -7,5 +7,5 @@
 /* Whether an ember can put this file into place: where a program may write, for that is what it is by then. */
 bool order_takes(const struct job_file *file);
 
-/* Sends it over the ember's control socket. ERROR_FAILED when the ember is gone. */
-int order_send(int socket, const struct job *job, const struct plan *plan, struct error *err);
+/* Sends it over the ember's control socket; `forks`: that is an interpreter already. ERROR_FAILED when the ember is gone. */
+int order_send(int socket, const struct job *job, bool forks, const struct plan *plan, struct error *err);

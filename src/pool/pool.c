@@ -583,11 +583,14 @@ static int limit(struct box *box, const struct job *job, struct error *err)
 	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
 }
 
-static int give(struct box *box, const struct job *job, struct error *err)
+static int give(struct held *held, const struct job *job, struct error *err)
 {
+	struct box *box = &held->ember.box;
+
+	launch_say_buffered(box, job);
 	/* Before, not after: who is woken may run to its end on our processor. */
 	box->ordered_usec = clock_usec();
-	return order_send(box->control, job, box->plan, err);
+	return order_send(box->control, job, held->ember.kind == ZYGOTE_FORK, box->plan, err);
 }
 
 /* Gives it the job. 1: the ember was no good, and nothing ran. */
@@ -604,7 +607,7 @@ static int use(struct held *held, const struct job *job, const struct supervise_
 		return 1;
 	if (cycle_layers(result, box->plan, &box->ids) < 0)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	if (give(box, job, err) < 0)
+	if (give(held, job, err) < 0)
 		return 1;
 	result->warm = true;
 	supervise_box(box, job, io, result->outputs, &result->verdict);
@@ -662,7 +665,7 @@ struct held *pool_lend(struct pool *pool, const struct job *job, struct box **bo
 	struct held *held = find(pool, job);
 	struct error ignored;
 	bool good = held && stem_lend(&held->ember) == 0 && limit(&held->ember.box, job, &ignored) == 0 &&
-		    give(&held->ember.box, job, &ignored) == 0;
+		    give(held, job, &ignored) == 0;
 
 	count(pool, held, good ? 0 : 1);
 	if (held && !good)

@@ -656,6 +656,7 @@ static const struct field runtime_fields[] = {
 	{ "compile", read_fields, offsetof(struct runtime, compile), .what = "a mapping with \"run\" and \"artifact\"",
 	  .fields = compile_fields },
 	COMMAND("run", offsetof(struct runtime, run), "the program's command line", IN_RUN),
+	COMMAND("buffered", offsetof(struct runtime, buffered), NULL, IN_RUN),
 	{ "session", read_fields, offsetof(struct runtime, session), .what = "a mapping with \"run\"",
 	  .fields = session_fields },
 	{ "ember", read_fields, offsetof(struct runtime, ember), .what = "a mapping with \"point\" and \"run\"",

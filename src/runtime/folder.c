@@ -126,7 +126,8 @@ static bool driver_there(const struct runtime *runtime, const char *name)
 static int drivers_check(const struct runtime *runtime, const char *where, struct error *err)
 {
 	const char *const *const lists[] = { runtime->prepare.step.argv, runtime->compile.step.argv,
-					     runtime->compile.unchecked, runtime->run, runtime->session.step.argv };
+					     runtime->compile.unchecked, runtime->run, runtime->buffered,
+					     runtime->session.step.argv };
 	static const char start[] = "{drivers}/";
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {

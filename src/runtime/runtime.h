@@ -153,6 +153,7 @@ struct runtime {
 	struct runtime_prepare prepare;   /* before the first use */
 	struct runtime_compile compile;   /* before a run */
 	const char *const *run;           /* the program */
+	const char *const *buffered;      /* the same where its output may stay in its buffers; NULL: it writes at once */
 	struct runtime_session session;   /* its driver */
 	struct runtime_ember ember;       /* its zygote */
 	bool outputs;                     /* it writes rich results to {outputs} */

@@ -19,7 +19,7 @@ import service
 
 # --project and --output never reach the service; another size of the disk is another box.
 COLD = ("--project", "--output", "--disk")
-TRIVIAL = {"bash": ":", "javascript": "0", "lua": "", "perl": "1", "python": "pass", "ruby": "0", "sh": ":", "zsh": ":"}
+TRIVIAL = {"bash": ":", "c": "int main(void) { return 0; }", "javascript": "0", "lua": "", "perl": "1", "python": "pass", "ruby": "0", "sh": ":", "zsh": ":"}
 SECRET = uuid.uuid4().hex  # in the service's environment: no box may find it
 
 _service = None

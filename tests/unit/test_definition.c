@@ -251,7 +251,7 @@ static void keys(void)
 		{ BASE START "zzzzzzzzzzzz: 1\n",
 		  "demo.yaml:8:1: unknown key \"zzzzzzzzzzzz\"; expected one of tools, display, aliases, extensions, "
 		  "interpreters, file, version, version_pattern, install, binds, scratch, environment, limits, "
-		  "prepare, compile, run, session, ember, outputs, seccomp, profiles, errors, notes" },
+		  "prepare, compile, run, buffered, session, ember, outputs, seccomp, profiles, errors, notes" },
 		{ BASE START "limits: {memroy: 1g}\n",
 		  "demo.yaml:8:10: limits: unknown key \"memroy\"; did you mean \"memory\"?" },
 		{ BASE START "errors: {syntax: [{exit: 1, mach: x}]}\n",

@@ -109,7 +109,7 @@ static void child_reads(void)
 	count = fcntl(pair[1], F_DUPFD_CLOEXEC, 3);
 	close(pair[1]);
 	if (wanted.job)
-		CHECK_INT(order_send(count, wanted.job, wanted.plan, &err), 0);
+		CHECK_INT(order_send(count, wanted.job, true, wanted.plan, &err), 0);
 	else
 		send_wanted(count);
 	/* As enter_box() does. */
@@ -523,10 +523,10 @@ static void not_too_many_open_files(void)
 	many.files = files;
 	many.file_count = FD_MESSAGE_MAX;
 	CHECK_INT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	CHECK_INT(order_send(pair[0], &many, &plan, &err), -1);
+	CHECK_INT(order_send(pair[0], &many, true, &plan, &err), -1);
 	CHECK_STR(err.text, "an ember takes no more than 15 open files");
 	many.file_count = FD_MESSAGE_MAX - 1;
-	CHECK_INT(order_send(pair[0], &many, &plan, &err), 0);
+	CHECK_INT(order_send(pair[0], &many, true, &plan, &err), 0);
 	CHECK(fd_receive(pair[1], &head, sizeof(head), fds, &count) == sizeof(head));
 	CHECK_INT(count, FD_MESSAGE_MAX - 1);
 	CHECK_INT(head.files, FD_MESSAGE_MAX - 1);
@@ -536,7 +536,7 @@ static void not_too_many_open_files(void)
 		close(fds[i]);
 	/* Nobody is there. */
 	close(pair[1]);
-	CHECK_INT(order_send(pair[0], &job, &plan, &err), -1);
+	CHECK_INT(order_send(pair[0], &job, true, &plan, &err), -1);
 	CHECK_STR(err.text, "an ember does not answer: Broken pipe");
 	close(pair[0]);
 }
