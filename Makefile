@@ -3,7 +3,7 @@
 #   make            build/emberbox and libemberbox
 #   make run        the program, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
 #   make test       the tests, each in the release build or in one with sanitizers and fault injection
-#   make test-all   every test, in both builds
+#   make test-all   every test, in both builds; 200 programs in ten languages, Go's and CPython's own tests, bare and in boxes
 #   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make uninstall  remove what the last `make install` put there
@@ -71,6 +71,8 @@ test-all:
 	@tools/setup build test
 	@$(MAKE) --no-print-directory all asan
 	@tests/run --all --deadline 5400 --build $(BUILD) --asan $(ASAN)
+	@tests/corpus/run --build $(BUILD) --go-tests 40
+	@tests/cpython/run --build $(BUILD)
 
 bench:
 	@tools/setup build bench
