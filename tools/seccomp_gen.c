@@ -71,6 +71,7 @@ enum profile {
 	BOX,
 	ACCOUNTED,
 	RESTRICTED,
+	UNHEARD,
 	FRONT
 };
 /* Of the box's filter: what is told to a listener. */
@@ -89,7 +90,7 @@ struct rule {
 	enum profile profile;                           /* which filter it belongs to */
 	enum kind kind;                                 /* RULE, WHEN or ELSE */
 	const char *call;                               /* the system call's name */
-	const char *action;                             /* "allow", "pretend", "judge" or an errno's name */
+	const char *action;                             /* "allow", "pretend", "judge", "count" or an errno's name */
 	unsigned count;                                 /* conditions of a WHEN */
 	struct scmp_arg_cmp conditions[CONDITIONS_MAX]; /* all of them hold */
 };
@@ -125,10 +126,10 @@ static const struct rule rules[] = {
 };
 
 static const char *const profile_names[] = {
-	[BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted", [FRONT] = "front"
+	[BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted", [UNHEARD] = "unheard", [FRONT] = "front"
 };
 static const char *const profile_defaults[] = {
-	[BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow", [FRONT] = "EPERM"
+	[BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow", [UNHEARD] = "allow", [FRONT] = "EPERM"
 };
 
 #define DIE(...)                                                                                                       \
@@ -148,6 +149,7 @@ static uint32_t action_value(const char *name)
 		{ "allow", SCMP_ACT_ALLOW },
 		{ "pretend", SCMP_ACT_ERRNO(0) },
 		{ "judge", SCMP_ACT_ERRNO(0) },
+		{ "count", SCMP_ACT_ALLOW },
 		{ "EPERM", SCMP_ACT_ERRNO(EPERM) },
 		{ "ENOSYS", SCMP_ACT_ERRNO(ENOSYS) },
 		{ "EINVAL", SCMP_ACT_ERRNO(EINVAL) },
@@ -186,7 +188,7 @@ static uint32_t rule_action(const struct rule *rule)
 {
 	uint32_t action = action_value(rule->action);
 
-	if (telling != SILENT && strcmp(rule->action, "judge") == 0)
+	if (telling != SILENT && (strcmp(rule->action, "judge") == 0 || strcmp(rule->action, "count") == 0))
 		return TOLD;
 	if (telling == REFUSALS_SOCKETS && is_socket(rule->call))
 		return action == SCMP_ACT_ALLOW ? TOLD : action;

@@ -75,8 +75,8 @@ static int read_opened(struct source *source, int fd, const char *path, char *me
 		snprintf(message, message_size, "%s is a directory; run a project by --project DIR --entry FILE",
 			 called);
 	else if (is_fifo(fd, &st))
-		snprintf(message, message_size, "%s is a fifo, not a file; to wait for its writer give it as input: - < %s",
-			 called, path);
+		snprintf(message, message_size,
+			 "%s is a fifo, not a file; to wait for its writer give it as input: - < %s", called, path);
 	else
 		result = source_read_fd(source, fd, called, message, message_size);
 	if (fd >= 0) {
@@ -105,9 +105,10 @@ int source_read_beneath(struct source *source, const char *directory, const char
 	int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, below, &how, sizeof(how));
 
 	if (fd < 0 && errno == EXDEV) {
-		snprintf(message, message_size,
-			 "\"%s\" leads out of the project \"%s\"; run what it leads to, or give the project that has it",
-			 path, directory);
+		snprintf(
+			message, message_size,
+			"\"%s\" leads out of the project \"%s\"; run what it leads to, or give the project that has it",
+			path, directory);
 		return -1;
 	}
 	return read_opened(source, fd, path, message, message_size);

@@ -3,10 +3,15 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-static void give_answer(int listener, const struct seccomp_heard *heard)
+/* False: it was refused. */
+static bool give_answer(int listener, const struct seccomp_heard *heard)
 {
-	if (!seccomp_pretend_lower(listener, heard))
-		seccomp_refuse(listener, heard);
+	if (heard->netlink)
+		return seccomp_let_netlink(listener, heard);
+	if (seccomp_pretend_lower(listener, heard))
+		return true;
+	seccomp_refuse(listener, heard);
+	return false;
 }
 
 void refusals_add(struct refusals *refusals, int listener, const struct seccomp_heard *heard, struct refused *box)
@@ -14,18 +19,16 @@ void refusals_add(struct refusals *refusals, int listener, const struct seccomp_
 	size_t place = (refusals->first + refusals->count) % REFUSALS_HELD;
 
 	/* What is granted is no refusal, but costs us as much: it is in the same line. */
-	if (heard->limits && box->judged < REFUSALS_QUICK) {
-		box->judged++;
-		if (seccomp_pretend_lower(listener, heard))
-			return;
+	if (++box->heard <= REFUSALS_QUICK || refusals->count == REFUSALS_HELD) {
+		if (!give_answer(listener, heard)) {
+			box->count++;
+			box->call = heard->call;
+		}
+		return;
 	}
-	if (!heard->limits || box->judged < REFUSALS_QUICK) {
+	if (!heard->netlink && !heard->limits) {
 		box->count++;
 		box->call = heard->call;
-	}
-	if ((box->count <= REFUSALS_QUICK && box->judged < REFUSALS_QUICK) || refusals->count == REFUSALS_HELD) {
-		seccomp_refuse(listener, heard);
-		return;
 	}
 	if (refusals->count++ == 0)
 		refusals->due_usec = clock_usec() + REFUSALS_PACE_USEC;

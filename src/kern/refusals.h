@@ -22,7 +22,7 @@ enum {
 struct refused {
 	uint64_t count; /* how often */
 	int call;       /* the last one's number, where count is not 0 */
-	unsigned judged; /* limits that it set, of which we say whether they are taken */
+	uint64_t heard; /* what it asked in all, also what was granted */
 };
 
 struct refusals {

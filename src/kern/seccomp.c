@@ -1,5 +1,6 @@
 #include "kern/seccomp.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 
 #include <errno.h>
@@ -11,10 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -178,9 +181,12 @@ int seccomp_hear(int listener, struct seccomp_heard *heard)
 		return -1;
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &told) < 0)
 		return 0;
-	*heard = (struct seccomp_heard){
-		.id = told.id, .pid = (int)told.pid, .call = told.data.nr, .limits = limits_of(&told.data)
-	};
+	*heard = (struct seccomp_heard){ .id = told.id,
+					 .pid = (int)told.pid,
+					 .call = told.data.nr,
+					 .netlink = told.data.nr == SYS_socket &&
+						    (uint32_t)told.data.args[0] == AF_NETLINK,
+					 .limits = limits_of(&told.data) };
 	return 1;
 }
 
@@ -221,6 +227,33 @@ bool seccomp_pretend_lower(int listener, const struct seccomp_heard *heard)
 	return true;
 }
 
+/* "NETLINK 1128 7 …": a protocol, the size of its sockets, how many there are. Those that are in flight count. */
+static long count_netlink(int pid)
+{
+	char path[40], text[16384], *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/net/protocols", pid);
+	if (fd_slurp(AT_FDCWD, path, text, sizeof(text)) <= 0 || !(line = strstr(text, "\nNETLINK ")))
+		return -1;
+	line += strlen("\nNETLINK ");
+	strtol(line, &line, 10);
+	return strtol(line, NULL, 10);
+}
+
+bool seccomp_let_netlink(int listener, const struct seccomp_heard *heard)
+{
+	struct seccomp_notif_resp answer = { .id = heard->id, .error = -ENOBUFS };
+	const long there = count_netlink(heard->pid);
+
+	/* What cannot be counted is refused. */
+	if (there >= 0 && there < SECCOMP_NETLINK_MAX && seccomp_waits(listener, heard)) {
+		seccomp_let_go_on(listener, heard);
+		return true;
+	}
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	return false;
+}
+
 void seccomp_refuse(int listener, const struct seccomp_heard *heard)
 {
 	struct seccomp_notif_resp answer = { .id = heard->id, .error = -EPERM };
@@ -234,6 +267,7 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 		[SECCOMP_BOX] = FILTER(seccomp_filter_box),
 		[SECCOMP_ACCOUNTED] = FILTER(seccomp_filter_accounted),
 		[SECCOMP_RESTRICTED] = FILTER(seccomp_filter_restricted),
+		[SECCOMP_UNHEARD] = FILTER(seccomp_filter_unheard),
 		[SECCOMP_FRONT] = FILTER(seccomp_filter_front),
 	};
 

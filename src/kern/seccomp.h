@@ -17,6 +17,7 @@ enum seccomp_profile {
 	SECCOMP_ACCOUNTED,  /* on top of that, where no control group counts memory: denies memory that /proc does not
 			       show */
 	SECCOMP_RESTRICTED, /* on top of that, for profiles: no code but that of files that may be executed */
+	SECCOMP_UNHEARD,    /* on top of that, for what runs in a box beside its program: nobody hears it */
 	SECCOMP_FRONT,      /* no box: the service's front, which hears strangers */
 };
 
@@ -54,6 +55,7 @@ struct seccomp_heard {
 	unsigned long long id; /* of the call */
 	int pid;               /* the thread, as this process calls it */
 	int call;              /* its number */
+	bool netlink;          /* it asks for a netlink socket, of which a box has only so many at a time */
 	uint64_t limits;       /* where it has a `struct rlimit` that is to be judged; 0: it has none */
 };
 /* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
@@ -63,9 +65,15 @@ bool seccomp_waits(int listener, const struct seccomp_heard *heard);
 /* Whether it asks for a socket; all else is to be refused. */
 bool seccomp_is_socket(const struct seccomp_heard *heard);
 void seccomp_let_go_on(int listener, const struct seccomp_heard *heard);
-/* The answer to limits that are to be judged: those that are no higher than what a box has are taken, and nothing is done.
- * They are read once, by us, and never by the kernel. False: they are to be refused. */
+/* The answer to limits that are to be judged: those that are no higher than what a box has are taken, and nothing is
+ * done. They are read once, by us, and never by the kernel. False: they are to be refused. */
 bool seccomp_pretend_lower(int listener, const struct seccomp_heard *heard);
+enum {
+	SECCOMP_NETLINK_MAX = 16 /* of a box: each holds up to 400 KiB in its queue that nobody counts */
+};
+/* The answer to a netlink socket: the kernel counts those that live in the network of who asks. False: it has as many
+ * as it may, and was refused (ENOBUFS). Those that several threads ask for at the same moment may all be let go on. */
+bool seccomp_let_netlink(int listener, const struct seccomp_heard *heard);
 void seccomp_refuse(int listener, const struct seccomp_heard *heard);
 
 /* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM

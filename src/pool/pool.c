@@ -427,8 +427,8 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 	/* A stem knows only the built-in languages: the folder of the user's own is not in its root. */
 	if (runtime_is_own(job->runtime))
 		return false;
-	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->terminals ||
-	    job->limits.disk > own.disk || job->limits.inodes != own.inodes ||
+	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->terminals || job->limits.disk > own.disk ||
+	    job->limits.inodes != own.inodes ||
 	    (job->limits.disk < own.disk && !job->disk_by_memory && !probe->range) ||
 	    strlen(job->runtime->name) >= STEM_NAME_MAX || (spec->profile && strlen(spec->profile) >= STEM_NAME_MAX))
 		return false;
@@ -562,12 +562,11 @@ static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_k
 }
 
 /* Its limits are the job's. Less memory than it has already, for one, cannot be: a box of its own begins with none. */
-/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside is
- * bounded by the box's memory there. */
+/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside
+ * is bounded by the box's memory there. */
 static int shrink_disk(const struct box *box, uint64_t size)
 {
-	_cleanup_close_ int sandbox =
-		openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int sandbox = openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
 }

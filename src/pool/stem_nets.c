@@ -180,7 +180,10 @@ void nets_hear(struct nets *nets, size_t zygote)
 		return;
 	}
 	use(nets, heard.pid);
-	seccomp_let_go_on(nets->listeners[zygote], &heard);
+	if (heard.netlink)
+		(void)seccomp_let_netlink(nets->listeners[zygote], &heard);
+	else
+		seccomp_let_go_on(nets->listeners[zygote], &heard);
 }
 
 int nets_refused(const struct nets *nets, uint64_t number)

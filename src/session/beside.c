@@ -142,6 +142,8 @@ static int install_filters(const struct beside *what)
 		return -1;
 	if (what->job->profile && seccomp_install(SECCOMP_RESTRICTED, NULL, 0) < 0)
 		return -1;
+	if (seccomp_install(SECCOMP_UNHEARD, NULL, 0) < 0)
+		return -1;
 	return seccomp_install(SECCOMP_BOX, NULL, 0);
 }
 

@@ -185,7 +185,7 @@ static void *live(void *argument)
 	struct verdict verdict = { .status = STATUS_ERROR };
 	struct output outputs[2];
 	struct error err = { 0 };
-	int launched = launch_box(&container->job, &container->plan, start.probe, false, &container->box, &verdict.failure);
+	int launched = launch_box(&container->job, &container->plan, start.probe, true, &container->box, &verdict.failure);
 
 	if (launched == 0) {
 		container->ids = container->box.ids;

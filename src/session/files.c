@@ -127,8 +127,8 @@ int live_check_path(const char *path, size_t least, struct error *err)
 		size_t size = strcspn(at, "/");
 
 		if (size == 0 || size > NAME_MAX || (size <= 2 && strspn(at, ".") >= size))
-			return live_mend(err, EINVAL, "path: \"%.200s\" is no path below /sandbox, such as output/plot.png",
-				    path);
+			return live_mend(err, EINVAL,
+					 "path: \"%.200s\" is no path below /sandbox, such as output/plot.png", path);
 		parts++;
 		at += size;
 		if (*at == '/' && *++at == '\0')
@@ -139,7 +139,8 @@ int live_check_path(const char *path, size_t least, struct error *err)
 	if (parts >= least)
 		return 0;
 	return live_mend(err, EACCES,
-		    "path: \"%.200s\": only what is below /sandbox/code, data, output and temp can be changed", path);
+			 "path: \"%.200s\": only what is below /sandbox/code, data, output and temp can be changed",
+			 path);
 }
 
 /*

@@ -61,8 +61,8 @@ int live_open(const struct live_place *place, const char *path, struct stat *st,
  * *made: it was not there. */
 int live_write(const struct live_place *place, const char *path, int from, uint64_t size, bool *made,
 	       struct error *err);
-/* The bytes of `from` are put into the file at `offset`, which may be behind its end, but not behind what the box's disk
- * has room for (EFBIG); *made as above. */
+/* The bytes of `from` are put into the file at `offset`, which may be behind its end, but not behind what the box's
+ * disk has room for (EFBIG); *made as above. */
 int live_patch(const struct live_place *place, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
 	       struct error *err);
 /* A file, a link itself, or an empty directory. */

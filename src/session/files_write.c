@@ -140,8 +140,9 @@ static int check_end(int dir, uint64_t size, uint64_t offset, struct error *err)
 	if (offset <= most && size <= most - offset)
 		return 0;
 	return live_mend(err, EFBIG,
-		    "offset: the file would end behind byte %" PRIu64 ", which is all that the box's disk has room for",
-		    most);
+			 "offset: the file would end behind byte %" PRIu64
+			 ", which is all that the box's disk has room for",
+			 most);
 }
 
 static int perform(const struct writing *w, bool *made, struct error *err)

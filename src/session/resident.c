@@ -220,7 +220,7 @@ static void live_own(struct resident *resident, const struct probe *probe, struc
 
 	*verdict = (struct verdict){ .status = STATUS_ERROR };
 	if (plan_make(&resident->job, probe, &resident->plan, &verdict->failure) < 0 ||
-	    launch_box(&resident->job, &resident->plan, probe, false, &resident->own, &verdict->failure) < 0)
+	    launch_box(&resident->job, &resident->plan, probe, true, &resident->own, &verdict->failure) < 0)
 		return;
 	watch(resident, &resident->own, verdict);
 	if (launch_end(&resident->own, &err) < 0) {

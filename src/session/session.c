@@ -307,16 +307,21 @@ static int add(struct sessions *sessions, struct session *session, unsigned most
 	if (room)
 		return 0;
 	if (*taken)
-		return error_usage(err, "name: the session %s is called \"%s\" already; end it first, or choose another name",
-				   taken, session->name);
+		return error_usage(
+			err, "name: the session %s is called \"%s\" already; end it first, or choose another name",
+			taken, session->name);
 	if (!own_room)
 		error_usage(err, "session: this caller has %zu sessions, as many as it may; end one first", own);
 	else if (files)
-		error_usage(err, "session: there are %zu sessions, %zu of them of this caller, as many as may be; end one first",
-			    all, own);
+		error_usage(
+			err,
+			"session: there are %zu sessions, %zu of them of this caller, as many as may be; end one first",
+			all, own);
 	else
-		error_usage(err, "session: the service has too few file descriptors left for another one (%zu live); end "
-			    "one, or start the service with a higher limit: ulimit -n", all);
+		error_usage(err,
+			    "session: the service has too few file descriptors left for another one (%zu live); end "
+			    "one, or start the service with a higher limit: ulimit -n",
+			    all);
 	err->errnum = EBUSY;
 	return -1;
 }

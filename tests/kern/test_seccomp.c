@@ -348,7 +348,8 @@ static void limits_and_scheduling(void)
 
 	CHECK_INT(syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit), 0);
 	CHECK_ERRNO(syscall(SYS_prlimit64, getpid(), RLIMIT_NOFILE, NULL, &limit), EPERM);
-	/* Every limit may be set to what it is; that of core files stays as it is, where nobody listens who could judge. */
+	/* Every limit may be set to what it is; that of core files stays as it is, where nobody listens who could
+	 * judge. */
 	for (int resource = 0; resource < RLIM_NLIMITS; resource++) {
 		CHECK_INT(syscall(SYS_prlimit64, 0, resource, NULL, &limit), 0);
 		CHECK_INT(syscall(SYS_prlimit64, 0, resource, &limit, NULL), 0);

@@ -3,7 +3,7 @@
 
 #include "kern/seccomp.h"
 
-static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_FRONT };
+static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_UNHEARD, SECCOMP_FRONT };
 
 #define EACH_PROFILE(p)                                                                                                \
 	for (const enum seccomp_profile *p = profiles; p < profiles + sizeof(profiles) / sizeof(profiles[0]); p++)
@@ -19,7 +19,7 @@ static bool ends_with(const char *text, const char *end)
 /* "allow" or an errno, alone or followed by " if …" or " otherwise". */
 static bool action_is_known(const char *action)
 {
-	static const char *const known[] = { "allow",  "pretend", "judge",      "EPERM",          "ENOSYS",
+	static const char *const known[] = { "allow",  "pretend", "judge", "count",      "EPERM",          "ENOSYS",
 					     "EINVAL", "EAFNOSUPPORT", "EPROTONOSUPPORT" };
 	size_t size = strcspn(action, " ");
 
