@@ -62,6 +62,13 @@ static const char *take_variable(const char *name)
 	return NULL;
 }
 
+/* From /proc/self/environ, at whose end it stands: a program in a fork of a zygote sees the zygote's there. */
+static void erase_variable(const char *name, const char *value)
+{
+	if (value)
+		memset((char *)value - strlen(name) - 1, 0, strlen(name) + 1 + strlen(value));
+}
+
 static bool is_at(const char *name)
 {
 	const size_t length = strlen(name);
@@ -75,16 +82,20 @@ static bool is_at(const char *name)
  */
 __attribute__((constructor)) static void arm(void)
 {
-	const char *name = take_variable(EMBER_VARIABLE);
+	const char *name = take_variable(EMBER_VARIABLE), *preloaded;
 
 	if (!name || !strchr(name, ':'))
 		return;
 	point = name;
 	program = strchr(name, ':') + 1;
-	take_variable("LD_PRELOAD");
+	preloaded = take_variable("LD_PRELOAD");
 	tells = strncmp(name, EMBER_NOTICE ":", sizeof(EMBER_NOTICE)) == 0;
-	if (tells)
+	if (tells) {
+		program = strdup(program);
+		erase_variable(EMBER_VARIABLE, name);
+		erase_variable("LD_PRELOAD", preloaded);
 		return;
+	}
 	zygote_arm();
 	if (is_at("node") && chdir("/") < 0)
 		_exit(1);
@@ -112,7 +123,7 @@ DOOR int __libc_start_main(script_main_fn *start, int argc, char **argv, void (*
 
 static void on_fopen(const char *path)
 {
-	if (tells && strcmp(path, program) == 0) {
+	if (tells && program && strcmp(path, program) == 0) {
 		tells = false;
 		python_tell();
 	}
