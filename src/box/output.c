@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -155,22 +156,48 @@ bool output_show(const struct output *output, uint64_t shown, struct buf *out)
 	return true;
 }
 
+/*
+ * What a line says that was written over itself (curl, pip, tqdm): nothing, if that is a meter; else what stands behind
+ * the meter's last figures, where a program has written on. Its length; *text is set to it.
+ */
+static size_t behind_meter(const char **text, size_t size)
+{
+	const char *end = *text + size, *last = memrchr(*text, '\r', size), *colon;
+
+	if (!last)
+		return size;
+	for (last++; last < end && memchr(" \t0123456789.:%-|/kKMGTP", *last, 24); last++)
+		;
+	/* A word and a colon: who complains, and of what. */
+	colon = memmem(last, (size_t)(end - last), ": ", 2);
+	if (!colon || colon + 2 == end || !isalpha((unsigned char)*last) || memchr(" 0123456789", colon[2], 11))
+		return 0;
+	*text = last;
+	return (size_t)(end - last);
+}
+
 void output_last_line(const struct output *output, char *line, size_t size)
 {
 	char block[4096];
 	uint64_t all = kept(output), from = all > sizeof(block) ? all - sizeof(block) : 0;
-	long n = output_read(output, block, sizeof(block), from);
-	long end, start;
+	long n = output_read(output, block, sizeof(block), from), end = n;
 
 	line[0] = '\0';
-	for (end = n; end > 0 && memchr(" \t\r\n", block[end - 1], 4); end--)
-		;
-	for (start = end; start > 0 && block[start - 1] != '\n'; start--)
-		;
-	if (end > start) {
-		size_t length = (size_t)(end - start) < size - 1 ? (size_t)(end - start) : size - 1;
+	while (end > 0 && !line[0]) {
+		const char *text;
+		size_t length;
+		long start;
 
-		memcpy(line, block + start, length);
+		while (end > 0 && memchr(" \t\r\n", block[end - 1], 4))
+			end--;
+		for (start = end; start > 0 && block[start - 1] != '\n'; start--)
+			;
+		text = block + start;
+		length = behind_meter(&text, (size_t)(end - start));
+		if (length >= size)
+			length = size - 1;
+		memcpy(line, text, length);
 		line[length] = '\0';
+		end = start;
 	}
 }

@@ -33,7 +33,8 @@ long output_move(struct output *output, int pipe, size_t size);
  * out. Valid UTF-8. True when something is left out. */
 bool output_show(const struct output *output, uint64_t shown, struct buf *out);
 
-/* The last line that is not blank, at most `size` - 1 bytes, without its newline; empty when there is none. */
+/* The last line that is not blank and no progress meter, at most `size` - 1 bytes, without its newline; empty when there
+ * is none. */
 void output_last_line(const struct output *output, char *line, size_t size);
 
 /* Like pread(2) on what is kept. */

@@ -46,6 +46,8 @@ static void tell_timeout(const struct result *result, struct told *told)
 	const struct verdict *v = &result->verdict;
 	bool cpu = v->limit && strcmp(v->limit, "cpu_time") == 0;
 	double wall = wall_of(v), used = (double)v->cpu_usec / 1e6;
+	const double share = result->limits.cpus > 0 && result->limits.cpus < 1 ? result->limits.cpus : 1;
+	const bool waited = !cpu && wall > 0 && used < 0.2 * share * wall;
 	char limit[TEXT_NUMBER_MAX], busy[TEXT_NUMBER_MAX], twice[TEXT_NUMBER_MAX];
 
 	told->cause = cpu ? "cpu_time" : "timeout";
@@ -54,16 +56,20 @@ static void tell_timeout(const struct result *result, struct told *told)
 	seconds(used, busy);
 	text_number_format(told->limit, limit);
 	text_number_format(told->limit * 2, twice);
-	snprintf(told->message, sizeof(told->message), "It did not end within %s s%s; it computed for %s s of them.",
-		 limit, cpu ? " of CPU time" : "", busy);
+	snprintf(told->message, sizeof(told->message), "It did not end within %s s%s; it computed for %s s of them%s.",
+		 limit, cpu ? " of CPU time" : "", busy, waited ? " and waited for the rest" : "");
 	if (result->phase == JOB_COMPILE)
 		snprintf(told->suggestion, sizeof(told->suggestion),
 			 "Compiling took too long: make the program smaller, or leave out what is generated.");
-	else if (!cpu && wall > 0 && used < 0.1 * wall)
+	else if (result->verdict.witness.forks_refused > 0)
 		snprintf(told->suggestion, sizeof(told->suggestion),
-			 "It waited nearly all of the time: look for input that nobody gives (stdin), a sleep, a lock "
-			 "or a "
-			 "server that does not end; or allow more with --timeout %s (limits.timeout).",
+			 "It was refused more than %u processes and threads at once, as programs that start themselves "
+			 "again and again are: start fewer, or allow more with --pids %u (limits.pids).",
+			 (unsigned)result->limits.pids, (unsigned)result->limits.pids * 2);
+	else if (waited)
+		snprintf(told->suggestion, sizeof(told->suggestion),
+			 "It waited nearly all of the time: look for input that nobody gives (stdin), a network or server that "
+			 "does not answer, a sleep or a lock; or allow more with --timeout %s (limits.timeout).",
 			 twice);
 	else
 		snprintf(told->suggestion, sizeof(told->suggestion),
@@ -127,6 +133,9 @@ static void tell_processes(const struct result *result, struct told *told, bool 
 	told->limit = (double)result->limits.pids;
 	snprintf(told->message, sizeof(told->message), "%s more than %.0f processes and threads at once.",
 		 certain ? "It was refused" : "It seems to have wanted", told->limit);
+	if (!result->explanation || !result->explanation->suggestion[0])
+		snprintf(told->suggestion, sizeof(told->suggestion),
+			 "Start fewer at once, or allow more with --pids %.0f (limits.pids).", told->limit * 2);
 }
 
 static void tell_disk(const struct result *result, struct told *told, bool certain)

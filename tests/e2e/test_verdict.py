@@ -76,6 +76,13 @@ def processes():
         kit.equal((result["status"], verdict["cause"], verdict["limit"], verdict["certain"]), ("failed", "pids", 8, grouped))
         kit.contains(verdict["suggestion"], "--pids")
     kit.equal(run(FORKS + "os._exit(0)\n", "--pids", "60")["verdict"], None)
+    # One that goes on in spite of it, until its time is over.
+    bomb = "import os, time\nfor i in range(30):\n    try:\n        if os.fork() == 0:\n            time.sleep(9)\n            os._exit(0)\n    except OSError:\n        pass\ntime.sleep(9)\n"
+    result = run(bomb, "--pids", "8", "--timeout", "1")
+    kit.equal((result["status"], result["verdict"]["cause"]), ("timeout", "timeout"))
+    if any(layer.startswith("cgroup: v") for layer in result["meta"]["isolation"]):
+        kit.contains(result["verdict"]["suggestion"], "refused more than 8 processes and threads at once")
+        kit.contains(result["verdict"]["suggestion"], "--pids 16")
 
 
 @kit.test

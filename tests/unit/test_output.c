@@ -226,6 +226,13 @@ static void last_lines(void)
 	last_line("one\ntwo", "two");
 	last_line("one\ntwo\n\n  \r\n", "two");
 	last_line("one\n  two  \n", "  two");
+	/* What is written over itself is no sentence; what follows it is. */
+	last_line("one\r\ntwo\r\n", "two");
+	last_line("no\n\r  0%|   | 0/9\r100%|###| 9/9 [00:01<00:00, 8.1it/s]\n", "no");
+	last_line("no\n   ---- 1.2/3.4 MB eta 0:00:01\r   ---- 3.4/3.4 MB 5.6 MB/s eta 0:00:00\n", "no");
+	last_line(" % Total\n\r  0     0    0 --:--:-- 0curl: (6) Could not resolve host: x\n", "curl: (");
+	last_line("no\nReading: 1%\rReading: 50%\n", "no");
+	last_line("\r 10%\r 20%\n", "");
 	last_line("one\r\n", "one");
 	last_line("1234567\n", "1234567");
 	last_line("12345678\n", "1234567");
