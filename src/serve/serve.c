@@ -291,6 +291,9 @@ static void touched(struct supervisor *s)
 {
 	s->settle_more = SETTLE_USEC;
 	s->settle_usec = clock_usec() + SETTLE_USEC;
+	/* A token that was just made is used at once. */
+	if (setup_is_only_tokens(&s->setup))
+		settle(s);
 }
 
 /* The keeper reads the languages again; the front asks it for those that it does not know. */

@@ -358,7 +358,8 @@ static const char *const own[SETUP_FILES] = { NULL, ".env", "tokens.json", "toke
 
 bool setup_is_settled(const struct setup *setup, struct error *why)
 {
-	for (size_t i = 0; i < SETUP_FILES; i++) {
+	/* Our own commands put the others in place whole, and may have them open still. */
+	for (size_t i = 0; i < SETUP_EDITED; i++) {
 		const char *path = setup->config.registry_where;
 		char place[4096];
 
@@ -373,6 +374,20 @@ bool setup_is_settled(const struct setup *setup, struct error *why)
 		return false;
 	}
 	return true;
+}
+
+bool setup_is_only_tokens(const struct setup *setup)
+{
+	struct setup_mark now;
+	char place[4096];
+
+	mark_of(setup->config.registry_where, &now);
+	if (memcmp(&now, &setup->marks[0], sizeof(now)) != 0)
+		return false;
+	if (state_path(own[1], place, sizeof(place)) < 0)
+		return false;
+	mark_of(place, &now);
+	return memcmp(&now, &setup->marks[1], sizeof(now)) == 0;
 }
 
 void setup_changed(struct setup *setup, char *names, size_t size)

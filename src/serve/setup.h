@@ -13,7 +13,8 @@
 struct journal;
 
 enum {
-	SETUP_FILES = 4 /* the registry, .env, tokens.json, token */
+	SETUP_FILES = 4, /* the registry, .env, tokens.json, token */
+	SETUP_EDITED = 2 /* of them, from the first: people edit these */
 };
 
 /* A file at one time: another content has another mark. */
@@ -48,8 +49,11 @@ void setup_close(struct setup *setup);
 /* Reads registry, .env and tokens again; `*changed`: the front has to have another config_fd. `weaker` gets the rules
  * that are gone, see config_weaker(). On an error all stays as it was. */
 int setup_reload(struct setup *setup, bool *changed, struct buf *weaker, struct error *err);
-/* Whether nobody has one of those files open for writing. False: its name is the sentence's. */
+/* Whether nobody has the registry or .env open for writing. False: its name is the sentence's. */
 bool setup_is_settled(const struct setup *setup, struct error *why);
+/* Whether registry and .env, which people edit, are as they were when they were read last: what was touched is a file of
+ * our own commands, who put whole ones in place. */
+bool setup_is_only_tokens(const struct setup *setup);
 /* Which of the files are not as they were when this was called last, by name, with ", " between. */
 void setup_changed(struct setup *setup, char *names, size_t size);
 /* After `watch` became readable: whether one of those files was touched. */
