@@ -172,7 +172,7 @@ def take(kind):
             return taken, errno.errorcode[e.errno]
     return taken, "none"
 taken, why = take(socket.SOCK_RAW)
-print(len(taken), why)
+print(len(taken), why, flush=True)
 # Of the whole box, whoever asks; of other kinds there are more.
 if os.fork() == 0:
     more, why = take(socket.SOCK_DGRAM)
