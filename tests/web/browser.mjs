@@ -30,42 +30,12 @@ export async function order(what) {
   await answers.next();
 }
 
-// Browser profiles that a test was done with and has changed nothing of but what a page keeps: what they have loaded and
-// compiled once need not be loaded again, which is most of the time of a short test.
-const idle = new Map();
-
-async function profile(kind, options) {
-  const kept = idle.get(kind)?.pop();
-  const context = kept ?? (await browser.newContext(options));
-  const page = await context.newPage();
-  if (kept) {
-    // Emptied from a page of the same origin that has no script.
-    await page.goto(`${url}/favicon.svg`);
-    await page.evaluate(() => (localStorage.clear(), sessionStorage.clear()));
-  } else {
-    // What the console shows, top down: rows of the terminal, and what the page has drawn over them.
-    await context.addInitScript(() => {
-      window.consoleText = () => {
-        const place = document.querySelector(".console-place");
-        const parts = [...(place?.querySelectorAll(".xterm-rows > div, .xterm .mark") ?? [])].filter((part) => part.offsetParent);
-        const own = parts.map((part) => ({ top: part.getBoundingClientRect().top, text: part.textContent.replaceAll("\u00a0", " "), mark: part.classList.contains("mark") }));
-        return own.sort((a, b) => Math.round(a.top - b.top) || Number(b.mark) - Number(a.mark)).map((part) => part.text).join("\n");
-      };
-    });
-  }
-  return { context, page };
-}
-
 export class Visit {
   /** A page with a browser profile of its own, at the playground, with its token. */
   static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null, still = false } = {}) {
     const visit = new Visit();
-    const options = { colorScheme: scheme, permissions, reducedMotion: still ? "reduce" : "no-preference" };
-    visit.kind = JSON.stringify(options);
-    Object.assign(visit, await profile(before ? null : visit.kind, { viewport: { width, height }, ...options }));
-    await visit.page.setViewportSize({ width, height });
-    // Who is given the profile before the page may do anything to it.
-    visit.own = before !== null;
+    visit.context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, reducedMotion: still ? "reduce" : "no-preference" });
+    visit.page = await visit.context.newPage();
     visit.page.setDefaultTimeout(10_000);
     visit.wrong = [];
     visit.requests = [];
@@ -80,6 +50,15 @@ export class Visit {
       const at = request.failure()?.errorText === "csp" ? visit.requests.indexOf(request.url()) : -1;
       if (at >= 0) visit.requests.splice(at, 1);
     });
+    // What the console shows, top down: rows of the terminal, and what the page has drawn over them.
+    await visit.context.addInitScript(() => {
+      window.consoleText = () => {
+        const place = document.querySelector(".console-place");
+        const parts = [...(place?.querySelectorAll(".xterm-rows > div, .xterm .mark") ?? [])].filter((part) => part.offsetParent);
+        const own = parts.map((part) => ({ top: part.getBoundingClientRect().top, text: part.textContent.replaceAll("\u00a0", " "), mark: part.classList.contains("mark") }));
+        return own.sort((a, b) => Math.round(a.top - b.top) || Number(b.mark) - Number(a.mark)).map((part) => part.text).join("\n");
+      };
+    });
     await before?.(visit);
     await visit.page.goto(`${url}/${hash}`);
     if (wait) await visit.ready();
@@ -89,11 +68,8 @@ export class Visit {
     await this.page.waitForSelector("[data-ready]");
     await this.page.waitForFunction(() => document.querySelectorAll(".language option").length > 1);
   }
-  /** `well`: its test is done and has passed. */
-  async close(well = false) {
-    if (!well || this.own) return this.context.close();
-    for (const page of this.context.pages()) await page.close();
-    idle.set(this.kind, [...(idle.get(this.kind) ?? []), this.context]);
+  async close() {
+    await this.context.close();
   }
   /** Puts code into the editor as a shared link does. */
   async code(language, text, more = []) {
@@ -156,19 +132,17 @@ export async function main() {
       return visit;
     };
     let timer;
-    let well = false;
     try {
       const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Failed(`still running after ${most} s`)), most * 1000)));
       await Promise.race([call(open), late]);
       for (const visit of visits) equal(visit.wrong.join("; "), "", "errors in the browser's console");
-      well = true;
       console.log(`ok playground_${name}`);
     } catch (error) {
       failed++;
       console.log(`not ok playground_${name}: ${String(error.message).split("\n").slice(0, 3).join(" | ").slice(0, 1500)}`);
     }
     clearTimeout(timer);
-    for (const visit of visits) await visit.close(well).catch(() => {});
+    for (const visit of visits) await visit.close().catch(() => {});
     if (process.env.EB_WEB_TIMES) console.log(`# ${name} ${Date.now() - began} ms`);
   }
   await browser.close();

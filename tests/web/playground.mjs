@@ -1,7 +1,7 @@
 // The playground as a person uses it. Each test has a browser profile of its own.
 //
 //     node playground.mjs URL TOKEN [PATTERN]
-import { begin, contains, equal, main, order, test, token, truth, unharmed, url } from "./browser.mjs";
+import { begin, contains, equal, main, only, order, test, token, truth, unharmed, url } from "./browser.mjs";
 
 const HOSTILE = {
   "text/html": `<script>parent.document.title = "owned"; document.title = "owned"</script><img src=x onerror="parent.document.title='owned'">
@@ -549,9 +549,11 @@ test("from_run_to_the_first_output", async (open) => {
   const visit = await open();
   const { page } = visit;
   await visit.code("python", "import time\nprint(f'at {time.monotonic_ns()}')");
+  // Nothing of it can fail but the runs: thirty are for whoever wants to know.
+  const count = only ? 30 : 6;
   for (let i = 0; i < 5; i++) await visit.run();
   const times = [];
-  for (let i = 0; i < 30; i++) {
+  for (let i = 0; i < count; i++) {
     await page.click("[aria-label='Clear output']");
     // From the press to the frame in which the line is on the screen.
     times.push(await page.evaluate(() => new Promise((done) => {
@@ -569,7 +571,7 @@ test("from_run_to_the_first_output", async (open) => {
     await visit.ended();
   }
   times.sort((a, b) => a - b);
-  console.log(`# from Run to the first output: p50 ${times[15].toFixed(1)} ms, p95 ${times[28].toFixed(1)} ms`);
+  console.log(`# from Run to the first output: p50 ${times[Math.floor(count / 2)].toFixed(1)} ms, p95 ${times[Math.floor(count * 0.95)].toFixed(1)} ms, of ${count}`);
 });
 
 await main();

@@ -374,7 +374,6 @@ test("squiggles_in_the_tab_that_is_seen", async (open) => {
 test("links_are_opened_after_a_question", async (open) => {
   const visit = await open();
   const { page, context } = visit;
-  visit.own = true;
   await context.route("https://example.invalid/**", (route) => route.fulfill({ body: "there" }));
   await visit.code("python", "print('see https://example.invalid/plain.')\nprint('\\x1b]8;;javascript:document.title=1\\x07bad\\x1b]8;;\\x07 \\x1b]8;;https://example.invalid/hidden\\x07shown\\x1b]8;;\\x07')\n");
   await visit.run();
