@@ -101,6 +101,7 @@ static void put_steps(FILE *out, const struct runtime *r)
 	put_list(out, "compile.step.environment", r->compile.step.environment);
 	put_limits(out, "compile.step.limits", &r->compile.step.limits);
 	put_list(out, "compile.unchecked", r->compile.unchecked);
+	put_list(out, "compile.needs", r->compile.needs);
 	put_list(out, "compile.sources", r->compile.sources);
 	put_text_field(out, "compile.artifact", r->compile.artifact);
 	put_list(out, "run", r->run);
@@ -250,6 +251,7 @@ static void put_runtime(FILE *out, const struct runtime *r)
 	put_list(out, "version", r->version);
 	put_text_field(out, "version_pattern", r->version_pattern);
 	put_text_field(out, "install", r->install);
+	put_list(out, "needs", r->needs);
 	put_list(out, "binds", r->binds);
 	put_list(out, "scratch", r->scratch);
 	put_list(out, "environment", r->environment);

@@ -53,6 +53,10 @@ static int job_digest(const struct job *job, const struct digest *prepared, stru
 	for (size_t i = 0; i < runtime->tool_count; i++)
 		if (runtime_tool_path(&runtime->tools[i], path, sizeof(path)))
 			digester_add_file(d, path);
+	if (runtime_needed_path(runtime->needs, path, sizeof(path)))
+		digester_add_text(d, path);
+	if (runtime_needed_path(runtime->compile.needs, path, sizeof(path)))
+		digester_add_text(d, path);
 	for (size_t i = 0; i < ARRAY_SIZE(package_lists); i++)
 		digester_add_file(d, package_lists[i]);
 	if (prepared)

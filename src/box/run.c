@@ -169,7 +169,7 @@ int run_prepare(const struct spec *spec, struct error *err)
 	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	struct build build = BUILD_INIT;
 	struct probe probe;
-	int done = runtime_program(spec->runtime) ? 0 : runtime_missing(spec->runtime, err);
+	int done = runtime_program(spec->runtime, false) ? 0 : runtime_missing(spec->runtime, err);
 
 	if (done == 0)
 		done = probe_host(&probe, err);

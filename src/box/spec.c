@@ -109,7 +109,8 @@ static int set_seconds(double *field, const char *key, const char *value, double
 
 	if (!text_duration(value, &number) || number < 0.001 || number > most)
 		return error_usage(
-			err, "%s: \"%.64s\" is not a time between 0.001 and %s seconds; write it as 30, 500ms, 2m or 1h30m",
+			err,
+			"%s: \"%.64s\" is not a time between 0.001 and %s seconds; write it as 30, 500ms, 2m or 1h30m",
 			key, value, text_number_format(most, high));
 	*field = number;
 	return 0;
@@ -123,9 +124,9 @@ static int set_size(uint64_t *field, const char *key, const char *value, uint64_
 	uint64_t bytes;
 
 	if (!text_size(value, &bytes) || bytes < least || bytes > most)
-		return error_usage(
-			err, "%s: \"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes", key,
-			value, text_size_format(least, low), text_size_format(most, high), examples);
+		return error_usage(err,
+				   "%s: \"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes",
+				   key, value, text_size_format(least, low), text_size_format(most, high), examples);
 	*field = bytes;
 	return 0;
 }
@@ -535,7 +536,7 @@ int spec_check(const struct spec *spec, struct error *err)
 		return runtime_missing(spec->runtime, err);
 	if (check_entry(spec, err) < 0 || check_profile(spec, err) < 0)
 		return -1;
-	if (!runtime_program(spec->runtime))
+	if (!runtime_program(spec->runtime, spec->unchecked))
 		return runtime_missing(spec->runtime, err);
 	limits = limits_settle(&spec->limits, &spec->runtime->limits);
 	if (content_size(spec) > limits.disk)

@@ -13,12 +13,13 @@
  *	version: ["{go}", version]   required
  *	version_pattern: 'go(?<version>[0-9.]+)'
  *	install: sudo apt-get install golang-go             required
+ *	needs: [/usr/include/stdio.h]                       one of them, beside the tools
  *	binds: [/etc/java-17-openjdk]
  *	scratch: [/var/lib/php/sessions]
  *	environment: {GOROOT: /usr/lib/go}
  *	limits: {timeout: 30, cpu_time: 10, memory: 512m, cpus: 1, pids: 64, disk: 1g}
  *	prepare: {run: […], environment: {…}, limits: {…}, writable: false}
- *	compile: {run: […], unchecked: […], sources: ["*.go"], artifact: main, environment: {…}, limits: {…}}
+ *	compile: {run: […], unchecked: […], needs: […], sources: ["*.go"], artifact: main, environment: {…}, limits: {…}}
  *	run: ["{artifact}", "{args}"]                       required
  *	session: {run: ["{python}", "{drivers}/session.py"], environment: {K: V}, fork: false}
  *	ember: {point: main, run: [...], environment: {K: V}, not_with: ["LC_*"], any_entry: false}

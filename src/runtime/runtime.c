@@ -273,8 +273,8 @@ const struct runtime *runtime_detect(const char *name, const void *head, size_t 
 	return by_line;
 }
 
-/* The highest version of what the pattern matches and can be executed. */
-static bool glob_highest(const char *pattern, char *out, size_t size)
+/* The highest version of what the pattern matches and can be executed (X_OK) or read (R_OK). */
+static bool glob_highest(const char *pattern, int access_mode, char *out, size_t size)
 {
 	glob_t found;
 	bool any = false;
@@ -284,7 +284,7 @@ static bool glob_highest(const char *pattern, char *out, size_t size)
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		const char *path = found.gl_pathv[i];
 
-		if (strlen(path) >= size || access(path, X_OK) < 0 || (any && strverscmp(path, out) < 0))
+		if (strlen(path) >= size || access(path, access_mode) < 0 || (any && strverscmp(path, out) < 0))
 			continue;
 		snprintf(out, size, "%s", path);
 		any = true;
@@ -293,13 +293,13 @@ static bool glob_highest(const char *pattern, char *out, size_t size)
 	return any;
 }
 
-bool runtime_tool_path(const struct runtime_tool *tool, char *out, size_t size)
+static bool path_find(const char *const *candidates, int access_mode, char *out, size_t size)
 {
-	for (const char *const *path = tool->candidates; *path; path++) {
+	for (const char *const *path = candidates; *path; path++) {
 		if (strpbrk(*path, "*?[")) {
-			if (glob_highest(*path, out, size))
+			if (glob_highest(*path, access_mode, out, size))
 				return true;
-		} else if (strlen(*path) < size && access(*path, X_OK) == 0) {
+		} else if (strlen(*path) < size && access(*path, access_mode) == 0) {
 			snprintf(out, size, "%s", *path);
 			return true;
 		}
@@ -307,7 +307,18 @@ bool runtime_tool_path(const struct runtime_tool *tool, char *out, size_t size)
 	return false;
 }
 
-const char *runtime_program(const struct runtime *runtime)
+bool runtime_tool_path(const struct runtime_tool *tool, char *out, size_t size)
+{
+	return path_find(tool->candidates, X_OK, out, size);
+}
+
+bool runtime_needed_path(const char *const *needs, char *out, size_t size)
+{
+	out[0] = '\0';
+	return !needs || !*needs || path_find(needs, R_OK, out, size);
+}
+
+const char *runtime_program(const struct runtime *runtime, bool unchecked)
 {
 	static _Thread_local char first[4096];
 	char other[4096];
@@ -317,6 +328,9 @@ const char *runtime_program(const struct runtime *runtime)
 	for (size_t i = 1; i < runtime->tool_count; i++)
 		if (!runtime_tool_path(&runtime->tools[i], other, sizeof(other)))
 			return NULL;
+	if (!runtime_needed_path(runtime->needs, other, sizeof(other)) ||
+	    (!unchecked && !runtime_needed_path(runtime->compile.needs, other, sizeof(other))))
+		return NULL;
 	return first;
 }
 
@@ -387,7 +401,7 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 	const char *digits;
 	char text[512];
 
-	if (!runtime_program(runtime) || !(argv = expand_words(&arena, runtime, runtime->version, &none)))
+	if (!runtime_program(runtime, true) || !(argv = expand_words(&arena, runtime, runtime->version, &none)))
 		return false;
 	text[ask((char *const *)argv, text, sizeof(text) - 1)] = '\0';
 	if (runtime->version_pattern)
@@ -433,7 +447,7 @@ int runtime_unknown(const char *name, struct error *err)
 	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
 		size_t used = strlen(known);
 
-		if (runtime_program(runtime))
+		if (runtime_program(runtime, false))
 			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", runtime->name);
 	}
 	return error_set(err, ERROR_LANGUAGE, 0, "Unknown language \"%.64s\"; available: %s%s%s%s", name,

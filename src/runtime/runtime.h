@@ -40,6 +40,7 @@ struct runtime_prepare {
 struct runtime_compile {
 	struct runtime_step step;     /* leaves `artifact` in /sandbox/output */
 	const char *const *unchecked; /* the command line with --no-check; NULL: there is no check to leave out */
+	const char *const *needs;     /* files, one of which the check needs; NULL or none: it needs none */
 	const char *const *sources;   /* patterns of file names: which of the files given it sees */
 	const char *artifact;         /* the name of what it makes */
 };
@@ -143,6 +144,7 @@ struct runtime {
 	const char *file;                 /* the code's name in the box when the caller gives none */
 	const struct runtime_tool *tools; /* what has to be installed; the first is "where it is" */
 	size_t tool_count;                /* at least 1 */
+	const char *const *needs;         /* files, one of which has to be there too; NULL or none: tools will do */
 	const char *const *version;       /* a command line that prints the version */
 	const char *version_pattern;      /* PCRE with (?<version>…), NULL: the first number in what is printed */
 	const char *install;              /* the command that installs it */
@@ -186,8 +188,13 @@ const struct runtime *runtime_detect(const char *name, const void *head, size_t 
 
 /* The path of a tool on this host into out; false when it is not installed. */
 bool runtime_tool_path(const struct runtime_tool *tool, char *out, size_t size);
-/* The first tool's path, if all of them are there; NULL otherwise. Not freed; valid until the thread asks again. */
-const char *runtime_program(const struct runtime *runtime);
+/*
+ * The first tool's path, if all of them are there, and the files that it needs; NULL otherwise. `unchecked`: what only
+ * the compiler's check needs may be missing. Not freed; valid until the thread asks again.
+ */
+const char *runtime_program(const struct runtime *runtime, bool unchecked);
+/* Which of the files it needs is there, into out; false if it needs one and none is. "" if it needs none. */
+bool runtime_needed_path(const char *const *needs, char *out, size_t size);
 /* Asks the program itself; false when it is missing or does not say. */
 bool runtime_version(const struct runtime *runtime, char *out, size_t size);
 

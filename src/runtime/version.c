@@ -69,7 +69,7 @@ static bool remember(uint32_t hash, const char *key, const char *version)
 
 bool runtime_version_cached(const struct runtime *runtime, char *out, size_t size)
 {
-	const char *program = runtime_program(runtime);
+	const char *program = runtime_program(runtime, true);
 	_cleanup_close_ int dir = -1;
 	char name[64], key[512], text[640], temporary[96];
 	struct stat st;

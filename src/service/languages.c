@@ -27,7 +27,7 @@ static json_t *list_json(const char *const *words)
 
 static json_t *language_json(const struct runtime *runtime)
 {
-	const char *path = runtime_program(runtime);
+	const char *path = runtime_program(runtime, false);
 	char version[VERSION_MAX];
 	json_t *profiles = json_array();
 
@@ -74,7 +74,7 @@ static void add_sessions(struct buf *out)
 	bool any = false;
 
 	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
-		if (!runtime->session.step.argv || !runtime_program(runtime))
+		if (!runtime->session.step.argv || !runtime_program(runtime, false))
 			continue;
 		buf_printf(out, "%s%s", any ? ", " : "\nSessions: ", runtime->name);
 		any = true;
@@ -90,7 +90,7 @@ void languages_table(struct buf *out)
 	buf_printf(out, "%-*s %-*s %-*s %s\n", NAME_CELLS, "LANGUAGE", VERSION_CELLS, "VERSION", ALIASES_CELLS,
 		   "ALIASES", "WHERE");
 	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
-		const char *path = runtime_program(runtime), *shown = "-";
+		const char *path = runtime_program(runtime, false), *shown = "-";
 		char version[VERSION_MAX];
 
 		if (path)
@@ -114,7 +114,7 @@ bool languages_any(void)
 	const struct runtime *runtime;
 
 	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
-		if (runtime_program(runtime))
+		if (runtime_program(runtime, false))
 			return true;
 	}
 	return false;

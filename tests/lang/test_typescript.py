@@ -283,4 +283,32 @@ def tsconfig_of_another_kind_of_build_does_no_harm():
     good(run(files), "method\n1 2\n")
 
 
+@kit.test(timeout=FIRST)
+def without_the_types_of_node_it_is_not_there_but_for_no_check():
+    """`available` is what a run would say: 127 with the command; --no-check needs none of them."""
+    hidden = [place for place in ("/usr/local/lib/node_modules/@types", "/usr/lib/node_modules/@types", "/usr/share/nodejs/@types",
+              "/usr/local/lib/node_modules/typescript/node_modules/@types") if os.path.isdir(place)]  # fmt: skip
+    kit.true(hidden, "@types/node is nowhere")
+    home = kit.tmp()
+
+    def apart(*words):
+        mounts = " && ".join(f"mount -t tmpfs none {place}" for place in hidden)
+        argv = ["/usr/bin/unshare", "-m", "/bin/sh", "-c", f'{mounts} && exec "$@"', "sh", kit.built(), *words]
+        return kit.command(argv, env={"PATH": kit.PATH, "EMBERBOX_HOME": home}, timeout=FIRST)
+
+    row = next(row for row in apart("languages", "--json").json if row["name"] == "typescript")
+    kit.equal((row["available"], row["install"]), (False, "sudo npm install -g typescript esbuild @types/node"))
+    code = "const n: number = 'six'; console.log(n)"
+    r = apart("run", "--cold", "-l", "typescript", "-c", code)
+    kit.equal((r.code, r.text), (127, ""))
+    kit.equal(r.errtext, "emberbox: TypeScript is not installed on this machine; install it with: "
+              "sudo npm install -g typescript esbuild @types/node\n")
+    r = apart("run", "--cold", "-l", "typescript", "--no-check", "-c", code)
+    kit.equal((r.code, r.text), (0, "six\n"), r.errtext)
+    # What --no-check prepared without them is not what a check is made with afterwards.
+    r = kit.emberbox("run", "--cold", "-l", "typescript", "-c", code, env={"EMBERBOX_HOME": home}, timeout=FIRST)
+    kit.equal((r.code, r.text), (2, ""), r.errtext)
+    kit.contains(r.errtext, "Type 'string' is not assignable to type 'number'")
+
+
 kit.main()

@@ -98,6 +98,8 @@ static void same_runtime(const struct runtime *a, const struct runtime *b)
 	CHECK_INT(a->prepare.writable, b->prepare.writable);
 	same_step("compile", &a->compile.step, &b->compile.step);
 	same_list("compile.unchecked", a->compile.unchecked, b->compile.unchecked);
+	same_list("compile.needs", a->compile.needs, b->compile.needs);
+	same_list("needs", a->needs, b->needs);
 	same_list("compile.sources", a->compile.sources, b->compile.sources);
 	same_text("compile.artifact", a->compile.artifact, b->compile.artifact);
 	same_list("run", a->run, b->run);

@@ -479,7 +479,7 @@ static void ends_with_its_time(void)
 /* Compiled in a box of its own, then brought in. */
 static void compiled_languages_run_too(void)
 {
-	if (!runtime_program(runtime_find("c"))) {
+	if (!runtime_program(runtime_find("c"), false)) {
 		check_skip("compiled_languages_run_too", "the language has no compiler here");
 		return;
 	}
@@ -651,7 +651,7 @@ static void a_start_that_fails_leaves_nothing(void)
 /* Rich results are of one exec, and a language's prepared tree is there. */
 static void rich_results_are_not_kept(void)
 {
-	if (!runtime_program(runtime_find("sqlite"))) {
+	if (!runtime_program(runtime_find("sqlite"), false)) {
 		check_skip("rich_results_are_not_kept", "the language has no program here");
 		return;
 	}

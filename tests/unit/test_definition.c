@@ -250,7 +250,7 @@ static void keys(void)
 		{ BASE START "runn: [x]\n", "demo.yaml:8:1: unknown key \"runn\"; did you mean \"run\"?" },
 		{ BASE START "zzzzzzzzzzzz: 1\n",
 		  "demo.yaml:8:1: unknown key \"zzzzzzzzzzzz\"; expected one of tools, display, aliases, extensions, "
-		  "interpreters, file, version, version_pattern, install, binds, scratch, environment, limits, "
+		  "interpreters, file, version, version_pattern, install, needs, binds, scratch, environment, limits, "
 		  "prepare, compile, run, buffered, session, ember, outputs, seccomp, profiles, errors, notes" },
 		{ BASE START "limits: {memroy: 1g}\n",
 		  "demo.yaml:8:10: limits: unknown key \"memroy\"; did you mean \"memory\"?" },

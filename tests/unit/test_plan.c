@@ -406,7 +406,7 @@ static void what_is_frozen(void)
 	fresh();
 	spec_set(&spec, "language", "c", &err);
 	spec_set(&spec, "read-only", "yes", &err);
-	if (runtime_program(spec.runtime)) {
+	if (runtime_program(spec.runtime, false)) {
 		CHECK_INT(make(JOB_COMPILE), 0);
 		for (size_t i = 0; i < plan.op_count; i++)
 			CHECK(plan.ops[i].kind != OP_FREEZE);

@@ -39,6 +39,20 @@ def counts_lines():
 
 
 @kit.test
+def what_failed_can_be_repeated_from_the_last_lines():
+    """Ten lines, whatever there is above them: the programs that failed, each with its command."""
+    bad = "import sys; print('ok ' + ' '.join(sys.argv[1:])); print('not ok b: why'); raise SystemExit(1)"
+    r = run({"e2e/test_bad.py": "# tests/run: args=--as root\n" + bad, "e2e/test_good.py": "print('ok a')"}, "-j", "1")
+    last(r, "2 passed, 1 failed, 0 skipped", 1)
+    kit.contains(r.text.splitlines()[-2:][0], "failed: e2e/test_bad.py --as root: EB_BUILD=build e2e/test_bad.py --as root".replace("e2e/", "tests/e2e/"))
+    r = run({f"e2e/test_{n}.py": bad for n in range(20)}, "-j", "1")
+    lines = r.text.splitlines()[-10:]
+    kit.equal(sum(line.startswith("failed: tests/e2e/test_") for line in lines), 7)
+    kit.equal(lines[-2], "failed: 13 more, see above")
+    last(r, "20 passed, 20 failed, 0 skipped", 1)
+
+
+@kit.test
 def a_test_that_says_nothing_failed():
     last(run({"e2e/test_a.py": ""}), "0 passed, 1 failed, 0 skipped", 1)
     last(run({"e2e/test_a.py": "print('ok a'); raise SystemExit(1)"}), "1 passed, 1 failed, 0 skipped", 1)

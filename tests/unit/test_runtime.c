@@ -186,11 +186,19 @@ static void versions(void)
 	struct runtime runtime = made_up(&tool, programs);
 
 	snprintf(path, sizeof(path), "%s/program", home);
-	CHECK(!runtime_program(&runtime));
+	CHECK(!runtime_program(&runtime, false));
 	CHECK(!runtime_version(&runtime, version, sizeof(version)));
 	CHECK(!runtime_version_cached(&runtime, version, sizeof(version)));
 	program(dir, "program", "#!/bin/sh\necho \"GNU thing, version 5.2.15(1)-release\"\n");
-	CHECK_STR(runtime_program(&runtime), path);
+	CHECK_STR(runtime_program(&runtime, false), path);
+	runtime.compile.needs = (const char *const[]){ "/nonexistent/x", NULL };
+	CHECK(!runtime_program(&runtime, false));
+	CHECK_STR(runtime_program(&runtime, true), path);
+	runtime.needs = runtime.compile.needs;
+	CHECK(!runtime_program(&runtime, true));
+	runtime.needs = runtime.compile.needs = (const char *const[]){ "/nonexistent/x", path, NULL };
+	CHECK_STR(runtime_program(&runtime, false), path);
+	runtime.needs = runtime.compile.needs = NULL;
 	CHECK(runtime_version(&runtime, version, sizeof(version)));
 	CHECK_STR(version, "5.2.15");
 	program(dir, "program", "#!/bin/sh\necho v20.1.0 >&2\n");
@@ -201,7 +209,7 @@ static void versions(void)
 	program(dir, "program", "#!/bin/sh\n");
 	CHECK(!runtime_version(&runtime, version, sizeof(version)));
 	tree_mode(dir, "program", 0644);
-	CHECK(!runtime_program(&runtime));
+	CHECK(!runtime_program(&runtime, false));
 	close(dir);
 	tree_free(home);
 }
