@@ -5,7 +5,7 @@ const path = require('node:path');
 const vm = require('node:vm');
 
 const names = ['exports', 'require', 'module', '__filename', '__dirname'];
-const complaints = /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import.meta' outside a module|await is only valid in async functions and the top level bodies of modules/;
+const complaints = /Cannot use import statement outside a module|Unexpected token 'export'|Cannot use 'import.meta' outside a module/;
 
 // The nearest package.json decides where it says something.
 function isDeclared(directory) {
@@ -29,7 +29,8 @@ function complaint(source, file) {
 	}
 }
 
-// Of an await in an expression the parser of Node.js 18 only says that it expected something else.
+// An await at the top level makes a module, and one in a function that is not async does not: what tells them apart is
+// an async function around all. In an expression the parser of Node.js 18 does not name the await.
 function needsModule(source, file) {
 	const said = complaint(source, file);
 

@@ -149,18 +149,18 @@ struct runtime {
 	const char *version_pattern;      /* PCRE with (?<version>…), NULL: the first number in what is printed */
 	const char *install;              /* the command that installs it */
 	const char *const *binds;         /* host paths to show read-only; missing ones are left out; "*" takes all */
-	const char *const *scratch;       /* directories that it writes to without being told, which are /tmp in a box */
-	const char *const *environment;   /* "K=V" with placeholders; the caller's beat them */
-	struct limits limits;             /* its own defaults; 0: emberbox's */
-	struct runtime_prepare prepare;   /* before the first use */
-	struct runtime_compile compile;   /* before a run */
-	const char *const *run;           /* the program */
-	const char *const *buffered;      /* the same where its output may stay in its buffers; NULL: it writes at once */
-	struct runtime_session session;   /* its driver */
-	struct runtime_ember ember;       /* its zygote */
-	bool outputs;                     /* it writes rich results to {outputs} */
-	const struct runtime_call *calls; /* additions to the system call filter */
-	size_t call_count;                /* how many */
+	const char *const *scratch;     /* directories that it writes to without being told, which are /tmp in a box */
+	const char *const *environment; /* "K=V" with placeholders; the caller's beat them */
+	struct limits limits;           /* its own defaults; 0: emberbox's */
+	struct runtime_prepare prepare; /* before the first use */
+	struct runtime_compile compile; /* before a run */
+	const char *const *run;         /* the program */
+	const char *const *buffered;    /* the same where its output may stay in its buffers; NULL: it writes at once */
+	struct runtime_session session; /* its driver */
+	struct runtime_ember ember;     /* its zygote */
+	bool outputs;                   /* it writes rich results to {outputs} */
+	const struct runtime_call *calls;       /* additions to the system call filter */
+	size_t call_count;                      /* how many */
 	const struct runtime_profile *profiles; /* by name */
 	size_t profile_count;                   /* how many */
 	struct runtime_errors errors;           /* how its errors look */

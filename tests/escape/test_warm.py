@@ -175,7 +175,7 @@ print(tempfile.mktemp(), tempfile.mkdtemp(), secrets.token_hex(), os.urandom(8).
     "lua": "print(math.random(0), math.random(1 << 60), os.tmpname())",
     "ruby": 'require "securerandom"; require "tmpdir"; puts rand, Random.new.rand, Random.rand, SecureRandom.uuid, Dir.mktmpdir, [1, 2, 3, 4, 5, 6, 7, 8, 9, *10..40].shuffle.join("")',
     "javascript": "const c = require('crypto'); console.log(Math.random(), c.randomUUID(), c.randomBytes(8).toString('hex'),"
-    " crypto.getRandomValues(new Uint32Array(2)).join(), require('fs').mkdtempSync('/tmp/x'))",
+    " c.webcrypto.getRandomValues(new Uint32Array(2)).join(), require('fs').mkdtempSync('/tmp/x'))",
 }
 
 

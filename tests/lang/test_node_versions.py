@@ -30,6 +30,7 @@ CASES = {
 }  # fmt: skip
 
 CASES["await in a call"] = ({"code": "const f = async () => 9;\nconsole.log(1, [await f()].map(String), `${await f()}`);"}, 0, "1 [ '9' ] 9\n", "")
+CASES["await in no async function"] = ({"code": "function f() {\n  await 1;\n}"}, 1, "", "SyntaxError: await is only valid in async functions")
 CASES["await of a script"] = ({"code": "const await = 3; console.log(await, typeof require);"}, 0, "3 function\n", "")
 CASES["await and an error"] = ({"code": "console.log(await Promise.resolve(5);"}, 1, "", "SyntaxError: missing ) after argument list")
 
