@@ -94,7 +94,7 @@ def main():
     with open("/sandbox/data/cases.json", encoding="utf-8") as file:
         cases = json.load(file)
     command = texts("cmdline")
-    environment = dict(text.split("=", 1) for text in texts("environ"))
+    environment = dict(text.split("=", 1) for text in texts("environ") if text)
     # {entry} and then {args}, of which there are none.
     at = max(number for number, word in enumerate(command) if word.startswith(CODE + "/"))
     command[at] = None
