@@ -55,7 +55,7 @@ OTHER_KERNEL = {
 EXCEPTIONS = {**LANDLOCK_ALONE, **OTHER_KERNEL}
 
 # Without a group and without Landlock there is no /dev/zero: mapped shared, it is memory that nobody counts.
-NO_GROUP = {"list=/dev": ["fd full null random shm stderr stdin stdout tty urandom"]}
+NO_GROUP = {"list=/dev": ["fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom"]}
 
 
 def expected(probe):
