@@ -22,7 +22,7 @@ import census  # noqa: E402
 import kit  # noqa: E402
 import service  # noqa: E402
 
-COLD = {"disk": "1000m"}
+COLD = {"disk": "2g"}  # more than a box made ahead has
 
 
 class Warm:
@@ -295,7 +295,7 @@ def every_signal_that_ends():
     names = [one.name for one in signal.Signals if one.name not in harmless]
     fields = ("status", "success", "exit_code", "signal", "error_message")
     for name in names:
-        code = f"import signal, os\ntry: signal.signal(signal.{name}, signal.SIG_DFL)\nexcept OSError: pass\nprint(1)\n"
+        code = f"import signal, os\ntry: signal.signal(signal.{name}, signal.SIG_DFL)\nexcept OSError: pass\nprint(1, flush=True)\n"
         result = warm.run(code + f"os.kill(os.getpid(), signal.{name})\nprint(2)")
         kit.equal((result["stdout"], result["success"]), ("1\n", False), name)
         # One number with two names, and two that have none.
@@ -360,7 +360,7 @@ os._exit(0)
     limits = {"pids": 9, "memory": "80m", "cpu_time": 7}
     own, other = warm.out(rlimits), warm.out(rlimits, limits=limits)
     kit.true(own != other, "the limits of the request are not set")
-    kit.equal(other, warm.cold(rlimits, limits={**limits})["stdout"].replace(str(1000 << 20), str(1 << 30)))
+    kit.equal(other, warm.cold(rlimits, limits={**limits})["stdout"].replace(str(2 << 30), str(1 << 30)))
     kit.equal(warm.out(rlimits), own)
     warm.end()
 

@@ -157,10 +157,12 @@ static void a_setting_has_two_names(void)
 	is(CONFIG_MEMORY, "256m", CONFIG_FILE, 1);
 	setenv("EMBERBOX_MEMORY", "128m", 1);
 	setenv("DOCKER_MEMORY_LIMIT", "lots", 1);
+	config_free(&config);
 	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
 	CHECK(strstr(why.text, "DOCKER_MEMORY_LIMIT: \"lots\" is not a size") == why.text);
 	fresh();
 	put(".env", "DOCKER_CPU_LIMIT=1\nEMBERBOX_CPUS=2\n");
+	config_free(&config);
 	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
 	CHECK(strstr(why.text, "line 2: \"EMBERBOX_CPUS\": this setting is on line 1 already"));
 	fresh();
@@ -168,10 +170,12 @@ static void a_setting_has_two_names(void)
 	CHECK_INT(load(NULL, 0), 0);
 	is(CONFIG_CPUS, "2", CONFIG_REGISTRY, 2);
 	put("registry.yaml", "settings:\n  EMBERBOX_CPUS: \"2\"\n  DOCKER_CPU_LIMIT: \"2\"\n");
+	config_free(&config);
 	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
 	CHECK(strstr(why.text, "this setting is on line 2 already, as EMBERBOX_CPUS"));
 	fresh();
 	put("registry.yaml", "settings:\n  EMBERBOX_CPUS: x\n");
+	config_free(&config);
 	CHECK_INT(config_load(NULL, 0, &config, &why), -1);
 	CHECK(strstr(why.text, "settings.EMBERBOX_CPUS: \"x\" is not a number of cores"));
 }

@@ -372,6 +372,7 @@ static void the_file_is_read_if_it_can_be_believed(void)
 	CHECK(registry_is_being_written(path));
 	close(writing);
 	CHECK(!registry_is_being_written(path));
+	unlinkat(dir, "registry.yaml", 0);
 	tree_write(dir, "registry.yaml", "settings: {}\n", 13);
 	CHECK_INT(read_file(NULL), 0);
 	CHECK_INT(size, 13);
