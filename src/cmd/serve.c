@@ -48,7 +48,8 @@ static int print_help(void)
 {
 	puts("Usage: emberbox serve [options]\n"
 	     "Serves runs over HTTP and a Unix socket, with boxes made ahead, until SIGTERM.\n"
-	     "SIGHUP reads your own languages and the configuration again.\n");
+	     "Your own languages and the configuration are read again when they change, or by\n"
+	     "SIGHUP.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }

@@ -69,6 +69,16 @@ static bool is_driver(const char *name)
 	       name[length - 1] != '~' && !(length > 3 && strcmp(name + length - 3, ".md") == 0);
 }
 
+bool folder_reads(const char *name)
+{
+	return is_driver(name) || strcmp(name, DEFINITION) == 0 || strcmp(name, EXPLAIN) == 0;
+}
+
+bool folder_has_definition(int dir)
+{
+	return faccessat(dir, DEFINITION, F_OK, 0) == 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct runtime_driver *one = a, *other = b;

@@ -19,3 +19,7 @@ enum {
  */
 int folder_read(int dir_fd, const char *name, const char *where, bool own, struct arena *arena, struct runtime *out,
 		struct error *err);
+/* Whether a file of that name in a language's folder is of its definition: not an editor's copy, nor a text about it.
+ */
+bool folder_reads(const char *name);
+bool folder_has_definition(int dir);

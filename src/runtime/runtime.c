@@ -81,6 +81,28 @@ static int trusted_open(int dir, const char *name)
 	return take_fd(&fd);
 }
 
+/* What was in force by that name before a mistake was made in the folder, with the mistake; NULL: nothing was. One that
+ * is taken away, or that others can write to, is not meant to stay. */
+static struct runtime *catalogue_keep(struct catalogue *catalogue, int folder, const char *name, const char *mistake)
+{
+	const struct catalogue *before = catalogue_now;
+	struct runtime *kept;
+	size_t at = 0;
+
+	if (!before || folder < 0 || !folder_has_definition(folder))
+		return NULL;
+	while (at < before->count && strcmp(before->found[at]->name, name) != 0)
+		at++;
+	if (at == before->count || before->found[at]->broken)
+		return NULL;
+	kept = arena_alloc(&catalogue->arena, sizeof(*kept));
+	if (!kept)
+		return NULL;
+	*kept = *before->found[at];
+	kept->stale = arena_string(&catalogue->arena, mistake);
+	return kept;
+}
+
 static void catalogue_read(struct catalogue *catalogue, int dir, const char *name)
 {
 	struct runtime *runtime = arena_alloc(&catalogue->arena, sizeof(*runtime));
@@ -96,7 +118,12 @@ static void catalogue_read(struct catalogue *catalogue, int dir, const char *nam
 		error_usage(&err, "runtimes/%s belongs to somebody else, or others can write to it", name);
 	if (folder < 0 || folder_read(folder, own_name, where, true, &catalogue->arena, runtime, &err) < 0) {
 		static const char *const none[] = { NULL };
+		struct runtime *kept = catalogue_keep(catalogue, folder, name, err.text);
 
+		if (kept) {
+			catalogue_add(catalogue, kept);
+			return;
+		}
 		*runtime = (struct runtime){
 			.name = own_name,
 			.display = own_name,

@@ -169,9 +169,11 @@ struct runtime {
 	size_t driver_count;                    /* how many */
 	const char *notes;                      /* one line for the table in the README, or NULL */
 	const char *broken; /* of the user's own: what is wrong with its definition; NULL: nothing */
+	const char *stale;  /* what is wrong with the definition as it is now: this is the one of before; or NULL */
 };
 
-/* Reads the user's own again. What was found before stays valid. From one thread at a time. */
+/* Reads the user's own again. What was found before stays valid, and is what counts of a definition that has become
+ * wrong. From one thread at a time. */
 void runtime_reload(void);
 /* By name or alias; NULL when there is none. */
 const struct runtime *runtime_find(const char *name);

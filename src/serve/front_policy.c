@@ -329,7 +329,7 @@ static void introduce(struct front *front, struct peer *peer, const struct profi
 	about->sees_all = (peer->caller.scopes & SCOPE_ADMIN) != 0;
 }
 
-/* Whether it may be a profile of that language: of one that is not built in the keeper knows. */
+/* Whether it may be a profile of that language: of the user's own, which may have changed since, the keeper knows. */
 static bool language_has(const char *language, const char *name)
 {
 	const struct runtime *runtime = language ? runtime_find(language) : NULL;
@@ -337,7 +337,7 @@ static bool language_has(const char *language, const char *name)
 	for (size_t i = 0; runtime && i < runtime->profile_count; i++)
 		if (strcmp(runtime->profiles[i].name, name) == 0)
 			return true;
-	return language && !runtime;
+	return language && (!runtime || runtime_is_own(runtime));
 }
 
 /* As the keeper makes them; also none. */

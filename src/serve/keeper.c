@@ -224,6 +224,20 @@ static int link_add(struct keeper *keeper, int fd, struct error *err)
 	return done == 0 ? 0 : error_errno(err, "cannot start a thread");
 }
 
+/* Definitions that cannot be used: whoever edits one looks at the log, or finds it there later. */
+static void read_languages(void)
+{
+	const struct runtime *runtime;
+
+	runtime_reload();
+	for (size_t i = 0; (runtime = runtime_at(i)); i++) {
+		if (runtime->stale)
+			log_say("%s; the definition of before stays", runtime->stale);
+		else if (runtime->broken)
+			log_say("%s cannot be used: %s", runtime->name, runtime->broken);
+	}
+}
+
 /* The supervisor's words, until it has no more. */
 static int hear(struct keeper *keeper, struct error *err)
 {
@@ -240,11 +254,13 @@ static int hear(struct keeper *keeper, struct error *err)
 		}
 		while (count > 0)
 			close(fds[--count]);
-		if (what == ROLE_RELOAD) {
-			runtime_reload();
+		if (what != ROLE_LANGUAGES && what != ROLE_RELOAD)
+			continue;
+		read_languages();
+		/* No box made ahead is of one of the user's own. */
+		if (what == ROLE_RELOAD)
 			pool_reload(keeper->work.pool);
-			fd_send(keeper->control, &what, 1, NULL, 0);
-		}
+		fd_send(keeper->control, &what, 1, NULL, 0);
 	}
 	return got == 0 ? 0 : error_errno(err, "cannot hear the supervisor");
 }

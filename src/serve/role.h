@@ -12,9 +12,10 @@
  *	                 end them. ROLE_STORE_PEER with a socket to the store, ROLE_CONFIG
  *	                 with another configuration; ROLE_STALE when what people wrote last cannot be
  *	                 used, ROLE_CURRENT when it is what the front has
- *	to the keeper:   ROLE_RELOAD: read the languages again
+ *	to the keeper:   ROLE_LANGUAGES: read the languages again; ROLE_RELOAD: and make boxes
+ *	                 ahead anew
  *	from all:        ROLE_READY once it serves
- *	from the keeper: ROLE_RELOAD when that was done; ROLE_PEER when a front
+ *	from the keeper: ROLE_LANGUAGES, ROLE_RELOAD when that was done; ROLE_PEER when a front
  *	                 sent nonsense, to have it introduced anew
  *	from the front:  ROLE_PEER and ROLE_STORE_PEER when a message of the other
  *	                 could not be taken, for the same
@@ -47,6 +48,7 @@ enum {
 	ROLE_CURRENT = 'n',
 	ROLE_DRAIN = 'd',
 	ROLE_RELOAD = 'r',
+	ROLE_LANGUAGES = 'l',
 	ROLE_READY = '+',
 };
 

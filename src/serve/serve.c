@@ -10,6 +10,7 @@
 #include "runtime/state.h"
 #include "serve/activation.h"
 #include "serve/announce.h"
+#include "serve/languages_watch.h"
 #include "serve/listener.h"
 #include "serve/mcp_fixtures.h"
 #include "serve/role.h"
@@ -81,6 +82,9 @@ struct supervisor {
 	uint64_t settle_usec;                /* when to look at the files that were touched; 0: none was */
 	uint64_t settle_more;                /* how much later if they are still being written */
 	bool stale;                          /* they could not be used: what is in force is of before */
+	struct languages_watch languages;    /* the user's own */
+	uint64_t languages_usec;             /* when to look at those that were touched; 0: none was */
+	uint64_t languages_more;             /* how much later if they are still being written */
 };
 
 #define SAY(s, ...) (s)->options->say(__VA_ARGS__)
@@ -297,6 +301,29 @@ static void touched(struct supervisor *s)
 }
 
 /* The keeper reads the languages again; the front asks it for those that it does not know. */
+static void settle_languages(struct supervisor *s)
+{
+	struct error why = { 0 };
+
+	s->languages_usec = 0;
+	if (languages_watch_is_settled(&why)) {
+		if (languages_watch_changed(&s->languages))
+			role_say(&s->children[ROLE_KEEPER].process, ROLE_LANGUAGES, -1);
+		return;
+	}
+	s->languages_more = s->languages_more < SETTLE_MAX_USEC ? 2 * s->languages_more : s->languages_more;
+	s->languages_usec = clock_usec() + s->languages_more;
+	if (s->languages_more == SETTLE_SAY_USEC)
+		SAY(s, "%s; the definition of before stays until that is done", why.text);
+}
+
+static void touched_languages(struct supervisor *s)
+{
+	s->languages_more = SETTLE_USEC;
+	s->languages_usec = clock_usec() + SETTLE_USEC;
+}
+
+/* The languages are read at once, also while somebody has one of their files open. */
 static void reload(struct supervisor *s)
 {
 	char state[64];
@@ -306,6 +333,8 @@ static void reload(struct supervisor *s)
 	s->reloading = true;
 	snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_usec());
 	activation_notify(&s->activation, state);
+	/* Marked before the keeper looks: what changes in between is read once more. */
+	languages_watch_changed(&s->languages);
 	role_say(&s->children[ROLE_KEEPER].process, ROLE_RELOAD, -1);
 }
 
@@ -354,6 +383,8 @@ static int on_control(struct supervisor *s, struct child *child, struct error *e
 		on_ready(s, child);
 	if (what == ROLE_RELOAD && s->reloading)
 		reloaded(s);
+	if (what == ROLE_LANGUAGES && child->role == ROLE_KEEPER)
+		SAY(s, "the languages were read again");
 	if (child->role == ROLE_FRONT && (what == ROLE_PEER || what == ROLE_STORE_PEER)) {
 		SAY(s, "the front lost a message of the %s; they are introduced anew",
 		    what == ROLE_PEER ? "keeper" : "store");
@@ -437,6 +468,8 @@ static uint64_t earliest(const struct supervisor *s)
 			when = child->restart_usec;
 	if (s->settle_usec && (!when || s->settle_usec < when))
 		when = s->settle_usec;
+	if (s->languages_usec && (!when || s->languages_usec < when))
+		when = s->languages_usec;
 	return when;
 }
 
@@ -452,6 +485,11 @@ static int on_time(struct supervisor *s, struct error *err)
 		if (s->phase == SERVING)
 			settle(s);
 	}
+	if (s->languages_usec && s->languages_usec <= now) {
+		s->languages_usec = 0;
+		if (s->phase == SERVING)
+			settle_languages(s);
+	}
 	if (s->deadline_usec && s->deadline_usec <= now)
 		phase_next(s);
 	return 0;
@@ -460,7 +498,7 @@ static int on_time(struct supervisor *s, struct error *err)
 /* The loop: it wakes for signals, deaths and words of roles, and for a time only when one was set. */
 static int watch_once(struct supervisor *s, struct error *err)
 {
-	struct pollfd fds[2 + 2 * CHILDREN] = { { .fd = s->signals, .events = POLLIN } };
+	struct pollfd fds[3 + 2 * CHILDREN] = { { .fd = s->signals, .events = POLLIN } };
 	uint64_t until = earliest(s), now = clock_usec();
 	int msec = !until ? -1 : until <= now ? 0 : (int)((until - now) / 1000 + 1);
 
@@ -469,7 +507,8 @@ static int watch_once(struct supervisor *s, struct error *err)
 		fds[2 + 2 * i] = (struct pollfd){ .fd = s->children[i].process.pidfd, .events = POLLIN };
 	}
 	fds[1 + 2 * CHILDREN] = (struct pollfd){ .fd = s->setup.watch, .events = POLLIN };
-	if (poll(fds, 2 + 2 * CHILDREN, msec) < 0)
+	fds[2 + 2 * CHILDREN] = (struct pollfd){ .fd = s->languages.fd, .events = POLLIN };
+	if (poll(fds, ARRAY_SIZE(fds), msec) < 0)
 		return errno == EINTR ? 0 : error_errno(err, "cannot watch the roles");
 	/* One event a round: what it changed may be what the next one was about. */
 	for (int i = 0; i < CHILDREN; i++) {
@@ -482,6 +521,8 @@ static int watch_once(struct supervisor *s, struct error *err)
 		on_signal(s);
 	if (fds[1 + 2 * CHILDREN].revents && setup_touched(&s->setup) && s->phase == SERVING)
 		touched(s);
+	if (fds[2 + 2 * CHILDREN].revents && languages_watch_touched(&s->languages) && s->phase == SERVING)
+		touched_languages(s);
 	return on_time(s, err);
 }
 
@@ -598,6 +639,7 @@ static int set_up(struct supervisor *s, struct error *err)
 	if (s->nudge < 0)
 		return error_errno(err, "cannot make an eventfd");
 	setup_journal(&s->setup, s->nudge, &s->journal);
+	languages_watch_open(&s->languages);
 	return 0;
 }
 
@@ -623,6 +665,7 @@ int serve_run(const struct serve_options *options, struct error *err)
 				.announced = -1,
 				.nudge = -1,
 				.signals = -1,
+				.languages.fd = -1,
 				.front_ids.lock_fd = -1 };
 	int done;
 
@@ -638,6 +681,7 @@ int serve_run(const struct serve_options *options, struct error *err)
 		SAY(&s, "ended");
 	journal_close(s.journal);
 	setup_close(&s.setup);
+	languages_watch_close(&s.languages);
 	close_fd(&s.nudge);
 	if (s.listen_fd != s.listener.fd)
 		close_fd(&s.listen_fd);

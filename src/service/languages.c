@@ -40,7 +40,7 @@ static json_t *language_json(const struct runtime *runtime)
 			 "version", runtime_version_cached(runtime, version, sizeof(version)) ? version : NULL, "path",
 			 path, "install", runtime->install, "compiled", runtime->compile.step.argv != NULL, "session",
 			 runtime->session.step.argv != NULL, "profiles", profiles, "notes", runtime->notes, "broken",
-			 runtime->broken);
+			 runtime->broken ? runtime->broken : runtime->stale);
 }
 
 json_t *languages_json(void)

@@ -8,12 +8,15 @@
 import glob
 import os
 import re
+import shutil
 import signal
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
+from service import Service
+from web import Web
 
 # A language of nobody's: an upper-caser that a shell script compiles, with a prepared dictionary.
 YAML = """
@@ -317,6 +320,102 @@ def mistakes_in_a_definition_are_named():
     kit.equal(run(env, "-l", "shout", "-c", "x", "--explain").code, 127)
     # The other languages are none the worse.
     kit.equal(run(env, "-l", "bash", "-c", "echo well").text, "well\n")
+
+
+NOVEL = """
+display: Novel
+file: main.novel
+tools: {sh: [/bin/sh]}
+version: ["{sh}", -c, "echo 1.0"]
+install: none
+environment: {VOICE: first}
+run: ["{sh}", "{drivers}/tell", "{entry}"]
+"""
+
+
+@kit.test(timeout=90)
+def a_service_reads_them_when_they_change():
+    running = Service(listen=True)
+    asking, folder = Web(running), f"{running.home}/runtimes/novel"
+    yaml = f"{folder}/runtime.yaml"
+    answer = lambda: asking.post("/v1/execute", {"language": "novel", "code": "echo $VOICE"})
+    told = lambda want: kit.eventually(lambda: answer().json.get("stdout") == want, f"it does not say {want!r}", timeout=20)
+    row = lambda: next(row for row in asking.get("/v1/languages").json if row["name"] == "novel")
+    gone = lambda: kit.eventually(lambda: (answer().json["error"] or {}).get("code") == "unknown_language", "it is there", 20)
+
+    def renamed(text):
+        """As editors do it, with a copy aside."""
+        kit.write(f"{folder}/.runtime.yaml.swp", "aside")
+        os.rename(kit.write(f"{folder}/runtime.yaml~", text), yaml)
+        os.unlink(f"{folder}/.runtime.yaml.swp")
+
+    gone()
+    roles = [running.role(name) for name in ("front", "keeper")]
+    # Not even the folder of folders was there.
+    kit.write(f"{folder}/tell", 'echo tell; . "$1"\n')
+    kit.write(yaml, NOVEL)
+    told("tell\nfirst\n")
+    kit.equal((row()["available"], row()["broken"]), (True, None))
+    # The definition, by another file in its place and in place, and what is beside it.
+    renamed(NOVEL.replace("first", "second"))
+    told("tell\nsecond\n")
+    kit.write(yaml, NOVEL.replace("first", "third"))
+    told("tell\nthird\n")
+    kit.write(f"{folder}/tell", 'echo say; . "$1"\n')
+    told("say\nthird\n")
+    # A mistake is told with its place, and what was there stays.
+    for write in (renamed, lambda text: kit.write(yaml, text)):
+        write(NOVEL.replace("first", "lost").replace("install:", "instal:"))
+        said = running.heard(r"; the definition of before stays\n")
+        kit.matches(said, r'emberbox: runtimes/novel/runtime\.yaml:6:1: unknown key "instal"; did you mean "install"\?; the def')
+        kit.equal(answer().json["stdout"], "say\nthird\n")
+        kit.equal(row()["available"], True)
+        kit.matches(row()["broken"], r'\Aruntimes/novel/runtime\.yaml:6:1: unknown key "instal"')
+        table = kit.emberbox("languages", env={"EMBERBOX_HOME": running.home}).text
+        kit.matches(table, r'(?m)^novel +- +- +broken: runtimes/novel/runtime\.yaml:6:1: unknown key "instal"')
+        write(NOVEL.replace("first", "mended"))
+        told("say\nmended\n")
+        kit.equal(row()["broken"], None)
+        write(NOVEL.replace("first", "third"))
+        told("say\nthird\n")
+    # SIGHUP keeps it as well.
+    renamed(NOVEL.replace("install:", "instal:"))
+    running.heard(r"; the definition of before stays\n")
+    os.kill(running.pid, signal.SIGHUP)
+    running.heard(r"; the definition of before stays\n")
+    running.heard(r"emberbox: reloaded\n")
+    told("say\nthird\n")
+    # One that somebody still has open for writing is not read, whatever else is touched.
+    with open(yaml, "w", encoding="utf-8") as writing:
+        writing.write(NOVEL[:60])
+        writing.flush()
+        kit.write(f"{folder}/other", "")
+        running.heard(r"novel/runtime\.yaml: it is being written; the definition of before stays until that is done\n")
+        kit.equal(answer().json["stdout"], "say\nthird\n")
+        writing.seek(0)
+        writing.write(NOVEL.replace("first", "whole"))
+    told("say\nwhole\n")
+    # A link's target is elsewhere.
+    target = kit.write(f"{kit.tmp()}/tell", 'echo far; . "$1"\n')
+    os.unlink(f"{folder}/tell")
+    os.symlink(target, f"{folder}/tell")
+    told("far\nwhole\n")
+    kit.write(target, 'echo farther; . "$1"\n')
+    told("farther\nwhole\n")
+    # One that is taken away does not stay, nor does one that others can write to; and one that is wrong at first is said.
+    os.chmod(folder, 0o777)
+    kit.eventually(lambda: answer().status == 422, "it is still used", 20)
+    kit.contains(row()["broken"], "others can write to it")
+    os.chmod(folder, 0o755)
+    told("farther\nwhole\n")
+    shutil.rmtree(folder)
+    gone()
+    kit.write(f"{running.home}/runtimes/odd/runtime.yaml", NOVEL.replace("Novel", "[Odd]"))
+    running.heard(r"emberbox: odd cannot be used: runtimes/odd/runtime\.yaml:2:10: ")
+    # What others ask for goes on all the time, and nothing was restarted.
+    kit.equal(asking.post("/v1/execute", {"language": "sh", "code": "echo well"}).json["stdout"], "well\n")
+    kit.equal([running.role(name) for name in ("front", "keeper")], roles)
+    kit.equal(running.stop().code, 0)
 
 
 @kit.test
