@@ -3,7 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "serve/frame.h"
+#include "wire/frame.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -5,12 +5,12 @@
  *	runtime_gen OUTPUT PARENT/
  *
  * reads each DIR as a user's own is read when emberbox runs (folder.c), and
- * writes a C source with all of them, sorted by name: runtime/builtin.h. A
+ * writes a C source with all of them, sorted by name: language/builtin.h. A
  * mistake in one is an error of the build, and no output is left. OUTPUT.d tells
  * Ninja what was read, so that a driver that is changed or added counts.
  */
 #include "base/own.h"
-#include "runtime/folder.h"
+#include "language/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -267,7 +267,7 @@ static void put_runtime(FILE *out, const struct runtime *r)
 
 static void put_all(FILE *out, const struct runtime *all, size_t count)
 {
-	fputs("/* Made by tools/runtime_gen. */\n#include \"runtime/builtin.h\"\n\nconst struct runtime "
+	fputs("/* Made by tools/runtime_gen. */\n#include \"language/builtin.h\"\n\nconst struct runtime "
 	      "runtime_builtin[] = {\n",
 	      out);
 	for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
 /*
- * seccomp_gen OUTPUT: turns src/kern/seccomp_rules.def into BPF at build time.
+ * seccomp_gen OUTPUT: turns src/kernel/seccomp_rules.def into BPF at build time.
  *
  * libseccomp has one default action a filter, and cannot say "this call, but
  * not with these arguments, else another errno". So each call with conditions
@@ -122,7 +122,7 @@ struct program {
 	{ profile, KIND_WHEN, #call, #action, COUNT(((struct scmp_arg_cmp[]){ __VA_ARGS__ })), { __VA_ARGS__ } },
 
 static const struct rule rules[] = {
-#include "kern/seccomp_rules.def"
+#include "kernel/seccomp_rules.def"
 };
 
 static const char *const profile_names[] = {
@@ -616,7 +616,7 @@ int main(int argc, char **argv)
 	out = fopen(argv[1], "we");
 	if (!out)
 		DIE("%s: %s", argv[1], strerror(errno));
-	fputs("/* Made by tools/seccomp_gen.c from src/kern/seccomp_rules.def. */\n", out);
+	fputs("/* Made by tools/seccomp_gen.c from src/kernel/seccomp_rules.def. */\n", out);
 	for (enum profile profile = BOX; profile <= FRONT; profile++) {
 		for (telling = SILENT; telling <= (profile == BOX ? REFUSALS_SOCKETS : SILENT); telling++) {
 			profile_make(profile, &program);

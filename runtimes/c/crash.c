@@ -268,7 +268,7 @@ static void handle(int number, siginfo_t *info, void *context)
 /*
  * What is written to a pipe is kept back until there are some kilobytes, or the end: a program that is killed would
  * have said nothing. In a run whose input is known already the supervisor finds it where it is kept, for it is told
- * where: in a page at a fixed address (src/ember/notice.h, which has these numbers as well). The size of standard
+ * where: in a page at a fixed address (src/engine/ember/notice.h, which has these numbers as well). The size of standard
  * input's pipe says that it is such a run.
  */
 struct notice {

@@ -1,4 +1,4 @@
-// Makes Node.js a zygote: loaded by -r after it has started, it waits for a program (src/ember/node.h), and is over
+// Makes Node.js a zygote: loaded by -r after it has started, it waits for a program (src/engine/ember/node.h), and is over
 // before Node.js goes on to run that. Nothing of it may be left for a program to see.
 'use strict';
 const fs = require('node:fs');
@@ -181,7 +181,7 @@ function collector() {
 	return gc;
 }
 
-// By its number (src/ember/node.h), a time that Node.js tells. Node.js 18 reads performance.timeOrigin once for ever.
+// By its number (src/engine/ember/node.h), a time that Node.js tells. Node.js 18 reads performance.timeOrigin once for ever.
 function times() {
 	const { prototype } = Performance;
 	const origin = Object.getOwnPropertyDescriptor(prototype, 'timeOrigin');

@@ -1,6 +1,6 @@
 """What a Python zygote does in Python: what it loads ahead, what its forks rehearse, and how a program's run begins.
 
-src/ember/python.c runs this text in a dictionary of its own, in the zygote, before there is a program. So nothing of it
+src/engine/ember/python.c runs this text in a dictionary of its own, in the zygote, before there is a program. So nothing of it
 is in sys.modules, and all of it is older than the freeze: a program's own objects are those that are not frozen.
 """
 

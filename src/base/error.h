@@ -3,7 +3,7 @@
  *
  * A function that can fail takes `struct error *err` last, fills it, and
  * returns -1. A caller adds context with error_prefix() and passes it on. Only
- * src/cmd prints. Between clone and exec nothing of this is used: code there
+ * src/cli prints. Between clone and exec nothing of this is used: code there
  * returns -1 with errno set, and the parent makes the sentence.
  */
 #pragma once

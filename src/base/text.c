@@ -72,8 +72,8 @@ bool text_count(const char *text, uint64_t *count)
 bool text_duration(const char *text, double *seconds)
 {
 	static const struct {
-		const char *name;     /* what follows the number */
-		double one, per;      /* it is one/per seconds: a thousandth is no exact double */
+		const char *name; /* what follows the number */
+		double one, per;  /* it is one/per seconds: a thousandth is no exact double */
 	} units[] = { { "h", 3600, 1 }, { "m", 60, 1 }, { "s", 1, 1 }, { "ms", 1, 1000 } };
 	size_t unit = 0;
 	double sum = 0;

@@ -1,9 +1,9 @@
 #include "client/client.h"
 
 #include "base/own.h"
-#include "box/terminal.h"
-#include "runtime/state.h"
-#include "serve/frame.h"
+#include "engine/local/box_terminal.h"
+#include "language/state.h"
+#include "wire/frame.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 #include "client/http_answer.h"
 
-#include "http/text.h"
+#include "http/header_text.h"
 
 #include <errno.h>
 #include <string.h>

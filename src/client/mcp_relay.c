@@ -7,7 +7,7 @@
 #include "client/client.h"
 #include "client/http_answer.h"
 #include "mcp/rpc.h"
-#include "serve/frame.h"
+#include "wire/frame.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -5,7 +5,7 @@
 #include "base/json_check.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "box/job.h"
+#include "engine/job.h"
 
 #include <string.h>
 
@@ -252,7 +252,9 @@ bool request_json(const struct spec *spec, const struct request_extra *extra, st
 		buf_text(out, ",\"read_only\":true");
 	if (extra->policy || spec->policy != POLICY_OFF)
 		buf_printf(out, ",\"policy\":\"%s\"",
-			   extra->policy ? extra->policy : spec->policy == POLICY_WARN ? "warn" : "block");
+			   extra->policy                 ? extra->policy
+			   : spec->policy == POLICY_WARN ? "warn"
+							 : "block");
 	if (spec->rows > 0)
 		buf_printf(out, ",\"tty\":{\"rows\":%u,\"cols\":%u}", spec->rows, spec->columns);
 	put_manner(out, extra);

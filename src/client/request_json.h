@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 
 #include <stdbool.h>
 

@@ -11,7 +11,7 @@
 #include "explain/explain_parts.h"
 
 #include "base/own.h"
-#include "kern/clone.h"
+#include "kernel/clone.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>

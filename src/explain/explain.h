@@ -4,7 +4,7 @@
  * Standard error becomes a type, a message, a place, frames of which the
  * program's own are told apart, the lines of code around the place, and one
  * sentence: the smallest change that would have helped. All of it by data, the
- * explain.yaml of the language (runtime/definition_explain.h) and the table of
+ * explain.yaml of the language (language/definition_explain.h) and the table of
  * what can happen in any of them (common.c).
  *
  * Hostile input: it is the program that wrote it, and who sent the code. So
@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "runtime/errors.h"
+#include "language/errors.h"
 
 enum {
 	EXPLAIN_FRAMES = 32, /* of a trace: the newest, and of a very deep one the oldest eight as well */

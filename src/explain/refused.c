@@ -1,6 +1,6 @@
 /*
  * Which call to the kernel the box refused, by the program's own words: where
- * nobody listens to the filter (kern/refusals.h), as in sessions and on kernels
+ * nobody listens to the filter (kernel/refusals.h), as in sessions and on kernels
  * before 5.19, nobody but the program knows.
  */
 #include "explain/explain_parts.h"

@@ -2,7 +2,7 @@
 #include "http/http.h"
 
 #include "http/target.h"
-#include "http/text.h"
+#include "http/header_text.h"
 
 enum {
 	OVERHEAD_MAX = 16 << 10, /* bytes of extensions and trailers that a body may have */

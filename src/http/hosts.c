@@ -2,7 +2,7 @@
  * rebinding: its name, our address). */
 #include "http/http.h"
 
-#include "http/text.h"
+#include "http/header_text.h"
 
 #include <arpa/inet.h>
 #include <string.h>

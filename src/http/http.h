@@ -1,6 +1,6 @@
 /*
  * HTTP/1.1, the part of it that a server of JSON needs. Pure: bytes in, values
- * and bytes out; who reads and writes them is serve/front_http.c.
+ * and bytes out; who reads and writes them is daemon/front/front_http.c.
  *
  * What strangers send is taken strictly, for what two readers understand in two
  * ways is how requests are smuggled: lines end with CR LF, a length is given

@@ -3,7 +3,7 @@
 
 #include "base/own.h"
 #include "http/target.h"
-#include "http/text.h"
+#include "http/header_text.h"
 
 #include <string.h>
 #include <strings.h>

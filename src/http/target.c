@@ -2,7 +2,7 @@
 #include "http/target.h"
 
 #include "base/json_check.h"
-#include "http/text.h"
+#include "http/header_text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -37,8 +37,8 @@ static size_t path_character(const char *at, size_t left, bool below_files, char
 	else if (byte < 0x20 || byte == 0x7f)
 		http_refuse(fault, 400, "the path has an encoded control byte in it");
 	else if (byte == '/' && !below_files)
-		/* One reader sees a part of the path there, another two: a proxy that looks at paths must not see another
-		 * than we do. */
+		/* One reader sees a part of the path there, another two: a proxy that looks at paths must not see
+		 * another than we do. */
 		http_refuse(fault, 404, "the path has an encoded slash (%2F) in it; write /");
 	else {
 		*c = (char)byte;

@@ -148,8 +148,8 @@ static json_int_t written(const struct shown *shown, const char *text, size_t si
 	return (json_int_t)(size - (shown->replaced ? replaced_size(text, size) : 0));
 }
 
-/* The marker of box/output.c. A program can write one too; the one that counts makes the sum right, as far as that can
- * be known where bytes were replaced: not every U+FFFD is one of ours. */
+/* The marker of result/output.c. A program can write one too; the one that counts makes the sum right, as far as that
+ * can be known where bytes were replaced: not every U+FFFD is one of ours. */
 static bool find_marker(struct shown *shown, const char *text, size_t size)
 {
 	static const char begin[] = "\n... ", end[] = " bytes left out ...\n";

@@ -3,10 +3,10 @@
 #include "base/base64.h"
 #include "base/own.h"
 #include "mcp/content.h"
-#include "mcp/schema.h"
+#include "mcp/tool_schema.h"
 #include "mcp/tables.h"
 #include "mcp/words.h"
-#include "session/file_path.h"
+#include "live/file_path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -438,7 +438,8 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 	if (run)
 		return 0;
 	if (!file_path_below(path, below, sizeof(below)))
-		return error_usage(err, "path: expected /sandbox, or a directory below code, data, output or temp there");
+		return error_usage(err,
+				   "path: expected /sandbox, or a directory below code, data, output or temp there");
 	/* /sandbox itself has no name. */
 	used = below[0] ? (size_t)snprintf(request->query, sizeof(request->query), "path=") : 0;
 	for (path = below; *path; path++) {

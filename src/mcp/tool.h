@@ -1,6 +1,6 @@
 /*
  * A tool call as requests to the service, one after the other, and their answers
- * as the tool's result. Pure: who asks is serve/front_mcp.c.
+ * as the tool's result. Pure: who asks is daemon/front/front_mcp.c.
  *
  *	tool_begin(), then for each request its answer to tool_answer(), until
  *	that has a result.

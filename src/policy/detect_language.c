@@ -2,7 +2,7 @@
 #include "policy/detect_parts.h"
 
 #include "base/own.h"
-#include "runtime/runtime.h"
+#include "language/runtime.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -42,7 +42,8 @@ int detect_code_line(const char *line, size_t size);
 /* Whether the line is how code begins, if code follows: an import, a class, a comment. */
 bool detect_code_head(const char *line, size_t size);
 
-/* detect_words.c: the prose as words, folded: lower case, no accents, a character of Chinese, Japanese or Korean is a word. */
+/* detect_words.c: the prose as words, folded: lower case, no accents, a character of Chinese, Japanese or Korean is a
+ * word. */
 struct detect_word {
 	char text[DETECT_WORD_MAX]; /* terminated */
 	unsigned clause;            /* which part of a sentence it is in */

@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "box/result.h"
-#include "box/run.h"
-#include "box/spec.h"
+#include "result/result.h"
+#include "run/run.h"
+#include "schema/spec.h"
 
 enum {
 	GATE_NAMES_MAX = 64 /* modules and warnings that are told */

@@ -14,9 +14,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 #include "registry/registry.h"
-#include "runtime/runtime.h"
+#include "language/runtime.h"
 
 void in_force_write(const struct registry *registry, enum policy_mode mode, struct buf *out);
 /* Whether it is such a text; NULL is none. */

@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "box/spec.h"
-#include "policy/report.h"
-#include "runtime/runtime.h"
+#include "schema/spec.h"
+#include "policy/policy_report.h"
+#include "language/runtime.h"
 
 /* Whether there is a grammar for the language; its name, or NULL. */
 const char *policy_grammar(const char *language);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "policy/wire.h"
+#include "policy/reader_wire.h"
 
 #include <stddef.h>
 

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 #include "registry/registry.h"
 #include "registry/setting.h"
 #include "registry/tokens.h"

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "box/spec.h"
-#include "runtime/runtime.h"
+#include "schema/spec.h"
+#include "language/runtime.h"
 
 #include <stddef.h>
 #include <stdio.h>

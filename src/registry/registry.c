@@ -4,9 +4,9 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "base/yaml.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 #include "registry/setting.h"
-#include "runtime/runtime.h"
+#include "language/runtime.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #include "base/own.h"
 #include "base/yaml.h"
 #include "registry/registry.h"
-#include "runtime/state.h"
+#include "language/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 #include "registry/tokens.h"
 
 #include <stdio.h>

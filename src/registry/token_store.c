@@ -2,7 +2,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "registry/tokens.h"
-#include "runtime/state.h"
+#include "language/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 
 #include <errno.h>
 #include <jansson.h>

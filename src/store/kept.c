@@ -3,7 +3,7 @@
 #include "base/fd.h"
 #include "base/json_check.h"
 #include "base/own.h"
-#include "runtime/tree.h"
+#include "language/tree.h"
 #include "store/spool.h"
 
 #include <dirent.h>

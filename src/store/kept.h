@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "box/files.h"
-#include "box/result.h"
+#include "result/output_files.h"
+#include "result/result.h"
 
 enum {
 	KEPT_BYTES_MAX = 16 << 20, /* of one run; files that do not fit are left out, others are not */

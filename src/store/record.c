@@ -2,7 +2,7 @@
 #include "store/record.h"
 
 #include "base/own.h"
-#include "box/spec.h"
+#include "schema/spec.h"
 #include "store/fields.h"
 #include "store/journal.h"
 #include "store/kept.h"

@@ -12,8 +12,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "box/result.h"
-#include "box/spec.h"
+#include "result/result.h"
+#include "schema/spec.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* Whole outputs, where the result does not have them: files of their own beside the artifacts. */
 #pragma once
 
-#include "box/result.h"
+#include "result/result.h"
 
 /* STATE/executions/ID.out and ID.err, where the text in the result is not what the program wrote: it was cut, or it is
  * not UTF-8. The bits of FIELD_SPOOLS. */

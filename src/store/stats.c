@@ -1,5 +1,5 @@
 /* Sums over the history. */
-#include "store/query.h"
+#include "store/history_query.h"
 
 #include "base/own.h"
 

@@ -54,7 +54,7 @@ int store_sweep(struct store *store, struct error *err);
  * `err` has the sentence. `caller` NULL: all; else only that caller's runs exist. */
 struct store_filter {
 	const char *language, *status, *caller, *before, *since; /* NULL: any; before: an id; since: RFC 3339 */
-	const char *ends; /* the last letters of an id; NULL: any */
+	const char *ends;                                        /* the last letters of an id; NULL: any */
 	unsigned limit;                                          /* 1 to 1000 */
 };
 /* After 400: the field that was wrong; else "". */
@@ -77,4 +77,4 @@ int store_artifact(struct store *store, const char *id, const char *caller, int 
 int audit_verify(uint64_t *entries, struct error *err);
 
 /* The role: takes from the journal when `nudge` says so, answers MESSAGE_ASK of fronts whose sockets come over
- * `control`. serve/store_role.c. */
+ * `control`. daemon/store/store_role.c. */

@@ -1,4 +1,5 @@
-/* What the parts of the store share: store.c, schema.c, take.c, artifact.c, query.c, stats.c, sweep.c. */
+/* What the parts of the store share: store.c, database_schema.c, take.c, artifact.c, history_query.c, stats.c, sweep.c.
+ */
 #pragma once
 
 #include "store/audit.h"
@@ -34,7 +35,7 @@ struct store {
 	} statements[STORE_STATEMENTS]; /* each prepared when it is first used */
 };
 
-/* schema.c */
+/* database_schema.c */
 int schema_settle(struct store *store, struct error *err);
 
 /* store.c: SQL. `sql` is a text that stays where it is. NULL with `err`; reset and without bindings. */

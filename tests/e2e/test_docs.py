@@ -179,6 +179,17 @@ def text_of(*path):
         return file.read()
 
 
+def sources():
+    return sorted(glob.glob(os.path.join(kit.REPO, "src", "**", "*.[ch]"), recursive=True))
+
+
+def source_of(name):
+    """A file of src/, wherever it is: no two have one name."""
+    found = [path for path in sources() if os.path.basename(path) == name]
+    kit.equal(len(found), 1, f"{name}: {found}")
+    return text_of(found[0])
+
+
 def section(text, title):
     return text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
 
@@ -190,8 +201,8 @@ def first_column(text):
 
 
 def fields_of_source(table):
-    """The names in a table of src/serve/request.c."""
-    body = text_of("src", "serve", "request.c").split(f"static const struct field {table}[] = {{", 1)[1].split("};", 1)[0]
+    """The names in a table of src/schema/request.c."""
+    body = source_of("request.c").split(f"static const struct field {table}[] = {{", 1)[1].split("};", 1)[0]
     found = re.findall(r'\{ "([a-z_]+)", ', body)
     kit.true(len(found) > 5, f"{table} has no fields: {body!r}")
     return found
@@ -238,7 +249,7 @@ def service_examples_are_taken():
 @kit.test
 def service_errors_are_documented():
     named = first_column(section(text_of("docs", "service.md"), "Errors"))
-    front = "".join(text_of("src", "serve", name) for name in ("front.c", "front_peer.c", "front_run.c", "front_frames.c"))
+    front = "".join(source_of(name) for name in ("front.c", "front_peer.c", "front_run.c", "front_frames.c"))
     used = set(re.findall(r'(?:peer_refuse|front_error_json)\([^";]*?"([a-z_]+)"', front))
     used |= set(re.findall(r'[?:] "([a-z_]+)"', front.split("void peer_refuse_error", 1)[1].split("}", 1)[0]))
     kit.equal(sorted(named), sorted(used))
@@ -247,7 +258,7 @@ def service_errors_are_documented():
 
 def routes():
     """("GET", "/v1/executions/*") of the front's table."""
-    table = text_of("src", "serve", "front_routes.c").split("http_routes[] = {", 1)[1].split("};", 1)[0]
+    table = source_of("front_routes.c").split("http_routes[] = {", 1)[1].split("};", 1)[0]
     found = re.findall(r'\{ HTTP_([A-Z]+), "([^"]+)"', table)
     kit.true(len(found) > 10, f"{table}")
     return sorted(found)
@@ -272,10 +283,10 @@ def http_paths_are_in_the_description():
 def http_errors():
     """The codes that the front, the keeper and the store answer with."""
     found = set()
-    for name in sorted(os.listdir(os.path.join(kit.REPO, "src", "serve"))):
-        if not re.match(r"(front|keeper|store).*\.c$", name):
+    for path in sources():
+        if not re.search(r"/daemon/(front|keeper|store)/.*\.c$", path):
             continue
-        source = text_of("src", "serve", name)
+        source = text_of(path)
         calls = r"\b(?:http_answer_error|refuse_early|deny|peer_refuse|tell_error|front_error_json)"
         for call in re.findall(calls + r"\(((?:[^;\"]|\"(?:[^\"\\\\]|\\\\.)*\")*);", source):
             # The code is the first word of each; a field's name may come behind it. Not of the functions themselves.
@@ -297,7 +308,7 @@ def http_errors_are_documented():
     kit.equal(sorted(rows), sorted(http_errors()))
     error = yaml.safe_load(text_of("api", "openapi.yaml"))["components"]["schemas"]["Error"]["properties"]["error"]
     kit.equal(sorted(error["properties"]["code"]["enum"]), sorted(rows))
-    table = text_of("src", "serve", "front_execute.c").split("} statuses[] = {", 1)[1].split("};", 1)[0]
+    table = source_of("front_execute.c").split("} statuses[] = {", 1)[1].split("};", 1)[0]
     statuses = {code: int(status) for code, status in re.findall(r'\{ "([a-z_]+)", (\d+) \}', table)}
     kit.true(len(statuses) > 5, table)
     kit.equal({code: rows[code] for code in statuses}, statuses)
@@ -314,7 +325,7 @@ def http_example_of_an_error_is_true():
 @kit.test
 def http_events_are_documented():
     text = text_of("docs", "http.md").split("| event | |", 1)[1].split("\n\n", 1)[0]
-    source = text_of("src", "serve", "front_execute.c")
+    source = source_of("front_execute.c")
     used = set(re.findall(r'event_send\(\w+, "([a-z]+)"', source)) | set(re.findall(r'[?:] "(std[a-z]+)"', source))
     kit.equal(sorted(first_column(text)), sorted(used))
 
@@ -323,7 +334,7 @@ def http_events_are_documented():
 def metrics_are_documented():
     text = section(text_of("docs", "http.md"), "Request ids, logs, metrics")
     named = [word for word in first_column(text) if word.startswith("emberbox_")]
-    known = set(re.findall(r'add_(?:head|plain)\(out, "(emberbox_[a-z_]+)"', text_of("src", "serve", "metrics.c")))
+    known = set(re.findall(r'add_(?:head|plain)\(out, "(emberbox_[a-z_]+)"', source_of("metrics.c")))
     kit.true(len(known) > 15, f"{known}")
     kit.equal(sorted(named), sorted(known))
 
@@ -332,9 +343,9 @@ def metrics_are_documented():
 def bounds_are_documented():
     """Those with a name in the sources, by their numbers."""
     text = section(text_of("docs", "http.md"), "Bounds")
-    source = text_of("src", "serve", "front_http.c") + text_of("src", "http", "http.h")
+    source = source_of("front_http.c") + text_of("src", "http", "http.h")
     sizes = {name: eval(value) for name, value in re.findall(r"\b([A-Z_]+) = ([0-9]+(?: << [0-9]+)?),", source)}
-    front = text_of("src", "serve", "front.c")
+    front = source_of("front.c")
     seconds = {name: int(value) // 1000 for name, value in re.findall(r"times->(\w+) = times->\w+ \?: (\d+);", front)}
     for row, words in {
         "head of a request": f"{sizes['HTTP_HEAD_MAX'] >> 10} KiB, {sizes['HTTP_HEADERS_MAX']} fields",
@@ -352,7 +363,7 @@ def bounds_are_documented():
 def audit_events_are_documented():
     named = first_column(section(text_of("docs", "history.md"), "The audit log"))
     used = set()
-    for path in glob.glob(os.path.join(kit.REPO, "src", "s*", "*.c")):
+    for path in sources():
         source = text_of(path)
         used |= set(re.findall(r'\b(?:front_audit|setup_record|keeper_note)\([^";]*?"([a-z_]+)"', source))
         # Those that the front has, as the store takes them.
@@ -366,7 +377,7 @@ def audit_events_are_documented():
 @kit.test
 def service_frames_are_documented():
     named = first_column(section(text_of("docs", "service.md"), "Frames"))
-    kit.equal(sorted(named), sorted(re.findall(r"FRAME_\w+ = '(.)'", text_of("src", "serve", "frame.h"))))
+    kit.equal(sorted(named), sorted(re.findall(r"FRAME_\w+ = '(.)'", source_of("frame.h"))))
 
 
 @kit.test
@@ -381,7 +392,7 @@ def service_example_of_an_error_is_true():
 def ember_points_are_documented():
     text = section(text_of("docs", "runtimes.md"), "Embers")
     keys, points = text.split("| `point` | where |", 1)
-    fields = text_of("src", "runtime", "definition.c").split("struct field ember_fields[]", 1)[1].split("{ NULL }", 1)[0]
+    fields = source_of("definition.c").split("struct field ember_fields[]", 1)[1].split("{ NULL }", 1)[0]
     known = re.findall(r'(?:TEXT|COMMAND|LIST)\("([a-z_]+)"|\{ "([a-z_]+)"|(ENVIRONMENT)\(', fields)
     kit.equal(sorted(set(first_column(keys)) - {"ember"}), sorted("environment" if e else a or b for a, b, e in known))
     kit.equal(sorted(first_column(points)), sorted(re.search(r"one of ([a-z, ]+)", fields).group(1).split(", ")))

@@ -2,7 +2,7 @@
 # tests/run: args=--as root
 # tests/run: timeout=240
 """The official conformance suite of MCP. Most of its scenarios want tools, prompts and resources of its own, which the
-sanitizer build has (src/serve/mcp_fixtures.h) and the release has not; the others are asked of the release as well."""
+sanitizer build has (src/daemon/front/mcp_fixtures.h) and the release has not; the others are asked of the release as well."""
 
 import json
 import os

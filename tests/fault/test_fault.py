@@ -307,7 +307,7 @@ def fault_while_building():
 @kit.test
 def every_step_is_tested():
     found = set()
-    for path in glob.glob(os.path.join(kit.REPO, "src/box/*.c")):
+    for path in glob.glob(os.path.join(kit.REPO, "src/**/*.c"), recursive=True):
         with open(path, encoding="utf-8") as file:
             found |= set(re.findall(r'\bfault_(?:hit|fail)\("([a-z]+)"', file.read()))
     kit.equal(found, set(BEFORE) | set(AFTER) | set(BUILDING))

@@ -1,7 +1,7 @@
 /* What /proc says of a process, of which the box chooses the names: as each of the files, and line by line. */
 #include "fuzz.h"
 
-#include "box/account_parse.h"
+#include "engine/local/account_parse.h"
 
 #include <sys/sysmacros.h>
 

@@ -1,8 +1,8 @@
 /* The kernel's texts about control groups: whole files, line by line, and each line as any of the others. */
 #include "fuzz.h"
 
-#include "kern/cgroup.h"
-#include "kern/cgroup_parse.h"
+#include "kernel/cgroup.h"
+#include "kernel/cgroup_parse.h"
 
 #define CGROUP_ALL (CGROUP_BIT(CGROUP_CONTROLLERS) - 1)
 

@@ -2,7 +2,7 @@
  * promises of runtime.h. */
 #include "fuzz.h"
 
-#include "runtime/definition.h"
+#include "language/definition.h"
 
 static size_t definition_list_holds(const char *const *list)
 {

@@ -2,7 +2,7 @@
  * is no message is taken for one. The first byte says how it is cut. */
 #include "fuzz.h"
 
-#include "session/driver_wire.h"
+#include "live/driver_wire.h"
 
 /* A digest of all messages, and how many they are. */
 static uint64_t driver_digest(const uint8_t *data, size_t size, size_t step, size_t *count)

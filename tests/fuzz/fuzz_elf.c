@@ -1,7 +1,7 @@
 /* What a program needs, from a file that may be anything: every name lies in the file, and the loader's path too. */
 #include "fuzz.h"
 
-#include "runtime/elf.h"
+#include "language/elf.h"
 
 struct fuzz_elf {
 	const uint8_t *data; /* the file */

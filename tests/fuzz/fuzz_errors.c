@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "runtime/errors.h"
+#include "language/errors.h"
 
 static void errors_line_holds(const char *line, size_t size)
 {

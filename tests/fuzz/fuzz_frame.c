@@ -1,7 +1,7 @@
 /* Headers of frames: what is taken is inside its bounds, and is written again as it was. */
 #include "fuzz.h"
 
-#include "serve/frame.h"
+#include "wire/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
  * pieces are. */
 #include "fuzz.h"
 
-#include "serve/front_parts.h"
+#include "daemon/front/front_parts.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>

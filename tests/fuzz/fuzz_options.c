@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 /* The command line is not part of the library; its pure core is compiled in. */
-#include "cmd/options.c"
+#include "cli/options.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

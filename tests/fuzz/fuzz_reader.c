@@ -1,8 +1,8 @@
 /* A stranger's source, parsed and walked as a reader does: what is told fits, and is about this source. */
 #include "fuzz.h"
 
-#include "policy/reader/parser.h"
-#include "policy/reader/reader.h"
+#include "reader/parser.h"
+#include "reader/reader.h"
 
 static void check_records(const struct reader *r)
 {

@@ -2,7 +2,7 @@
  * bytes. */
 #include "fuzz.h"
 
-#include "policy/report.h"
+#include "policy/policy_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* Requests of clients, and lists of a front that cannot be trusted: nothing of the host's can be named by either. */
 #include "fuzz.h"
 
-#include "serve/request.h"
+#include "schema/request.h"
 
 static void request_spec_holds(const struct spec *spec)
 {

@@ -1,7 +1,7 @@
 /* Which language: the first line is a file's name, the rest its content. */
 #include "fuzz.h"
 
-#include "runtime/runtime.h"
+#include "language/runtime.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

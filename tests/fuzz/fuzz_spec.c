@@ -2,7 +2,7 @@
  * inside their bounds. */
 #include "fuzz.h"
 
-#include "box/spec.h"
+#include "schema/spec.h"
 
 static void spec_limits_hold(const struct limits *l)
 {

@@ -1,7 +1,7 @@
 /* What is remembered of a version: the first line is the key, the rest the file in the cache. */
 #include "fuzz.h"
 
-#include "runtime/version.h"
+#include "language/version.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

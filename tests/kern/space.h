@@ -3,8 +3,8 @@
 
 #include "../check.h"
 
-#include "kern/clone.h"
-#include "kern/userns.h"
+#include "kernel/clone.h"
+#include "kernel/userns.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -7,7 +7,7 @@
  */
 #include "../check.h"
 
-#include "box/account.h"
+#include "engine/local/account.h"
 #include "base/own.h"
 
 #include <fcntl.h>

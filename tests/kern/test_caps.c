@@ -3,7 +3,7 @@
 #include "as.h"
 #include "child.h"
 
-#include "kern/caps.h"
+#include "kernel/caps.h"
 
 #include <linux/capability.h>
 #include <linux/securebits.h>

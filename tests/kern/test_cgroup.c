@@ -2,7 +2,7 @@
  * kernel. */
 #include "../check.h"
 
-#include "kern/cgroup.h"
+#include "kernel/cgroup.h"
 #include "base/own.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "as.h"
 #include "enosys.h"
 
-#include "kern/clone.h"
+#include "kernel/clone.h"
 
 #include <linux/magic.h>
 #include <poll.h>

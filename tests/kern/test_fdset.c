@@ -9,7 +9,7 @@
 #include "child.h"
 #include "enosys.h"
 
-#include "kern/fdset.h"
+#include "kernel/fdset.h"
 
 #include <sys/resource.h>
 

@@ -7,7 +7,7 @@
 #include "as.h"
 #include "child.h"
 
-#include "kern/landlock.h"
+#include "kernel/landlock.h"
 #include "base/own.h"
 
 #include <ftw.h>

@@ -9,8 +9,8 @@
 #include "enosys.h"
 #include "space.h"
 
-#include "kern/mount.h"
-#include "kern/probe.h"
+#include "kernel/mount.h"
+#include "kernel/probe.h"
 
 #include <dirent.h>
 #include <sys/mount.h>

@@ -3,7 +3,7 @@
 #include "as.h"
 #include "space.h"
 
-#include "kern/netns.h"
+#include "kernel/netns.h"
 
 #include <arpa/inet.h>
 #include <linux/if_link.h>

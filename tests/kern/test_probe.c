@@ -9,9 +9,9 @@
 #include "child.h"
 #include "enosys.h"
 
-#include "kern/landlock.h"
-#include "kern/probe.h"
-#include "kern/userns.h"
+#include "kernel/landlock.h"
+#include "kernel/probe.h"
+#include "kernel/userns.h"
 
 #include <sched.h>
 #include <sys/stat.h>

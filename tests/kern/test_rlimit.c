@@ -3,8 +3,8 @@
 #include "as.h"
 #include "child.h"
 
-#include "kern/caps.h"
-#include "kern/rlimit.h"
+#include "kernel/caps.h"
+#include "kernel/rlimit.h"
 
 #include <linux/capability.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
 #include "as.h"
 #include "space.h"
 
-#include "kern/mount.h"
-#include "kern/rootfs.h"
+#include "kernel/mount.h"
+#include "kernel/rootfs.h"
 
 #include <dirent.h>
 #include <limits.h>

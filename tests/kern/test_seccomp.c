@@ -10,7 +10,7 @@
 #include "as.h"
 #include "child.h"
 
-#include "kern/seccomp.h"
+#include "kernel/seccomp.h"
 #include "base/fd.h"
 #include "base/own.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "kern/refusals.h"
+#include "kernel/refusals.h"
 
 #include <netinet/in.h>
 #include <poll.h>

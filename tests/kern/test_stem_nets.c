@@ -4,7 +4,7 @@
 #include "space.h"
 
 #include "base/fd.h"
-#include "pool/stem_nets.h"
+#include "engine/warm/stem_nets.h"
 
 #include <poll.h>
 #include <sys/prctl.h>

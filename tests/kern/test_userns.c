@@ -5,8 +5,8 @@
 #include "space.h"
 
 #include "base/own.h"
-#include "kern/caps.h"
-#include "kern/mount.h"
+#include "kernel/caps.h"
+#include "kernel/mount.h"
 
 #include <linux/capability.h>
 #include <linux/nsfs.h>

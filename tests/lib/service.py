@@ -1,4 +1,4 @@
-"""The service, and a client that speaks its frames (src/serve/frame.h) without any code of ours.
+"""The service, and a client that speaks its frames (src/wire/frame.h) without any code of ours.
 
     service = Service()                       # its own EMBERBOX_HOME, ready when this returns
     with service.connect() as client:

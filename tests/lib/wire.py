@@ -1,4 +1,4 @@
-"""A client of the service's socket (src/serve/frame.h), and the service itself as a process."""
+"""A client of the service's socket (src/wire/frame.h), and the service itself as a process."""
 
 import json
 import os

@@ -7,8 +7,8 @@
  */
 #undef _FILE_OFFSET_BITS
 
-#include "ember/ember.h"
-#include "ember/python.h"
+#include "engine/ember/ember.h"
+#include "engine/ember/python.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -7,10 +7,10 @@
 #include "../check.h"
 
 #include "base/fd.h"
-#include "serve/frame.h"
-#include "serve/front.h"
-#include "serve/message.h"
-#include "serve/request.h"
+#include "wire/frame.h"
+#include "daemon/front/front.h"
+#include "daemon/message.h"
+#include "schema/request.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

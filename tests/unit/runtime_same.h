@@ -3,7 +3,7 @@
 
 #include "../check.h"
 
-#include "runtime/runtime.h"
+#include "language/runtime.h"
 
 static void same_text(const char *field, const char *a, const char *b)
 {

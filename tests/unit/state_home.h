@@ -5,7 +5,7 @@
 #include "../kern/as.h"
 #include "tree.h"
 
-#include "runtime/digest.h"
+#include "language/digest.h"
 
 #include <dirent.h>
 #include <sched.h>

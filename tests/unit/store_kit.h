@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "box/result.h"
+#include "result/result.h"
 #include "store/audit.h"
 #include "store/journal.h"
 #include "store/record.h"

@@ -2,7 +2,7 @@
 #include "../check.h"
 
 #include "base/own.h"
-#include "serve/activation.h"
+#include "daemon/supervisor/activation.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "kern/clone.h"
-#include "kern/userns.h"
-#include "session/channel.h"
+#include "kernel/clone.h"
+#include "kernel/userns.h"
+#include "live/channel.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 #include "state_home.h"
 
 #include "base/own.h"
-#include "runtime/cache.h"
+#include "language/cache.h"
 
 #include <sys/file.h>
 #include <sys/mman.h>

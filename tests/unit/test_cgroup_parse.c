@@ -1,8 +1,8 @@
 /* The kernel's texts about control groups, as different hosts give them. */
 #include "../check.h"
 
-#include "kern/cgroup.h"
-#include "kern/cgroup_parse.h"
+#include "kernel/cgroup.h"
+#include "kernel/cgroup_parse.h"
 
 #define MEMORY  CGROUP_BIT(CGROUP_MEMORY)
 #define PIDS    CGROUP_BIT(CGROUP_PIDS)

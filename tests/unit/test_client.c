@@ -5,8 +5,8 @@
 #include "base/own.h"
 #include "client/client.h"
 #include "client/request_json.h"
-#include "serve/frame.h"
-#include "serve/request.h"
+#include "wire/frame.h"
+#include "schema/request.h"
 
 #include <fcntl.h>
 #include <jansson.h>

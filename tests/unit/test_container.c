@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "session/container_parts.h"
+#include "live/container_parts.h"
 
 #include <jansson.h>
 #include <poll.h>

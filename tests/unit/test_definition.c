@@ -2,7 +2,7 @@
 #include "../check.h"
 
 #include "base/own.h"
-#include "runtime/definition.h"
+#include "language/definition.h"
 
 /* Six lines, and a seventh. */
 #define BASE                                                                                                           \

@@ -2,7 +2,7 @@
 #include "../check.h"
 #include "tree.h"
 
-#include "runtime/digest.h"
+#include "language/digest.h"
 
 static struct digester *d;
 static char text[65];

@@ -1,6 +1,6 @@
 /* The keeper's own way to a client: whole frames, or none. */
 #include "check.h"
-#include "serve/direct.h"
+#include "daemon/keeper/direct.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* What doctor says about hosts that this one is not. */
 #include "../check.h"
 
-#include "service/doctor.h"
+#include "api/doctor.h"
 
 static struct doctor_row rows[DOCTOR_ROWS];
 

@@ -1,7 +1,7 @@
 /* What the keeper and a driver say to each other: lines, payloads, bounds. */
 #include "../check.h"
 
-#include "session/driver_wire.h"
+#include "live/driver_wire.h"
 
 #define SECRET "0123456789abcdef0123456789abcdef"
 

@@ -3,7 +3,7 @@
 #include "../check.h"
 #include "tree.h"
 
-#include "runtime/elf.h"
+#include "language/elf.h"
 
 #include <elf.h>
 #include <limits.h>

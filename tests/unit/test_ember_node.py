@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""src/ember/node*.c: a fork of a Node.js that is running already is like one that was started, without boxes."""
+"""src/engine/ember/node*.c: a fork of a Node.js that is running already is like one that was started, without boxes."""
 # tests/run: timeout=120
 
 import collections

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""src/ember/python.c: a fork of a Python that is running already is like one that was started, without boxes."""
+"""src/engine/ember/python.c: a fork of a Python that is running already is like one that was started, without boxes."""
 # tests/run: timeout=400
 
 import os

@@ -1,7 +1,7 @@
 /* What standard error tells: as the real tools write it (golden/errors/), and as a program would to deceive us. */
 #include "../check.h"
 
-#include "runtime/errors.h"
+#include "language/errors.h"
 
 #include <time.h>
 
@@ -171,7 +171,7 @@ static void zsh_errors(void)
 	golden("zsh", 15);
 }
 
-/* The sentence of a result, as box/result.c makes it. */
+/* The sentence of a result, as result/result.c makes it. */
 static void says(const char *language, int code, const char *errors, const char *sentence)
 {
 	const struct runtime *runtime = runtime_find(language);

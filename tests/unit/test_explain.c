@@ -4,8 +4,8 @@
 #include "explain/explain_parts.h"
 #include "base/buf.h"
 #include "base/own.h"
-#include "kern/seccomp.h"
-#include "store/report.h"
+#include "kernel/seccomp.h"
+#include "store/run_report.h"
 
 #include <sys/resource.h>
 

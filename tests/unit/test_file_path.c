@@ -2,7 +2,7 @@
 #include "../check.h"
 
 #include "base/own.h"
-#include "session/file_path.h"
+#include "live/file_path.h"
 
 static void paths(void)
 {

@@ -4,7 +4,7 @@
 #include "../check.h"
 #include "tree.h"
 
-#include "box/files.h"
+#include "result/output_files.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

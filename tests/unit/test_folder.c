@@ -3,8 +3,8 @@
 #include "runtime_same.h"
 
 #include "base/own.h"
-#include "runtime/builtin.h"
-#include "runtime/folder.h"
+#include "language/builtin.h"
+#include "language/folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Frames: what is written is read again, and nothing else is. */
 #include "../check.h"
 
-#include "serve/frame.h"
+#include "wire/frame.h"
 
 static const struct {
 	enum frame_kind kind;

@@ -4,9 +4,9 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "serve/keeper.h"
-#include "serve/message.h"
-#include "serve/role.h"
+#include "daemon/keeper/keeper.h"
+#include "daemon/message.h"
+#include "daemon/role.h"
 
 #include <fcntl.h>
 #include <poll.h>

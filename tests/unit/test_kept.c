@@ -3,7 +3,7 @@
 #include "state_home.h"
 
 #include "base/own.h"
-#include "box/result.h"
+#include "result/result.h"
 #include "store/kept.h"
 #include "store/record.h"
 #include "store/store.h"

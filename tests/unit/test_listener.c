@@ -3,7 +3,7 @@
 #include "tree.h"
 
 #include "base/own.h"
-#include "serve/listener.h"
+#include "daemon/supervisor/listener.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>

@@ -1,10 +1,10 @@
-/* Files of a box that lives (session/files.h): what they are, what is refused, and a program that swaps them meanwhile.
+/* Files of a box that lives (live/live_files.h): what they are, what is refused, and a program that swaps them meanwhile.
  */
 #include "../check.h"
 #include "tree.h"
 
 #include "base/own.h"
-#include "session/files.h"
+#include "live/live_files.h"
 
 #include <fcntl.h>
 #include <jansson.h>

@@ -4,7 +4,7 @@
 #include "mcp/content.h"
 #include "mcp/protocol.h"
 #include "mcp/resource.h"
-#include "mcp/schema.h"
+#include "mcp/tool_schema.h"
 #include "mcp/tool.h"
 
 static int decoded(const char *text)

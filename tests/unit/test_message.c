@@ -2,7 +2,7 @@
 #include "../check.h"
 
 #include "base/fd.h"
-#include "serve/message.h"
+#include "daemon/message.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* What is counted, and that Prometheus can read it: each text goes through a strict parser of the format 0.0.4. */
 #include "base/buf.h"
 #include "base/own.h"
-#include "box/supervise.h"
+#include "engine/local/supervise.h"
 #include "check.h"
-#include "serve/metrics.h"
+#include "daemon/front/metrics.h"
 
 #include <ctype.h>
 #include <math.h>

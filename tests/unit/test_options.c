@@ -2,7 +2,7 @@
 #include "../check.h"
 
 /* The command line is not part of the library; its pure core is compiled in. */
-#include "cmd/options.c"
+#include "cli/options.c"
 
 enum {
 	OPT_LANGUAGE = 1,

@@ -1,14 +1,14 @@
 /*
  * Orders to embers: what the keeper sends is what an ember reads, and what is no order is refused. The reading is that
- * of a real ember (ember/enter.h) in a child of its own, whose root is an empty directory instead of a box.
+ * of a real ember (engine/ember/enter.h) in a child of its own, whose root is an empty directory instead of a box.
  */
 #include "../check.h"
 #include "../kern/child.h"
 
 #include "base/fd.h"
-#include "box/report.h"
-#include "ember/enter.h"
-#include "pool/order.h"
+#include "engine/local/box_report.h"
+#include "engine/ember/enter.h"
+#include "engine/warm/ember_order.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "box/output.h"
+#include "result/output.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

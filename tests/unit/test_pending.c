@@ -1,7 +1,7 @@
 /* What was shown before it was written is left out when it comes. */
 #include "../check.h"
 
-#include "box/pending.h"
+#include "engine/local/pending.h"
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  */
 #include "../check.h"
 
-#include "box/plan.h"
-#include "kern/seccomp.h"
+#include "engine/local/plan.h"
+#include "kernel/seccomp.h"
 
 static struct spec spec;
 static struct job job;

@@ -4,7 +4,7 @@
 #include "state_home.h"
 
 #include "base/own.h"
-#include "runtime/prepared.h"
+#include "language/prepared.h"
 
 #include <sys/file.h>
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 
 #include "base/own.h"
 #include "registry/profile.h"
-#include "runtime/runtime.h"
+#include "language/runtime.h"
 
 /* A request as two lists of texts. */
 struct request {

@@ -1,7 +1,7 @@
 /* The queue: callers take turns, bounds hold, and what is taken out is out. */
 #include "../check.h"
 
-#include "serve/queue.h"
+#include "daemon/front/queue.h"
 
 enum {
 	MANY = 1000

@@ -2,8 +2,8 @@
 #include "../check.h"
 
 /* The command line is not part of the library; what is tested is compiled in. */
-#include "cmd/output.c"
-#include "cmd/relay.c"
+#include "cli/run_output.c"
+#include "cli/relay.c"
 
 #include <fcntl.h>
 

@@ -3,9 +3,9 @@
 
 /* The command line is not part of the library; its pure core is compiled in. The first has a line's end of its own. */
 #define end_line unfinished_end_line
-#include "cmd/repl_unfinished.c"
+#include "cli/repl_unfinished.c"
 #undef end_line
-#include "cmd/repl_cells.c"
+#include "cli/repl_cells.c"
 
 static void all(const char *language, const char *const *cells, enum unfinished want)
 {

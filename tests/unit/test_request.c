@@ -1,7 +1,7 @@
 /* Requests: JSON becomes a list, the list a spec; what cannot be meant is refused with the field and the fix. */
 #include "../check.h"
 
-#include "serve/request.h"
+#include "schema/request.h"
 
 static struct request_manner manner;
 static char field[REQUEST_FIELD_MAX];

@@ -2,7 +2,7 @@
 #include "../check.h"
 #include "tree.h"
 
-#include "box/result.h"
+#include "result/result.h"
 
 #include <jansson.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Holes that a start leaves are filled, so that what is allocated afterwards lies together. */
-#include "ember/room.h"
+#include "engine/ember/room.h"
 
 #include "check.h"
 

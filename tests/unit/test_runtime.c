@@ -2,7 +2,7 @@
 #include "../check.h"
 #include "tree.h"
 
-#include "runtime/version.h"
+#include "language/version.h"
 
 static const char *found(const char *name)
 {

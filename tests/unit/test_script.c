@@ -1,5 +1,5 @@
 #include "check.h"
-#include "ember/script.h"
+#include "engine/ember/script.h"
 
 static const char *const early[] = { "LD_*", "TZ", NULL };
 

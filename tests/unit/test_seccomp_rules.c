@@ -1,7 +1,7 @@
 /* The table of the filter's rules: each has a reason, and none contradicts another. */
 #include "../check.h"
 
-#include "kern/seccomp.h"
+#include "kernel/seccomp.h"
 
 static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_UNHEARD, SECCOMP_FRONT };
 

@@ -1,8 +1,8 @@
 /* The playground's pack: what is found in it, and who gets it squeezed or not at all; and bytes that are lent. */
 #include "../check.h"
 
-#include "serve/connection.h"
-#include "serve/site.h"
+#include "daemon/front/connection.h"
+#include "daemon/front/site.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

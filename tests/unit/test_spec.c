@@ -2,7 +2,7 @@
  * A11, A16). */
 #include "../check.h"
 
-#include "box/spec.h"
+#include "schema/spec.h"
 
 static struct spec spec;
 static struct error err;

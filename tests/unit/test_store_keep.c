@@ -1,7 +1,7 @@
 /* The store over time: older databases, what is kept how long, and whoever dies in the middle. No box is made. */
 #include "store_kit.h"
 
-#include "box/output.h"
+#include "result/output.h"
 #include "store/fields.h"
 #include "store/spool.h"
 

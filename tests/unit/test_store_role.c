@@ -3,9 +3,9 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "serve/message.h"
-#include "serve/role.h"
-#include "serve/store_role.h"
+#include "daemon/message.h"
+#include "daemon/role.h"
+#include "daemon/store/store_role.h"
 #include "store/audit.h"
 #include "store/record.h"
 

@@ -4,7 +4,7 @@
 #include "../check.h"
 
 #include "base/own.h"
-#include "box/result.h"
+#include "result/result.h"
 #include "store/journal.h"
 #include "store/record.h"
 #include "store/store.h"

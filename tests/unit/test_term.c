@@ -8,7 +8,7 @@
 #include "term/image.h"
 #include "term/literal.h"
 #include "term/png.h"
-#include "term/trace.h"
+#include "term/traceback.h"
 
 static struct buf out;
 

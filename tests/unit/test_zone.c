@@ -2,7 +2,7 @@
 #include "../check.h"
 #include "tree.h"
 
-#include "box/zone.h"
+#include "engine/local/zone.h"
 
 static char *root;
 static int dir;

@@ -1,4 +1,4 @@
-// A directory of built files as one block: see src/serve/site.h for its form.
+// A directory of built files as one block: see src/daemon/front/site.h for its form.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";

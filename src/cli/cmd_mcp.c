@@ -1,0 +1,118 @@
+/* emberbox mcp: MCP on stdin and stdout, for assistants that start their tools themselves. */
+#include "base/own.h"
+#include "client/client.h"
+#include "client/mcp_relay.h"
+#include "client/private_service.h"
+#include "cli/cmd.h"
+#include "cli/mcp_config.h"
+#include "cli/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	OPT_SOCKET = 1,
+	OPT_PRINT_CONFIG,
+	OPT_CLIENT,
+	OPT_HTTP,
+	OPT_HELP
+};
+
+static const struct option_spec specs[] = {
+	{ OPT_SOCKET, 0, "socket", "PATH", "the service's socket; default: EMBERBOX_SOCKET, else that of this user" },
+	{ OPT_PRINT_CONFIG, 0, "print-config", NULL, "print what to put into a client's configuration, and exit" },
+	{ OPT_CLIENT, 0, "client", "NAME",
+	  "of that client: json, claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf, zed (json)" },
+	{ OPT_HTTP, 0, "http", NULL,
+	  "print how to reach the service over HTTP, with its token, instead of this program" },
+	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ 0 },
+};
+
+/* Which service is used. */
+struct place {
+	const char *given;              /* by --socket; NULL: where clients look */
+	char found[PATH_MAX];           /* where clients look */
+	struct private_service private; /* our own, if there is no other */
+};
+
+static int print_help(void)
+{
+	puts("Usage: emberbox mcp [--socket PATH]\n"
+	     "       emberbox mcp --print-config [--client NAME] [--http]\n"
+	     "Speaks MCP on stdin and stdout. Uses the service that runs for this user, or one\n"
+	     "of its own that ends with it.\n");
+	option_print(stdout, specs);
+	return cmd_flush(0);
+}
+
+/* One that is there, else our own. A service that was named is not replaced by another. */
+static const char *find_service(void *data, struct error *err)
+{
+	struct place *place = data;
+	const char *path = place->given;
+	_cleanup_close_ int fd = -1;
+
+	if (!path && client_socket_path(place->found, sizeof(place->found)) == 0)
+		path = place->found;
+	fd = path ? client_connect(path) : -1;
+	if (fd >= 0)
+		return path;
+	if (place->given) {
+		error_errno(err, "there is no service at \"%s\"", place->given);
+		return NULL;
+	}
+	if (path && errno == EPERM)
+		cmd_complain("the service at \"%s\" belongs to somebody else, and is not used", path);
+	private_service_end(&place->private);
+	if (private_service_start(&place->private, err) < 0) {
+		cmd_complain("%s", err->text);
+		return NULL;
+	}
+	return place->private.socket;
+}
+
+int cmd_mcp(int argc, char **argv)
+{
+	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
+	struct place place = { .private = PRIVATE_SERVICE_INIT };
+	struct mcp_config config = { 0 };
+	struct error err = { 0 };
+	bool print = false;
+	int option, done;
+
+	while ((option = option_next(&reader)) != OPTION_END) {
+		if (option == OPT_HELP)
+			return print_help();
+		if (option == OPTION_WORD)
+			return cmd_usage("mcp", "unexpected argument \"%s\"", reader.value);
+		if (option == OPTION_BAD)
+			return cmd_usage("mcp", "%s", reader.message);
+		print |= option == OPT_PRINT_CONFIG;
+		config.http |= option == OPT_HTTP;
+		if (option == OPT_CLIENT)
+			config.client = reader.value;
+		if (option == OPT_SOCKET)
+			place.given = reader.value;
+	}
+	if ((config.client || config.http) && !print)
+		return cmd_usage("mcp", "%s goes with --print-config", config.client ? "--client" : "--http");
+	if (config.http && place.given)
+		return cmd_usage("mcp", "--http and --socket are two ways to the service; leave one out");
+	if (print) {
+		config.socket = place.given;
+		return mcp_config_print(&config);
+	}
+	done = mcp_relay_run(
+		&(struct mcp_relay){
+			.in = STDIN_FILENO, .out = STDOUT_FILENO, .service = find_service, .data = &place },
+		&err);
+	private_service_end(&place.private);
+	if (done < 0)
+		cmd_complain("%s", err.text);
+	return done < 0 ? EXIT_BROKEN : 0;
+}

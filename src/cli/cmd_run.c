@@ -1,0 +1,608 @@
+/*
+ * emberbox run: one program, once.
+ *
+ * Arguments are read into a struct run and a request; then the request is
+ * executed, with output passed on as it comes, and the exit code is the
+ * program's. What is wrong with the arguments is said before anything runs.
+ */
+#include "base/text.h"
+#include "schema/spec.h"
+#include "client/client.h"
+#include "cli/options.h"
+#include "cli/cmd_run.h"
+#include "cli/session_view.h"
+#include "cli/terminal.h"
+#include "api/public.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TERM_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-._"
+
+enum {
+	OPT_CODE = 1,
+	OPT_REQUEST_FIRST, /* the options between here and OPT_REQUEST_LAST are keys of the request by their own names
+			    */
+	OPT_LANGUAGE,
+	OPT_TIMEOUT,
+	OPT_CPU_TIME,
+	OPT_MEMORY,
+	OPT_CPUS,
+	OPT_PIDS,
+	OPT_DISK,
+	OPT_MAX_OUTPUT,
+	OPT_ENV,
+	OPT_FILE,
+	OPT_PROJECT,
+	OPT_OUTPUT,
+	OPT_ENTRY,
+	OPT_ALLOW_WEAKER,
+	OPT_REQUEST_LAST,
+	OPT_NO_CHECK,
+	OPT_READ_ONLY,
+	OPT_POLICY,
+	OPT_TTY,
+	OPT_NET,
+	OPT_PROFILE,
+	OPT_REGISTRY,
+	OPT_YES,
+	OPT_STDIN,
+	OPT_ENGINE,
+	OPT_PACKAGE,
+	OPT_SESSION,
+	OPT_COLD,
+	OPT_EXPLAIN,
+	OPT_JSON,
+	OPT_QUIET,
+	OPT_HELP,
+};
+
+static const struct option_spec specs[] = {
+	{ OPT_CODE, 'c', "code", "CODE", "the program itself, instead of a FILE" },
+	{ OPT_LANGUAGE, 'l', "language", "LANG", "its language; default: by the file's name or its #! line" },
+	{ OPT_TIMEOUT, 0, "timeout", "SEC", "wall time (30)" },
+	{ OPT_CPU_TIME, 0, "cpu-time", "SEC", "CPU time of all its processes (no other than the timeout)" },
+	{ OPT_MEMORY, 0, "memory", "SIZE", "memory of all its processes, without swap (512m)" },
+	{ OPT_CPUS, 0, "cpus", "N", "cores, also a part of one (1)" },
+	{ OPT_PIDS, 0, "pids", "N", "processes and threads (64)" },
+	{ OPT_DISK, 0, "disk", "SIZE", "what it may write below /sandbox and /tmp (1g)" },
+	{ OPT_MAX_OUTPUT, 0, "max-output", "SIZE", "how much of each stream a result shows (20k)" },
+	{ OPT_STDIN, 0, "stdin", "FILE|-", "the program's input; default: ours, unless the code comes from there" },
+	{ OPT_TTY, 't', "tty", NULL, "give it a terminal, so that it can ask and be answered" },
+	{ OPT_ENV, 0, "env", "K=V", "set an environment variable; may be repeated" },
+	{ OPT_FILE, 0, "file", "HOST[:BOX]", "give it a copy of a file, in its directory or at BOX; may be repeated" },
+	{ OPT_PROJECT, 0, "project", "DIR", "show it a directory in /sandbox/code; its changes stay in the box" },
+	{ OPT_ENTRY, 0, "entry", "PATH", "which of the files is the program; with code, the code's own name" },
+	{ OPT_OUTPUT, 0, "output", "DIR", "copy what it leaves in /sandbox/output to DIR" },
+	{ OPT_NET, 0, "net", "none|HOST,...", "the network; only none for now (none)" },
+	{ OPT_PROFILE, 0, "profile", "NAME", "a profile of the registry, or of the language: restricted, for shells" },
+	{ OPT_REGISTRY, 0, "registry", "FILE",
+	  "the registry; default: EMBERBOX_REGISTRY, else registry.yaml in the state directory" },
+	{ OPT_YES, 'y', "yes", NULL, "agree to a profile that needs confirmation" },
+	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: run without checking types" },
+	{ OPT_READ_ONLY, 0, "read-only", NULL, "/sandbox/code and /sandbox/data cannot be changed" },
+	{ OPT_POLICY, 0, "policy", "MODE", "look at its imports first: off, warn or block (EMBERBOX_POLICY)" },
+	{ OPT_PACKAGE, 0, "package", "NAME", "not available yet" },
+	{ OPT_SESSION, 0, "session", "ID", "run the code as the next cell of a session of the service" },
+	{ OPT_ENGINE, 0, "engine", "NAME", "local, docker or auto; docker is not available yet (auto)" },
+	{ OPT_COLD, 0, "cold", NULL, "do not use the service, also if there is one" },
+	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "run even if the host lacks this layer; may be repeated" },
+	{ OPT_EXPLAIN, 0, "explain", NULL, "print the plan, operation by operation, and run nothing" },
+	{ OPT_JSON, 0, "json", NULL, "print one result object and nothing else" },
+	{ OPT_QUIET, 'q', "quiet", NULL, "say nothing on standard error about how the run ended; no hints" },
+	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ 0 },
+};
+
+int run_print_json(const char *json, int code)
+{
+	_cleanup_buf_ struct buf line = { 0 };
+
+	if (!json) {
+		cmd_complain("no memory for the result");
+		return EXIT_BROKEN;
+	}
+	buf_printf(&line, "%s\n", json);
+	if (!line.failed)
+		return cmd_print(line.data, code);
+	cmd_complain("no memory for the result");
+	return EXIT_BROKEN;
+}
+
+/* Of a language that there is not the object tells none. */
+static void run_tell_language(const struct run *run)
+{
+	if (run->deferred && run->language)
+		(void)eb_request_set(run->request, "language", run->language, NULL);
+}
+
+/* --json promises an object whatever happens, also for a run that never was. */
+static int print_refusal(const struct run *run, const eb_error *err)
+{
+	eb_result *result;
+	int code;
+
+	if (!run->json)
+		return (int)err->code;
+	run_tell_language(run);
+	result = eb_result_of_error(run->request, err);
+	code = run_print_json(result ? eb_result_json(result) : NULL, (int)err->code);
+	eb_result_free(result);
+	return code;
+}
+
+/* Says what failed before there was a result; the exit code is the error's kind. */
+int run_refused(const struct run *run, const eb_error *err)
+{
+	cmd_complain("%s", err->message);
+	return print_refusal(run, err);
+}
+
+int run_usage(const struct run *run, const char *format, ...)
+{
+	eb_error err = { .code = EB_BAD_REQUEST };
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err.message, sizeof(err.message), format, args);
+	va_end(args);
+	cmd_usage("run", "%s", err.message);
+	return print_refusal(run, &err);
+}
+
+int run_misconfigured(const struct run *run, const struct error *why)
+{
+	eb_error err = { 0 };
+
+	public_error(&err, why);
+	if (err.code != EB_BAD_REQUEST)
+		return run_refused(run, &err);
+	cmd_misconfigured(err.message);
+	return print_refusal(run, &err);
+}
+
+int run_blocked(const struct run *run, const eb_error *why)
+{
+	char caller[RUN_CALLER_MAX];
+	struct recorded_by by;
+	eb_result *result;
+	int code = (int)why->code;
+
+	cmd_complain("%s", why->message);
+	run_tell_language(run);
+	by = run_recorded_as(run, caller);
+	result = request_blocked(run->request, why, &by);
+	if (run->json)
+		code = run_print_json(result ? eb_result_json(result) : NULL, code);
+	eb_result_free(result);
+	return code;
+}
+
+static const struct option_spec *spec_of(int id)
+{
+	const struct option_spec *spec = specs;
+
+	while (spec->id != id)
+		spec++;
+	return spec;
+}
+
+static int print_help(void)
+{
+	puts("Usage: emberbox run [FILE | - | -c CODE] [options] [-- ARGS...]\n"
+	     "Runs a program in a box of its own, streams its output and exits as it did.\n"
+	     "Words after FILE or -c CODE are the program's arguments; after -- all are.\n");
+	option_print(stdout, specs);
+	puts("\n"
+	     "SEC is a number of seconds, or 500ms, 30s, 1m, 1h30m. SIZE is 64k, 256m, 1g or\n"
+	     "a number of bytes. LAYER is cgroup, landlock or\n"
+	     "seccomp.\n"
+	     "Exit code: the program's; 128+N when signal N ended it; 124 timeout; 137 memory\n"
+	     "or output limit; 125 emberbox failed; 126 blocked; 127 language not available;\n"
+	     "2 bad usage.");
+	return cmd_flush(0);
+}
+
+/* A word is the file when nothing yet says where the code is, and an argument of the program after that. */
+static int take_word(struct run *run, const char *word, int after_dashes, eb_error *err)
+{
+	if (!run->code && !run->file && !after_dashes) {
+		run->file = word;
+		return 0;
+	}
+	return eb_request_set(run->request, "arg", word, err);
+}
+
+/* Returns 0, or an exit code. */
+static int take_option(struct run *run, int option, const char *value)
+{
+	eb_error err = { 0 };
+
+	if (option > OPT_REQUEST_FIRST && option < OPT_REQUEST_LAST) {
+		if (option == OPT_LANGUAGE)
+			run->language = value;
+		if (option == OPT_PROJECT)
+			run->project = value;
+		if (option == OPT_ENTRY)
+			run->entry = value;
+		if (option != OPT_LANGUAGE && option != OPT_TIMEOUT && option != OPT_CPU_TIME &&
+		    option != OPT_MAX_OUTPUT)
+			run->of_box = spec_of(option)->name;
+		if (option == OPT_LANGUAGE && run->deferred)
+			return 0;
+		return eb_request_set(run->request, spec_of(option)->name, value, &err) < 0 ? run_refused(run, &err)
+											    : 0;
+	}
+	switch (option) {
+	case OPT_CODE:
+		if (run->code)
+			return run_usage(run, "-c is given twice");
+		if (run->file)
+			return run_usage(run, "the code is given twice: as \"%s\" and by -c", run->file);
+		run->code = value;
+		return 0;
+	case OPT_NET:
+		if (strcmp(value, "none") != 0)
+			return run_usage(run, "--net \"%s\" is not available yet; a box has no network: --net none",
+					 value);
+		run->net_given = 1;
+		return eb_request_set(run->request, "net", value, &err) < 0 ? run_refused(run, &err) : 0;
+	case OPT_PROFILE:
+		run->profile = value;
+		return 0;
+	case OPT_STDIN:
+		run->stdin_from = value;
+		return 0;
+	case OPT_ENGINE:
+		return run_set_engine(run, value, "--engine");
+	case OPT_NO_CHECK:
+		return eb_request_set(run->request, "check", "no", &err) < 0 ? run_refused(run, &err) : 0;
+	case OPT_READ_ONLY:
+		return eb_request_set(run->request, "read-only", "yes", &err) < 0 ? run_refused(run, &err) : 0;
+	case OPT_POLICY:
+		run->policy = value;
+		return eb_request_set(run->request, "policy", value, &err) < 0 ? run_refused(run, &err) : 0;
+	case OPT_TTY:
+		run->tty = 1;
+		return 0;
+	case OPT_SESSION:
+		run->session = value;
+		return 0;
+	case OPT_PACKAGE:
+		return run_usage(run, "--%s is not available yet", spec_of(option)->name);
+	case OPT_EXPLAIN:
+		run->explain = 1;
+		return 0;
+	case OPT_QUIET:
+		run->quiet = 1;
+		return 0;
+	default:
+		/* --cold, --json, --registry, --yes and --help were seen before. */
+		return 0;
+	}
+}
+
+/* What decides how everything else is said has to be known first, also if a wrong option stands before it. */
+static void read_manner(struct run *run, int argc, char **argv)
+{
+	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
+	int option;
+
+	while ((option = option_next(&reader)) != OPTION_END) {
+		run->json |= option == OPT_JSON;
+		run->help |= option == OPT_HELP;
+		run->yes |= option == OPT_YES;
+		if (option == OPT_REGISTRY)
+			run->registry = reader.value;
+		run->cold |=
+			option == OPT_COLD || option == OPT_EXPLAIN || option == OPT_PROJECT || option == OPT_OUTPUT;
+	}
+}
+
+int run_settle_language(struct run *run)
+{
+	eb_error err = { 0 };
+
+	if (!run->deferred || !run->language)
+		return 0;
+	run->deferred = 0;
+	return eb_request_set(run->request, "language", run->language, &err) < 0 ? run_refused(run, &err) : 0;
+}
+
+/* As ours is, if we have one. */
+static int ask_for_terminal(struct run *run)
+{
+	const struct spec *spec = request_spec(run->request);
+	const char *kind = getenv("TERM");
+	unsigned rows = 24, columns = 80;
+	char text[64];
+	eb_error err = { 0 };
+
+	terminal_size(&rows, &columns);
+	snprintf(text, sizeof(text), "%ux%u", rows < 9999 ? rows : 9999, columns < 9999 ? columns : 9999);
+	if (eb_request_set(run->request, "tty", text, &err) < 0)
+		return run_refused(run, &err);
+	/* A name of a file below terminfo; --env TERM=… beats it. */
+	if (!kind || !*kind || strlen(kind) > 32 || strspn(kind, TERM_LETTERS) != strlen(kind))
+		return 0;
+	for (size_t i = 0; i < spec->env_count; i++)
+		if (strncmp(spec->env[i], "TERM=", 5) == 0)
+			return 0;
+	snprintf(text, sizeof(text), "TERM=%s", kind);
+	return eb_request_set(run->request, "env", text, &err) < 0 ? run_refused(run, &err) : 0;
+}
+
+/* As `emberbox session` calls them. */
+static int settle_session(struct run *run)
+{
+	char socket[PATH_MAX];
+	struct session_link link = { .socket = socket };
+	struct error err = { 0 };
+
+	if (client_socket_path(socket, sizeof(socket)) < 0)
+		return run_usage(run, "--session: there is no directory for the service's socket; set EMBERBOX_HOME");
+	if (session_find(&link, run->session, &err) < 0)
+		return run_failed(run, &err);
+	snprintf(run->session_id, sizeof(run->session_id), "%s", link.id);
+	run->session = run->session_id;
+	return 0;
+}
+
+/* It is no mistake: the same words may be meant for larger machines. But nobody should wait for what cannot come. */
+static void tell_cores(const struct run *run)
+{
+	const double asked = request_spec(run->request)->limits.cpus;
+	const long there = sysconf(_SC_NPROCESSORS_ONLN);
+	char number[TEXT_NUMBER_MAX];
+
+	if (there > 0 && asked > (double)there && !run->json && !run->quiet && !run->explain)
+		cmd_complain("--cpus %s: this machine has %ld core%s, and the program gets no more",
+			     text_number_format(asked, number), there, there == 1 ? "" : "s");
+}
+
+static int read_arguments(struct run *run, int argc, char **argv)
+{
+	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
+	eb_error err = { 0 };
+	int option, code = 0;
+
+	while (code == 0 && (option = option_next(&reader)) != OPTION_END) {
+		if (option == OPTION_BAD)
+			code = run_usage(run,
+					 (run->file || run->code) && !strchr(reader.message, '?')
+						 ? "%s; before options of the program's own put --"
+						 : "%s",
+					 reader.message);
+		else if (option != OPTION_WORD)
+			code = take_option(run, option, reader.value);
+		else if (take_word(run, reader.value, reader.only_words, &err) < 0)
+			code = run_refused(run, &err);
+	}
+	if (code == 0 && run->explain && run->json)
+		code = run_usage(run, "--explain prints a plan, not a result; it cannot be combined with --json");
+	if (code == 0 && run->session && (run->of_box || run->profile))
+		code = run_usage(run, "--%s: it is the session's, since it was started; leave it out",
+				 run->of_box ? run->of_box : "profile");
+	if (code == 0 && run->session && run->cold)
+		code = run_usage(run, "--session: sessions live in the service, which --cold, --explain, --output and "
+				      "EMBERBOX_SERVICE=never do without");
+	if (code == 0 && run->session && run->socket < 0)
+		code = run_usage(run, "--session: there is no service; sessions live in it: emberbox serve");
+	if (code == 0 && run->session && run->tty)
+		code = run_usage(run, "--tty: a session's cells have none; leave it out");
+	if (code == 0 && run->session)
+		code = settle_session(run);
+	if (code == 0)
+		tell_cores(run);
+	if (code == 0 && run->tty)
+		code = ask_for_terminal(run);
+	if (code == 0 && run->engine && strcmp(run->engine, "docker") == 0)
+		code = run_usage(run, "%s: docker is not available yet; use local", run->engine_from);
+	return code;
+}
+
+/* "python, javascript or bash" */
+static void list_languages(char *text, size_t size)
+{
+	const char *name;
+
+	*text = '\0';
+	for (size_t i = 0; (name = eb_language_at(i)); i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, "%s%s", i == 0 ? "" : eb_language_at(i + 1) ? ", " : " or ", name);
+	}
+}
+
+static int detect_language(struct run *run)
+{
+	const struct source *source = &run->source;
+	const char *name = source->name ? source->name : run->entry ? run->entry : "";
+	const char *language = eb_detect_language(name, source->data, source->size);
+	char known[512];
+	eb_error err = { 0 };
+
+	if (!language && source->size >= 4 && memcmp(source->data, "\177ELF", 4) == 0)
+		return run_usage(run,
+				 "%s is a compiled program, and not source code; a shell can start it: "
+				 "emberbox run -l bash --file %s:program -c ./program",
+				 source->name ? source->name : "standard input", source->name ? source->name : "FILE");
+	if (!language) {
+		list_languages(known, sizeof(known));
+		return run_usage(run, "cannot tell the language of %s; name it with -l LANG: %s",
+				 run->code      ? "the code"
+				 : source->name ? source->name
+				 : run->entry   ? run->entry
+						: "standard input",
+				 known);
+	}
+	return eb_request_set(run->request, "language", language, &err) < 0 ? run_refused(run, &err) : 0;
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t size = strcmp(directory, "/") == 0 ? 0 : strlen(directory);
+
+	return strncmp(path, directory, size) == 0 && path[size] == '/';
+}
+
+/* As it is written, without a look at links; "" where `..` would make that say nothing. */
+static void absolute_path(const char *path, char *out, size_t size)
+{
+	char here[PATH_MAX];
+
+	*out = '\0';
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
+			return;
+	if (*path != '/' && !getcwd(here, sizeof(here)))
+		return;
+	while (strncmp(path, "./", 2) == 0)
+		path += 2 + strspn(path + 2, "/");
+	snprintf(out, size, "%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path);
+}
+
+/*
+ * Where FILE is in the project, or "": it is elsewhere. By the path of its
+ * directory, links resolved; or as it is written, which may lead through a link
+ * of the project's to somewhere else, and is then refused when it is opened.
+ */
+static void find_in_project(const struct run *run, char *below, size_t size)
+{
+	char project[PATH_MAX], parent[PATH_MAX], name[2 * PATH_MAX];
+	const char *slash = strrchr(run->file, '/');
+
+	*below = '\0';
+	/* What is wrong with the directory is said when it is used. */
+	if (!realpath(run->project, project))
+		return;
+	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - run->file) + 1 : 1, slash ? run->file : ".");
+	if (realpath(name, parent)) {
+		snprintf(name, sizeof(name), "%s/%s", strcmp(parent, "/") == 0 ? "" : parent,
+			 slash ? slash + 1 : run->file);
+		if (is_below(name, project)) {
+			snprintf(below, size, "%s", name + (strcmp(project, "/") == 0 ? 1 : strlen(project) + 1));
+			return;
+		}
+	}
+	absolute_path(run->file, name, sizeof(name));
+	if (is_below(name, project))
+		snprintf(below, size, "%s", name + (strcmp(project, "/") == 0 ? 1 : strlen(project) + 1));
+}
+
+/* A name that cannot be one in the box is nobody's mistake: the language's own is used then. */
+static void keep_name(struct run *run)
+{
+	const char *slash = strrchr(run->file, '/');
+	eb_error err = { 0 };
+
+	(void)eb_request_set(run->request, "filename", slash ? slash + 1 : run->file, &err);
+}
+
+/* Reads the code and settles the language. Returns 0, or an exit code. */
+static int read_code(struct run *run)
+{
+	struct source *source = &run->source;
+	char message[1024] = "", below[2 * PATH_MAX] = "";
+	eb_error err = { 0 };
+	int result = 0, code = 0;
+
+	if (run->project && run->file && strcmp(run->file, "-") != 0)
+		find_in_project(run, below, sizeof(below));
+
+	if (run->code) {
+		source->size = strlen(run->code);
+		source->data = strdup(run->code);
+		if (source->size > SOURCE_MAX || !source->data)
+			return run_usage(run, "-c: too much code");
+	} else if (!run->file && run->entry) {
+		/* The program is one of the files, or in the project. */
+		return run->language ? 0 : detect_language(run);
+	} else if (!run->file) {
+		return run_usage(run, "nothing to run: give a FILE, - for standard input, -c CODE, or --entry PATH%s",
+				 run->project ? " of the project" : " and the --file that it is");
+	} else if (strcmp(run->file, "-") == 0) {
+		if (run->stdin_from && strcmp(run->stdin_from, "-") == 0)
+			return run_usage(run, "standard input cannot be both the code and the program's input");
+		result = source_read_fd(source, STDIN_FILENO, "standard input", message, sizeof(message));
+	} else {
+		/* What a project's files link to is no part of it, and perhaps nothing that its author could read. */
+		result = *below ? source_read_beneath(source, run->project, below, run->file, message, sizeof(message))
+				: source_read_file(source, run->file, message, sizeof(message));
+	}
+	if (result < 0) {
+		/* print(1) is more likely a program than a file's name. */
+		const char *hint = run->file && errno == ENOENT && strpbrk(run->file, " \t\n()'\";=")
+					   ? "; code itself is given with -c CODE"
+					   : "";
+
+		err.code = EB_BAD_REQUEST;
+		snprintf(err.message, sizeof(err.message), "%.900s%s", message, hint);
+		return run_refused(run, &err);
+	}
+	/* A session has its language. */
+	if (!run->language && !run->session)
+		code = detect_language(run);
+	/* A file of the project runs in its own place there, so that it finds its neighbours and they find it. */
+	if (code == 0 && *below && !run->entry && eb_request_set(run->request, "entry", below, &err) < 0)
+		code = run_refused(run, &err);
+	if (code == 0 && source->name)
+		keep_name(run);
+	if (code != 0)
+		return code;
+	return eb_request_set_code(run->request, source->data, source->size, &err) < 0 ? run_refused(run, &err) : 0;
+}
+
+static int explain(const struct run *run)
+{
+	char *text = NULL;
+	eb_error err = { 0 };
+	int code;
+
+	if (eb_explain(run->request, &text, &err) < 0)
+		return run_refused(run, &err);
+	code = cmd_print(text, 0);
+	free(text);
+	return code;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct run run = { .request = eb_request_new(), .socket = -1 };
+	int code;
+
+	if (!run.request) {
+		cmd_complain("no memory");
+		return EXIT_BROKEN;
+	}
+	read_manner(&run, argc, argv);
+	code = run.help ? print_help() : run_configure(&run);
+	/* Now, so that the service can wake up while we read. */
+	if (code == 0 && !run.help && !run.cold)
+		run.socket = service_connect();
+	run.deferred = run.socket >= 0;
+	if (code == 0 && !run.help)
+		code = read_arguments(&run, argc, argv);
+	if (code == 0 && !run.help)
+		code = run_apply_profile(&run);
+	if (code == 0 && !run.help)
+		code = read_code(&run);
+	if (code == 0 && !run.help && !run.explain)
+		code = run_confirm(&run);
+	if (code == 0 && !run.help)
+		code = run.explain ? explain(&run) : run_execute(&run);
+	if (run.socket >= 0)
+		close(run.socket);
+	free(run.source.data);
+	eb_request_free(run.request);
+	config_free(&run.config);
+	return code;
+}

@@ -1,0 +1,481 @@
+/* Runs what was read: by the service if there is one, else here. Output is passed on as it comes. */
+#include "base/json_check.h"
+#include "base/own.h"
+#include "client/client.h"
+#include "client/request_json.h"
+#include "cli/beside_file.h"
+#include "cli/past.h"
+#include "cli/relay.h"
+#include "cli/cmd_run.h"
+#include "cli/session_view.h"
+#include "cli/terminal.h"
+#include "api/public.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum {
+	LARGE_OUTPUT = 1 << 20 /* bytes that are worth looking whether too much is kept */
+};
+
+/* How a run ended, whoever ran it. */
+struct ending {
+	const char *status;  /* of the result */
+	const char *message; /* the sentence, or NULL */
+	int signal;          /* that ended the program by itself, or 0 */
+	int code;            /* as we are to exit */
+	const char *json;    /* the whole result; NULL: nobody needs it, or memory ran out */
+};
+
+/*
+ * The descriptor that the program's input is read from, or -1 for none. Ours
+ * is passed on, unless the code came from there, or we are in the background of
+ * a terminal: to read there would stop us, and the clock of the run with us.
+ */
+static int open_stdin(const struct run *run, int *fd)
+{
+	int from_terminal = isatty(STDIN_FILENO);
+
+	*fd = -1;
+	if (run->stdin_from && strcmp(run->stdin_from, "-") != 0) {
+		struct stat st;
+
+		*fd = open(run->stdin_from, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		if (*fd >= 0 && fstat(*fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+			close(*fd);
+			*fd = -1;
+			errno = EISDIR;
+		}
+		if (*fd < 0)
+			return run_usage(run, "--stdin: cannot open \"%s\": %s", run->stdin_from, strerror(errno));
+		return 0;
+	}
+	if (run->file && strcmp(run->file, "-") == 0)
+		return 0;
+	if (!run->stdin_from && from_terminal && tcgetpgrp(STDIN_FILENO) != getpgrp())
+		return 0;
+	*fd = STDIN_FILENO;
+	return 0;
+}
+
+/* Only what a signal handler or the relay's thread must reach is global. */
+static int window_fd = -1;                  /* sizes of our terminal, for the one in the box */
+static volatile sig_atomic_t caught_signal; /* the first one, or 0 */
+static struct relay relay;                  /* to our standard output and error */
+static int cancel_pipe[2] = { -1, -1 };     /* [0] is the run's cancel_fd */
+
+static void cancel_run(void)
+{
+	/* Not blocking: once a byte is in, more say nothing new. */
+	if (write(cancel_pipe[1], "", 1) < 0)
+		return;
+}
+
+static void on_signal(int number)
+{
+	int saved = errno;
+
+	if (!caught_signal)
+		caught_signal = number;
+	/* Now: the next signal may not wait for us. */
+	terminal_restore();
+	cancel_run();
+	errno = saved;
+}
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* Signals that our caller ignores (nohup, a background job) stay ignored. */
+static void catch_signals(void (*handler)(int), int flags)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART | flags }, old;
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(ending_signals[0]); i++) {
+		if (sigaction(ending_signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(ending_signals[i], &action, NULL);
+	}
+}
+
+static int on_terminal[3]; /* whether descriptors 1 and 2 are terminals */
+static char last_shown;    /* the last byte that went to one, or 0 */
+
+static void on_output(int stream, const void *data, size_t size, void *userdata)
+{
+	int fd = stream == EB_STDERR ? STDERR_FILENO : STDOUT_FILENO;
+
+	(void)userdata;
+	if (size > 0 && on_terminal[fd])
+		last_shown = ((const char *)data)[size - 1];
+	relay_write(&relay, fd, data, size);
+}
+
+/* Our own sentence begins a line, also if the program left one unfinished on the same terminal. */
+static void end_line(void)
+{
+	if (on_terminal[STDERR_FILENO] && last_shown && last_shown != '\n')
+		cmd_write(STDERR_FILENO, "\n", 1);
+}
+
+/* How a run ended is said when the program could not say it itself. */
+static int ended_from_outside(const char *status)
+{
+	return strcmp(status, "ok") != 0 && strcmp(status, "failed") != 0;
+}
+
+static void tell_end(const struct run *run, const struct ending *ending)
+{
+	const char *abbreviation = ending->signal ? sigabbrev_np(ending->signal) : NULL;
+
+	if (run->quiet && strcmp(ending->status, "error") != 0)
+		return;
+	if (ending->message && ended_from_outside(ending->status)) {
+		end_line();
+		cmd_complain("%s", ending->message);
+	} else if (abbreviation) {
+		end_line();
+		cmd_complain("ended by signal SIG%s (%s)", abbreviation, sigdescr_np(ending->signal));
+	} else if (ending->signal) {
+		end_line();
+		cmd_complain("ended by signal %d", ending->signal);
+	}
+}
+
+/* A member of a member, as text. */
+static bool inner_text(const char *json, const char *outer, const char *key, char *out, size_t room)
+{
+	const char *object, *value;
+	size_t size;
+
+	return json_member(json, strlen(json), outer, &object, &size) && *object == '{' &&
+	       json_member(object, size, key, &value, &size) && json_string_copy(value, size, out, room);
+}
+
+/* Agents read standard error by a pipe, so that it need not be a terminal. The object of --json has the sentence. */
+static void tell_hint(const struct run *run, const struct ending *ending)
+{
+	_cleanup_buf_ struct buf line = { 0 };
+	char hint[1024];
+
+	if (run->quiet || !ending->json)
+		return;
+	if (!inner_text(ending->json, "error", "suggestion", hint, sizeof(hint)) &&
+	    !inner_text(ending->json, "verdict", "suggestion", hint, sizeof(hint)))
+		return;
+	end_line();
+	text_line(hint, 0, &line);
+	if (line.data)
+		cmd_complain("hint: %s", line.data);
+}
+
+/* What the policy saw in a program that ran all the same: who asked for `warn` is told, at a terminal or not. */
+static void tell_warnings(const struct run *run, const struct ending *ending)
+{
+	const char *meta, *list;
+	size_t size;
+	json_t *warnings;
+
+	if (run->quiet || !ending->json || !json_member(ending->json, strlen(ending->json), "meta", &meta, &size) ||
+	    *meta != '{' || !json_member(meta, size, "policy_warnings", &list, &size))
+		return;
+	warnings = json_loadb(list, size, 0, NULL);
+	for (size_t i = 0; i < json_array_size(warnings); i++) {
+		_cleanup_buf_ struct buf line = { 0 };
+		const char *text = json_string_value(json_array_get(warnings, i));
+
+		text_line(text ? text : "", 0, &line);
+		end_line();
+		if (line.data)
+			cmd_complain("policy: %s", line.data);
+	}
+	json_decref(warnings);
+}
+
+static int show_ending(const struct run *run, const struct ending *told)
+{
+	const bool alone = run->file && strcmp(run->file, "-") != 0 && !run->project && !run->session;
+	_cleanup_free_ char *json = alone && told->json ? beside_suggest(told->json, run->file) : NULL;
+	const struct ending better = { told->status, told->message, told->signal, told->code,
+				       json ? json : told->json };
+	const struct ending *ending = &better;
+	int ended = ended_from_outside(ending->status);
+	/* Who reads the output of a program that ended may take his time; a run that was ended does not wait for him.
+	 */
+	int errnum = relay_finish(&relay, ended || caught_signal ? 1 : 0);
+
+	terminal_restore();
+	/* The object and we say the same, also when a signal to us ended the run. */
+	if (run->json)
+		return run_print_json(ending->json, ending->code);
+	if (errnum == EPIPE)
+		return 128 + SIGPIPE;
+	if (errnum && errnum != ETIMEDOUT) {
+		cmd_complain("cannot write the program's output: %s", strerror(errnum));
+		return EXIT_BROKEN;
+	}
+	tell_end(run, ending);
+	tell_warnings(run, ending);
+	tell_hint(run, ending);
+	return caught_signal ? 128 + caught_signal : ending->code;
+}
+
+/* From a service's result. False: it is none. */
+static bool read_ending(const struct client_answer *answer, struct ending *ending, char status[32], char message[1024])
+{
+	const char *value;
+	size_t size;
+	char word[32];
+
+	*ending = (struct ending){ .status = status, .json = answer->text };
+	if (strlen(answer->text) != answer->size || !json_member(answer->text, answer->size, "status", &value, &size) ||
+	    !json_string_copy(value, size, status, 32) ||
+	    !json_member(answer->text, answer->size, "exit_code", &value, &size))
+		return false;
+	ending->code = (int)strtol(value, NULL, 10);
+	if (strcmp(status, "ok") == 0)
+		return true;
+	if (json_member(answer->text, answer->size, "error_message", &value, &size) &&
+	    json_string_copy(value, size, message, 1024))
+		ending->message = message;
+	/* The exit code has the number, also of signals without a name. */
+	if (strcmp(status, "failed") == 0 && json_member(answer->text, answer->size, "signal", &value, &size) &&
+	    json_string_copy(value, size, word, sizeof(word)))
+		ending->signal = ending->code - 128;
+	return true;
+}
+
+/* There is no result, and what was seen of the run cannot be taken back. */
+static int lost(struct run *run, const char *why)
+{
+	eb_error err = { .code = EB_FAILED };
+
+	relay_finish(&relay, 1);
+	terminal_restore();
+	end_line();
+	snprintf(err.message, sizeof(err.message), "the run is lost: %.900s", why);
+	return run_refused(run, &err);
+}
+
+/* The service has no result. False: it might be had here. */
+static bool show_refusal(struct run *run, const struct client_answer *answer, int *code)
+{
+	static const char *const passing[] = { "busy", "draining", "failed" };
+	eb_error err = { .code = EB_BAD_REQUEST };
+	const char *value, *inner;
+	size_t size, inner_size;
+	char word[64] = "";
+
+	if (!json_member(answer->text, answer->size, "error", &inner, &inner_size) ||
+	    !json_member(inner, inner_size, "code", &value, &size) ||
+	    !json_string_copy(value, size, word, sizeof(word)) ||
+	    !json_member(inner, inner_size, "message", &value, &size) ||
+	    !json_string_copy(value, size, err.message, sizeof(err.message)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
+		if (strcmp(word, passing[i]) != 0)
+			continue;
+		/* A session is nowhere else. */
+		if (answer->began || run->session)
+			*code = lost(run, err.message);
+		return answer->began || run->session;
+	}
+	if (strcmp(word, "unknown_language") == 0)
+		err.code = EB_NO_LANGUAGE;
+	else if (strcmp(word, "blind") == 0 || strcmp(word, "cannot_enforce") == 0)
+		err.code = EB_FAILED; /* nothing is wrong with what was asked */
+	*code = run_refused(run, &err);
+	return true;
+}
+
+/* What a cell failed by, where the language did not print it. */
+static void show_error(const struct client_answer *answer)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+	json_t *result = json_loadb(answer->text, answer->size, JSON_ALLOW_NUL, NULL);
+
+	session_error_text(result, &text);
+	if (text.size > 0 && !text.failed)
+		on_output(STDERR_FILENO, text.data, text.size, NULL);
+	json_decref(result);
+}
+
+/* What a cell shows besides what it writes, as text. */
+static void show_values(const struct client_answer *answer)
+{
+	const char *value;
+	size_t size, i;
+	json_t *list, *item;
+
+	if (!json_member(answer->text, answer->size, "outputs", &value, &size))
+		return;
+	list = json_loadb(value, size, JSON_ALLOW_NUL, NULL);
+	json_array_foreach(list, i, item)
+	{
+		const json_t *text = json_object_get(item, "text/plain");
+
+		if (!json_is_string(text))
+			continue;
+		on_output(STDOUT_FILENO, json_string_value(text), json_string_length(text), NULL);
+		on_output(STDOUT_FILENO, "\n", 1, NULL);
+	}
+	json_decref(list);
+}
+
+/* Nothing is read of a null device, so nothing has to be streamed. */
+static int stream_of(int stdin_fd)
+{
+	struct stat st;
+
+	if (stdin_fd < 0 || (fstat(stdin_fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
+		return -1;
+	return stdin_fd;
+}
+
+/* By the service. False: nothing of the run was seen, it is ours. */
+static bool execute_remote(struct run *run, int stdin_fd, int *code)
+{
+	struct client_io io = { .on_output = run->json ? NULL : on_output,
+				.cancel_fd = cancel_pipe[0],
+				.stdin_fd = stream_of(stdin_fd),
+				.window_fd = window_fd };
+	/* That a run began is only told to who hears its output: its input waits for that, and what began is not done
+	 * twice. */
+	const struct request_extra extra = {
+		.language = run->deferred ? run->language : NULL,
+		.profile = run->of ? run->of->name : NULL,
+		.session = run->session,
+		.policy = run->policy,
+		.stream = true,
+		.input = io.stdin_fd >= 0,
+	};
+	_cleanup_buf_ struct buf json = { 0 };
+	struct client_answer answer = { 0 };
+	struct ending ending;
+	char status[32], message[1024];
+	struct error err = { 0 };
+	bool answered, done = false;
+
+	if (!request_json(request_spec(run->request), &extra, &json))
+		return false;
+	/* The service ends the run when we are gone: a second signal need not wait for it. */
+	catch_signals(on_signal, SA_RESETHAND);
+	answered = client_run(run->socket, json.data, json.size, &io, &answer, &err) == 0;
+	/* From here on there is no run that a signal would have to end. */
+	catch_signals(SIG_DFL, 0);
+	if (answered && answer.refused) {
+		terminal_restore();
+		done = show_refusal(run, &answer, code);
+	} else if (answered && read_ending(&answer, &ending, status, message)) {
+		if (run->session && !run->json) {
+			show_values(&answer);
+			if (strcmp(status, "ok") != 0)
+				show_error(&answer);
+		}
+		*code = show_ending(run, &ending);
+		done = true;
+	}
+	if (!done && (answer.began || run->session)) {
+		*code = lost(run, err.text[0] ? err.text : "the service gave an invalid answer");
+		done = true;
+	}
+	free(answer.text);
+	return done;
+}
+
+/* Only where it was asked for is a run refused that cannot be written down: the default is the service's. */
+struct recorded_by run_recorded_as(const struct run *run, char caller[RUN_CALLER_MAX])
+{
+	const struct config_value *audit = &run->config.values[CONFIG_AUDIT];
+
+	snprintf(caller, RUN_CALLER_MAX, "uid %u", (unsigned)getuid());
+	return (struct recorded_by){
+		.caller = caller,
+		.profile = run->of ? run->of->name : "",
+		.code = record_code_of(run->config.values[CONFIG_STORE_CODE].text),
+		.required = audit->source != CONFIG_DEFAULT && strcmp(audit->text, "required") == 0,
+	};
+}
+
+static int execute_here(struct run *run, int stdin_fd)
+{
+	eb_options options = EB_OPTIONS_INIT;
+	eb_result *result = NULL;
+	eb_error err = { 0 };
+	struct recorded_by by;
+	char caller[RUN_CALLER_MAX], byte;
+	int code = run_settle_language(run);
+
+	if (code == 0)
+		code = run_settle_policy(run);
+	if (code != 0)
+		return code;
+	options.cancel_fd = cancel_pipe[0];
+	options.stdin_fd = stream_of(stdin_fd);
+	options.window_fd = window_fd;
+	by = run_recorded_as(run, caller);
+	if (!run->json)
+		options.on_output = on_output;
+	catch_signals(on_signal, 0);
+	code = request_execute(run->request, &options, &by, &result, &err);
+	/* From here on there is no box that a signal would have to end. */
+	catch_signals(SIG_DFL, 0);
+	if (code == 0) {
+		const struct ending ending = {
+			.status = eb_result_status(result),
+			.message = eb_result_message(result),
+			.signal = eb_result_signal(result),
+			.code = eb_result_exit_code(result),
+			/* A program that ended well has no hint: most runs need no object. */
+			.json = run->json || strcmp(eb_result_status(result), "ok") != 0 || result_has_warnings(result)
+					? eb_result_json(result)
+					: NULL,
+		};
+
+		code = show_ending(run, &ending);
+		past_tidy(eb_result_read(result, EB_STDOUT, &byte, 1, LARGE_OUTPUT) > 0 ||
+			  eb_result_read(result, EB_STDERR, &byte, 1, LARGE_OUTPUT) > 0 ||
+			  result_kept(result) >= LARGE_OUTPUT);
+	} else {
+		terminal_restore();
+		code = run_refused(run, &err);
+	}
+	eb_result_free(result);
+	return code;
+}
+
+int run_execute(struct run *run)
+{
+	eb_error err = { 0 };
+	int stdin_fd, code = open_stdin(run, &stdin_fd);
+
+	if (code != 0)
+		return code;
+	if (run->socket < 0 && !run->cold && run->service == SERVICE_START)
+		run->socket = service_start(run->config.values[CONFIG_LISTEN].source != CONFIG_DEFAULT);
+	if (pipe2(cancel_pipe, O_CLOEXEC | O_NONBLOCK) < 0) {
+		err.code = EB_FAILED;
+		err.errnum = errno;
+		snprintf(err.message, sizeof(err.message), "cannot make a pipe: %s", strerror(errno));
+		return run_refused(run, &err);
+	}
+	on_terminal[STDOUT_FILENO] = isatty(STDOUT_FILENO);
+	on_terminal[STDERR_FILENO] = isatty(STDERR_FILENO);
+	relay_start(&relay, cancel_run);
+	signal(SIGPIPE, SIG_IGN);
+	/* With --json nobody sees what is typed to: the keys stay those of a line. */
+	if (run->tty)
+		window_fd = terminal_open(stdin_fd == STDIN_FILENO && isatty(STDIN_FILENO) && !run->json);
+	if (run->socket >= 0 && execute_remote(run, stdin_fd, &code))
+		return code;
+	/* What a service that does not answer may be doing for us ends with this. */
+	close_fd(&run->socket);
+	return execute_here(run, stdin_fd);
+}

@@ -1,0 +1,598 @@
+#include "daemon/keeper/keeper_work.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/own.h"
+#include "run/run.h"
+#include "policy/gate.h"
+#include "engine/warm/pool.h"
+#include "daemon/keeper/direct.h"
+#include "schema/request.h"
+#include "live/container.h"
+#include "live/session.h"
+#include "store/record.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+enum {
+	DIRECT_MAX = 32 << 10, /* bytes of a result that the keeper hands to a client itself */
+	CONTAINER_TTL = 3600   /* seconds of a container that nobody said more of */
+};
+
+/* One run, on its thread's stack. */
+struct run {
+	const struct keeper_work *work;  /* where it is recorded */
+	int front;                       /* whose it is */
+	uint64_t number;                 /* as the front calls it */
+	uint64_t begun_usec;             /* when it came */
+	const struct message_run *about; /* what is said of it */
+	struct record_caller caller;     /* the same, for the journal */
+	char container[RESULT_ID];       /* that it started */
+	struct spec *spec;               /* what is to be run */
+	const struct supervise_io *io;   /* its descriptors */
+	struct run_ticket ticket;        /* its id, and how long it waited */
+	struct direct direct;            /* its client, while we answer it ourselves */
+};
+
+/* History is kept also where there is no audit log. Without a place for it the service can only refuse, or run blind if
+ * it may: until there is one. */
+static int journal_settle(struct keeper_work *work, struct error *err)
+{
+	struct journal *journal = NULL;
+	int done = 0;
+
+	if (work->journal)
+		return 0;
+	pthread_mutex_lock(&work->lock);
+	if (!work->journal && (done = journal_open(&journal, err)) == 0) {
+		if (work->nudge >= 0)
+			journal_nudge(journal, work->nudge);
+		work->journal = journal;
+	}
+	pthread_mutex_unlock(&work->lock);
+	return done;
+}
+
+static void keeper_note(const struct keeper_work *work, const char *event, json_t *fields)
+{
+	_cleanup_free_ char *text = work->journal && fields ? json_dumps(fields, JSON_COMPACT) : NULL;
+	struct error ignored;
+
+	json_decref(fields);
+	if (text)
+		record_event(work->journal, event, text, &ignored);
+}
+
+/* On the container's thread, whatever ended it. */
+static void on_container_end(const struct container_ended *ended, void *userdata)
+{
+	keeper_note(userdata, "container_stopped",
+		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", ended->id, "caller", ended->owner, "profile",
+			      ended->profile, "reason", ended->why, "by", ended->by));
+}
+
+/* On the session's thread. */
+static void on_session_end(const struct session_ended *ended, void *userdata)
+{
+	keeper_note(userdata, "session_ended",
+		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", ended->id, "caller", ended->owner, "language",
+			      ended->language, "reason", ended->why, "by", ended->by));
+}
+
+int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
+{
+	struct error ignored;
+
+	pthread_mutex_init(&work->lock, NULL);
+	work->nudge = nudge;
+	journal_settle(work, &ignored);
+	if (sessions_open(work->pool, &(struct session_watch){ on_session_end, work }, &work->sessions, err) < 0)
+		return -1;
+	return containers_open(pool_probe(work->pool), &(struct container_watch){ on_container_end, work },
+			       &work->containers, err);
+}
+
+void keeper_work_close(struct keeper_work *work)
+{
+	sessions_close(work->sessions);
+	containers_close(work->containers);
+	journal_close(work->journal);
+	pthread_mutex_destroy(&work->lock);
+}
+
+/* A front that is gone needs no answer: failures to send are its own. It is one of ours and always reads; if it does
+ * not, we wait, and its death ends that. */
+static void answer_with(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size,
+			int file)
+{
+	const struct message_head head = { .kind = kind, .stream = stream, .run = run->number, .size = size };
+	struct error ignored;
+
+	message_send(run->front, &head, body, &file, file >= 0, &ignored);
+}
+
+static void answer(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
+{
+	answer_with(run, kind, stream, body, size, -1);
+}
+
+static void refuse(const struct run *run, const struct error *err)
+{
+	struct message_refusal refusal = { .kind = err->kind, .errnum = err->errnum };
+
+	snprintf(refusal.message, sizeof(refusal.message), "%s", err->text);
+	answer(run, MESSAGE_REFUSED, 0, &refusal, sizeof(refusal));
+}
+
+static void on_output(int stream, const void *data, size_t size, void *userdata)
+{
+	struct run *run = userdata;
+	const char *at = data;
+
+	_Static_assert((int)MESSAGE_INLINE <= (int)FRAME_BYTES_MAX, "what fits a message fits a frame");
+	while (size > 0) {
+		size_t part = size < MESSAGE_INLINE ? size : MESSAGE_INLINE;
+
+		if (!direct_send(&run->direct, stream == 1 ? FRAME_STDOUT : FRAME_STDERR, at, part))
+			answer(run, MESSAGE_OUTPUT, (uint32_t)stream, at, part);
+		at += part;
+		size -= part;
+	}
+}
+
+static void on_kept(int stream, int file, uint64_t offset, size_t size, void *userdata)
+{
+	struct run *run = userdata;
+	char part[MESSAGE_INLINE];
+
+	while (size > 0) {
+		size_t most = size < MESSAGE_INLINE ? size : MESSAGE_INLINE;
+		ssize_t n = (ssize_t)most;
+
+		if (!direct_send_file(&run->direct, stream == 1 ? FRAME_STDOUT : FRAME_STDERR, file, offset, most)) {
+			n = pread(file, part, most, (off_t)offset);
+			if (n <= 0)
+				return; /* its own memory: cannot be */
+			answer(run, MESSAGE_OUTPUT, (uint32_t)stream, part, (size_t)n);
+		}
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+}
+
+/* The run is written down already; history may have it now that the program has begun. */
+static void on_started(struct box *box, void *userdata)
+{
+	const struct run *run = userdata;
+
+	journal_tell(run->work->journal);
+}
+
+/* A front that was taken over could pass anything; what is not a pipe could hold us up. */
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static bool is_socket(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+static struct outcome outcome_of(const struct run *run, const struct result *result)
+{
+	const struct verdict *v = &result->verdict;
+	struct outcome outcome = {
+		.status = (uint8_t)v->status,
+		.warm = result->warm,
+		.limit = outcome_limit(v->limit),
+		.exit_code = (uint32_t)result_exit_code(result),
+		.usec = clock_usec() - run->begun_usec,
+		.run_usec = v->started_usec && v->ended_usec > v->started_usec ? v->ended_usec - v->started_usec : 0,
+		.memory = v->memory_peak,
+	};
+
+	if (result->runtime)
+		memcpy(outcome.language, result->runtime->name,
+		       strnlen(result->runtime->name, sizeof(outcome.language)));
+	return outcome;
+}
+
+/* The front waits for a word of every run: of a result that cannot be sent it hears why. */
+static int answer_result(struct run *run, const struct outcome *outcome, const char *json, struct error *err)
+{
+	const size_t size = strlen(json);
+	const bool told = size <= DIRECT_MAX && direct_send(&run->direct, FRAME_RESULT, json, size);
+	const struct message_head head = {
+		.kind = MESSAGE_RESULT, .stream = told, .run = run->number, .size = told ? 0 : size, .outcome = *outcome
+	};
+
+	if (message_send(run->front, &head, json, NULL, 0, err) == 0)
+		return 0;
+	return error_prefix(err, "the result cannot be sent");
+}
+
+/* Nothing is done that cannot be written down, unless that was allowed. */
+static int blind(const struct keeper_work *work, struct error *err)
+{
+	if (work->audit != AUDIT_REQUIRED)
+		return 0;
+	error_hint(err, "; nothing runs unrecorded unless EMBERBOX_AUDIT is best_effort or off");
+	return error_prefix(err, "audit");
+}
+
+static int may_begin(struct keeper_work *work, struct error *err)
+{
+	return journal_settle(work, err) == 0 ? 0 : blind(work, err);
+}
+
+static int remember_start(struct keeper_work *work, const struct run *run, struct error *err)
+{
+	if (may_begin(work, err) < 0)
+		return -1;
+	if (!work->journal || record_start(work->journal, run->about->id, run->spec, &run->caller, err) == 0)
+		return 0;
+	return blind(work, err);
+}
+
+static int remember_end(const struct keeper_work *work, const struct run *run, struct result *result, struct error *err)
+{
+	if (!work->journal || record_end(work->journal, run->spec, &run->caller, result,
+					 (enum record_code)run->about->store_code, err) == 0)
+		return 0;
+	return blind(work, err);
+}
+
+static void remember_refusal(const struct keeper_work *work, const struct run *run, const struct error *why)
+{
+	struct error ignored;
+
+	if (work->journal)
+		record_refused(work->journal, run->about->id, why, &ignored);
+}
+
+/* Whoever reads the result shall not look for a person who cancelled it. */
+static void explain_end(const struct run *run, struct result *result)
+{
+	struct pollfd pipe = { .fd = run->io->cancel_fd, .events = POLLIN };
+	char byte = 0;
+
+	if (result->verdict.cancelled && poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLIN) &&
+	    read(pipe.fd, &byte, 1) == 1 && byte == MESSAGE_SERVICE_ENDS)
+		snprintf(result->message, sizeof(result->message), "The service ended while this ran");
+}
+
+static int run_inside(const struct keeper_work *work, const struct run *run, const char *id, struct result **out,
+		      struct error *err)
+{
+	const char *command = run->about->command ? run->spec->code : NULL;
+	struct spec spec = *run->spec; /* what it points to stays the run's */
+	int done;
+
+	/* A command travels as the code, and is none. */
+	if (command) {
+		spec.code = NULL;
+		spec.code_size = 0;
+	}
+	done = containers_exec(work->containers, id, run->about->caller, &spec, command, &run->ticket, run->io, out,
+			       err);
+	if (done == 0)
+		explain_end(run, *out);
+	/* It is the request's field, whatever the container calls it. */
+	if (done < 0 && strncmp(err->text, "id: ", 4) == 0) {
+		memmove(err->text, err->text + 4, strlen(err->text + 4) + 1);
+		error_prefix(err, "container");
+	}
+	return done;
+}
+
+/* Files that a box starts with are there for all that runs in it later. What is run at once is looked at by itself. */
+static int check_files(const struct spec *spec, struct error *err)
+{
+	_cleanup_gate_ struct gate gate = { 0 };
+	struct spec files = *spec; /* what it points to stays the run's */
+	int done;
+
+	files.code = NULL;
+	files.code_size = 0;
+	done = files.file_count > 0 ? gate_look(&files, &gate, err) : 0;
+	if (done == 1) {
+		gate_refuse(&gate, "files", err);
+		return error_prefix(err, "files");
+	}
+	return done;
+}
+
+/* Starts a container, and runs what came with it. The answer is an object of its own, with the result in it. */
+static int run_start(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
+		     struct error *err)
+{
+	const struct container_options options = {
+		.profile = run->about->profile,
+		.owner = run->about->caller,
+		.ttl = run->about->ttl > 0 ? run->about->ttl : CONTAINER_TTL,
+		.auto_cleanup = run->about->auto_cleanup,
+		.asks = run->about->asks,
+		.most = run->about->max_concurrent,
+		.most_own = run->about->max_own,
+	};
+	char *id = run->container;
+	struct error ignored;
+
+	if (check_files(run->spec, err) < 0)
+		return -1;
+	if (containers_start(work->containers, run->spec, &options, id, err) < 0)
+		return -1;
+	keeper_note(work, "container_started",
+		    json_pack("{s:s, s:s, s:s}", "id", id, "caller", options.owner, "profile", options.profile));
+	/* Nobody knew it when the run was written down. */
+	run->caller.place = id;
+	if (run->spec->code && run_inside(work, run, id, out, err) < 0) {
+		/* Nobody hears its id. */
+		containers_stop(work->containers, id, NULL, NULL, &ignored);
+		return -1;
+	}
+	buf_printf(json, "{\"id\":\"%s\",\"container\":\"%s\",\"status\":\"running\",\"ttl\":%.9g,\"result\":%s}", id,
+		   options.profile, options.ttl, *out ? result_json(*out) ?: "null" : "null");
+	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
+}
+
+/* Starts a session; the answer is what is told of it. */
+static int run_session(const struct keeper_work *work, struct run *run, struct buf *json, struct error *err)
+{
+	const struct session_options options = {
+		.owner = run->about->caller,
+		.name = run->about->name,
+		.ttl = run->about->ttl,
+		.idle_ttl = run->about->idle_ttl,
+		.most_own = run->about->max_own,
+		.profile = run->about->profile,
+		.asks = run->about->asks,
+	};
+	const char *language = run->spec->runtime ? run->spec->runtime->name : "";
+	_cleanup_free_ char *text = NULL;
+	char *id = run->container;
+
+	if (check_files(run->spec, err) < 0)
+		return -1;
+	if (sessions_start(work->sessions, run->spec, &options, id, err) < 0)
+		return -1;
+	keeper_note(work, "session_started",
+		    json_pack("{s:s, s:s, s:s}", "id", id, "caller", options.owner, "language", language));
+	if (sessions_status(work->sessions, id, NULL, &text, err) < 0)
+		return -1;
+	buf_text(json, text);
+	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
+}
+
+/* Before anything of it is said or written down: the front answers with the confirmation that is missing. */
+static int check_confirmed(const struct keeper_work *work, const struct run *run, struct error *err)
+{
+	const struct message_run *about = run->about;
+	const char *in_force = run->spec->policy_in_force;
+	const bool cell = about->kind == RUN_CELL;
+
+	if ((about->kind != RUN_INSIDE && !cell) || about->confirmed)
+		return 0;
+	if (!(cell ? sessions_confirm(work->sessions, about->container, about->caller, in_force)
+		   : containers_ask(work->containers, about->container, about->caller, in_force)))
+		return 0;
+	error_usage(err,
+		    "%s needs a confirmation: ask whoever may decide, then send the same request with the field "
+		    "confirm",
+		    cell ? "session: each cell of it" : "container: it");
+	err->errnum = EACCES;
+	return -1;
+}
+
+/* In a box of its own, if the policy lets it. */
+static int run_alone(const struct keeper_work *work, struct run *run, struct result **out, struct error *err)
+{
+	_cleanup_gate_ struct gate gate = { 0 };
+	int done = gate_look(run->spec, &gate, err);
+
+	if (done == 1) {
+		*out = gate_result(&gate, run->spec, &run->ticket);
+		return *out ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	}
+	if (done == 0)
+		done = pool_run(work->pool, run->spec, &run->ticket, run->io, out, err);
+	if (done < 0)
+		return -1;
+	explain_end(run, *out);
+	gate_note(&gate, *out);
+	return 0;
+}
+
+static int run_any(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
+		   struct error *err)
+{
+	int done;
+
+	switch ((enum message_run_kind)run->about->kind) {
+	case RUN_START:
+		return run_start(work, run, out, json, err);
+	case RUN_INSIDE:
+		return run_inside(work, run, run->about->container, out, err);
+	case RUN_SESSION:
+		return run_session(work, run, json, err);
+	case RUN_CELL:
+		done = sessions_execute(work->sessions, run->about->container, run->about->caller, run->spec,
+					&run->ticket, run->io, out, err);
+		if (done == 0)
+			explain_end(run, *out);
+		/* Who sees it in the list is not told that it is not there. */
+		else if (err->errnum == ENOENT && run->about->sees_all)
+			sessions_tell_owner(work->sessions, run->about->container, err);
+		return done;
+	default:
+		return run_alone(work, run, out, err);
+	}
+}
+
+/* A start has a record of its own only when something runs; that it started is in the audit log in any case. */
+static bool is_recorded(const struct run *run)
+{
+	return run->about->kind != RUN_SESSION && (run->about->kind != RUN_START || run->spec->code);
+}
+
+static void log_run(const struct run *run, const struct outcome *outcome)
+{
+	const char *status = !is_recorded(run) ? "started" : status_name((enum status)outcome->status);
+
+	log_event("run", (const struct log_field[]){
+				 { .key = "execution", .text = run->about->id },
+				 { .key = "request_id", .text = run->about->request_id },
+				 { .key = "caller", .text = run->about->caller },
+				 { .key = "status", .text = status },
+				 { .key = "seconds", .number = (double)outcome->usec / 1e6 },
+				 { 0 },
+			 });
+}
+
+static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, struct error *err)
+{
+	const bool recorded = is_recorded(run);
+	char started[RESULT_ID + 16];
+	_cleanup_buf_ struct buf own = { 0 };
+	struct outcome outcome = { 0 };
+	struct result *result = NULL;
+	const char *json = NULL;
+	int done = check_confirmed(work, run, err);
+
+	if (done == 0)
+		done = recorded ? remember_start(work, run, err) : may_begin(work, err);
+	if (done < 0)
+		return -1;
+	if (work->journal) {
+		run->ticket.keep_files = record_keep;
+		run->ticket.keep_data = work->journal;
+	}
+	snprintf(started, sizeof(started), "{\"id\":\"%s\"}", run->about->id);
+	if (stream && !direct_send(&run->direct, FRAME_STARTED, started, strlen(started)))
+		answer(run, MESSAGE_STARTED, 0, started, strlen(started));
+	done = run_any(work, run, &result, &own, err);
+	if (done == 0 && result) {
+		json = result_json(result);
+		outcome = outcome_of(run, result);
+		done = json ? remember_end(work, run, result, err)
+			    : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	}
+	/* Also of a result that there is no room for: it does not run any more. */
+	if (done < 0 && recorded)
+		remember_refusal(work, run, err);
+	/* One that was ended because the front is gone is not what its client asked for. */
+	if (result && result->verdict.cancelled)
+		run->direct.client = -1;
+	if (done == 0)
+		done = answer_result(run, &outcome, own.size > 0 ? own.data : json, err);
+	if (done == 0)
+		log_run(run, &outcome);
+	result_free(result);
+	return done;
+}
+
+/* All of these are names that the front made or checked: a line of plain characters. */
+static bool is_name(const char *text, size_t size)
+{
+	size_t length = strnlen(text, size);
+
+	for (size_t i = 0; i < length; i++)
+		if (text[i] < 0x20 || text[i] > 0x7e)
+			return false;
+	return length < size;
+}
+
+/* What the front says of a run, as far as it can be said. */
+static int check_about(const struct message_run *about, struct error *err)
+{
+	if (is_name(about->id, sizeof(about->id)) && strlen(about->id) == RESULT_ID - 1 &&
+	    strspn(about->id, "0123456789ABCDEFGHJKMNPQRSTVWXYZabcdefghijklmnopqrstuvwxyz") == RESULT_ID - 1 &&
+	    is_name(about->door, sizeof(about->door)) && is_name(about->caller, sizeof(about->caller)) &&
+	    is_name(about->request_id, sizeof(about->request_id)) && is_name(about->profile, sizeof(about->profile)) &&
+	    is_name(about->container, sizeof(about->container)) && is_name(about->name, sizeof(about->name)) &&
+	    about->kind <= RUN_SESSION)
+		return 0;
+	return error_set(err, ERROR_FAILED, 0, "a run came without saying whose it is");
+}
+
+static int run_request(struct keeper_work *work, struct run *run, const struct message *message, struct error *err)
+{
+	const uint32_t manner = message->head.stream;
+	const bool input = manner & MESSAGE_INPUT, stream = manner & MESSAGE_STREAM;
+	const bool window = input && (manner & MESSAGE_WINDOW);
+	struct supervise_io io = { .cancel_fd = message->fds[0],
+				   .stdin_fd = input ? message->fds[1] : -1,
+				   .window_fd = window ? message->fds[2] : -1 };
+	struct message_run about;
+	struct spec spec;
+	int done;
+
+	if (message->head.size < sizeof(about))
+		return error_set(err, ERROR_FAILED, 0, "a run came without saying whose it is");
+	memcpy(&about, message->body, sizeof(about));
+	if (check_about(&about, err) < 0)
+		return -1;
+	if (!is_pipe(io.cancel_fd) || (input && !is_pipe(io.stdin_fd)) || (window && !is_pipe(io.window_fd)))
+		return error_set(err, ERROR_FAILED, 0, "a run came without its pipe");
+	run->direct.client = manner & MESSAGE_DIRECT ? message->fds[1 + input + window] : -1;
+	if ((manner & MESSAGE_DIRECT) && !is_socket(run->direct.client))
+		return error_set(err, ERROR_FAILED, 0, "a run came without its client");
+	io.on_started = on_started;
+	io.userdata = run;
+	if (stream) {
+		io.on_output = on_output;
+		io.on_kept = on_kept;
+	}
+	spec_init(&spec);
+	run->about = &about;
+	run->caller =
+		(struct record_caller){ about.door, about.caller, about.request_id, about.profile, about.container };
+	run->spec = &spec;
+	run->io = &io;
+	run->ticket.waited_usec = message->head.waited;
+	memcpy(run->ticket.id, about.id, sizeof(run->ticket.id));
+	done = request_decode((const char *)message->body + sizeof(about), message->head.size - sizeof(about), &spec,
+			      err);
+	if (done == 0)
+		done = run_spec_of(work, run, stream, err);
+	spec_free(&spec);
+	return done;
+}
+
+void keeper_handle(struct keeper_work *work, int front, const struct message *message)
+{
+	struct run run = { .work = work,
+			   .front = front,
+			   .number = message->head.run,
+			   .begun_usec = clock_usec(),
+			   .direct = { .client = -1 } };
+	_cleanup_buf_ struct buf told = { 0 };
+	_cleanup_close_ int file = -1;
+	struct error err = { 0 };
+	int status;
+
+	switch (message->head.kind) {
+	case MESSAGE_RUN:
+		if (run_request(work, &run, message, &err) < 0)
+			refuse(&run, &err);
+		break;
+	case MESSAGE_ASK:
+		status = keeper_ask(work, message->body, message->head.size, message->fds[0], &told, &file);
+		answer_with(&run, MESSAGE_TELL, (uint32_t)status, told.data, told.size, file);
+		break;
+	default:
+		break; /* not a front's to say */
+	}
+}

@@ -1,0 +1,780 @@
+/*
+ * Embers, by language and profile.
+ *
+ * A hearth is one of those: a thread that owns the stem, and embers that wait.
+ * It is made when the language is first asked for; that run is cold. Taking an
+ * ember wakes the thread, which makes another, so that nobody waits for a
+ * refill. A run that finds none left makes its own from the zygote, in its own
+ * thread; one that finds no stem is cold.
+ *
+ * How many wait follows demand: twice as many after a run that found none, one
+ * after a minute without runs, none after ten, and then the stem goes as well.
+ * No thread wakes unless one of these is due.
+ *
+ * A stem is replaced after so many forks or minutes, because its forks share
+ * the layout of its memory and its hash seed. The old one lives as long as a
+ * box of it does; its thread owns both.
+ */
+#include "engine/warm/pool.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "engine/local/cycle.h"
+#include "kernel/mount.h"
+#include "engine/warm/ember_order.h"
+#include "engine/warm/stem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	HEARTHS_MAX = 32,              /* languages and profiles that are warm at a time */
+	IDLE_MAX = 1024,               /* embers of one that wait */
+	FIRST_TARGET = 2,              /* that wait after the first run */
+	STEM_FORKS = 20000,            /* of one stem, then another takes over */
+	STEM_USEC = 30 * 60 * 1000000, /* or after so long */
+	SHRINK_USEC = 60 * 1000000,    /* without a run: one waits */
+	CLOSE_USEC = 600 * 1000000,    /* without a run: none, and no stem */
+	RETRY_USEC = 5 * 1000000,      /* after a stem that could not be made */
+	EMBER_COST = 4 << 20,          /* bytes that one is taken to need */
+};
+
+/* A stem and who uses it. */
+struct source {
+	struct stem *stem;    /* owned */
+	size_t users;         /* embers of it, waiting or at work, and the hearth itself */
+	uint64_t forks;       /* so far */
+	uint64_t opened_usec; /* when */
+	struct source *next;  /* of the hearth's old ones */
+};
+
+/* An ember, and whose it is. */
+struct held {
+	struct ember ember;    /* itself */
+	struct hearth *hearth; /* where it waited */
+	struct source *source; /* what it was made from */
+	struct held *next;     /* of the ashes */
+};
+
+struct hearth {
+	struct pool *pool;           /* where it belongs */
+	struct stem_begin begin;     /* what it is for */
+	pthread_t thread;            /* owner of the stems */
+	pthread_cond_t wake;         /* for it */
+	struct source *source;       /* in use; NULL: none yet, or given up */
+	struct source *old;          /* replaced, and still used */
+	struct held *idle[IDLE_MAX]; /* waiting, the last is taken first */
+	size_t idle_count;           /* how many */
+	size_t target;               /* how many there should be */
+	uint64_t taken_usec;         /* when one was last asked for */
+	uint64_t retry_usec;         /* not before this a new stem */
+	bool replace;                /* the stem, when the thread comes to it */
+};
+
+struct pool {
+	pthread_mutex_t lock;                /* for all of it */
+	struct pool_options options;         /* bounds */
+	struct probe probe;                  /* of the host */
+	struct hearth *hearths[HEARTHS_MAX]; /* by first use */
+	size_t hearth_count;                 /* how many */
+	struct pool_stats stats;             /* counted */
+	struct held *ashes;                  /* used, to be ended */
+	pthread_cond_t swept;                /* there are some */
+	pthread_t sweeper;                   /* who ends them */
+	size_t idle;                         /* of all hearths */
+	bool closing;                        /* no more */
+	bool swept_all;                      /* the sweeper may end */
+	bool sweeping;                       /* the sweeper was started */
+};
+
+/* A line for who serves; nothing of a caller's is in it. */
+static void say(const struct pool *pool, const char *what, const struct stem_begin *begin, const struct error *err)
+{
+	if (pool->options.say)
+		pool->options.say("%s: %s: %s", begin->language, what, err->text);
+}
+
+/* ---- Ends: what is over costs no caller time. */
+
+/* With the lock held: something is wrong with it; one that was replaced already says nothing of the next. */
+static void give_up(struct hearth *hearth, const struct source *source)
+{
+	hearth->pool->stats.failed++;
+	if (source == hearth->source)
+		hearth->replace = true;
+}
+
+/* With the lock held: when the last of a stem's boxes is gone, its thread closes it. */
+static void release(struct hearth *hearth, struct source *source)
+{
+	source->users--;
+	if (source->users == 0)
+		pthread_cond_signal(&hearth->wake);
+}
+
+static void *sweep(void *data)
+{
+	struct pool *pool = data;
+
+	pthread_mutex_lock(&pool->lock);
+	while (pool->ashes || !pool->swept_all) {
+		struct held *held = pool->ashes;
+
+		if (!held) {
+			pthread_cond_wait(&pool->swept, &pool->lock);
+			continue;
+		}
+		/* All of them are told to die before the first is waited for. */
+		pool->ashes = NULL;
+		pthread_mutex_unlock(&pool->lock);
+		for (struct held *each = held; each; each = each->next)
+			launch_kill(&each->ember.box);
+		while (held) {
+			struct held *next = held->next;
+
+			launch_end(&held->ember.box, NULL);
+			pthread_mutex_lock(&pool->lock);
+			release(held->hearth, held->source);
+			pthread_mutex_unlock(&pool->lock);
+			free(held);
+			held = next;
+		}
+		pthread_mutex_lock(&pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+/* With the lock held. */
+static void discard(struct pool *pool, struct held *held)
+{
+	held->next = pool->ashes;
+	pool->ashes = held;
+	pthread_cond_signal(&pool->swept);
+}
+
+static void drop_idle(struct hearth *hearth, size_t keep)
+{
+	while (hearth->idle_count > keep) {
+		discard(hearth->pool, hearth->idle[--hearth->idle_count]);
+		hearth->pool->idle--;
+	}
+}
+
+/* ---- Making embers. */
+
+/* Whoever calls has a use of the source, which the ember takes over. */
+static struct held *make_held(struct hearth *hearth, struct source *source, enum zygote_kind kind, bool hurry,
+			      struct error *err)
+{
+	struct held *held = calloc(1, sizeof(*held));
+
+	if (!held)
+		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold an ember");
+	if (held && stem_make(source->stem, kind, hurry, &held->ember, err) == 0) {
+		held->hearth = hearth;
+		held->source = source;
+		return held;
+	}
+	free(held);
+	return NULL;
+}
+
+/* The zygote that waits for programs; without one, a box alone. */
+static enum zygote_kind best_kind(const struct source *source)
+{
+	return stem_has(source->stem, ZYGOTE_FORK) ? ZYGOTE_FORK : ZYGOTE_EXEC;
+}
+
+/* Bounded by count and by memory, over all hearths. */
+static bool has_room(const struct pool *pool)
+{
+	return pool->idle < pool->options.embers_max && (pool->idle + 1) * EMBER_COST <= pool->options.memory_max;
+}
+
+/* For a language that has none: of the one that was asked for longest ago. */
+static bool make_room(struct hearth *hearth)
+{
+	struct pool *pool = hearth->pool;
+	struct hearth *oldest = hearth;
+
+	for (size_t i = 0; i < pool->hearth_count; i++)
+		if (pool->hearths[i]->idle_count > 0 && pool->hearths[i]->taken_usec < oldest->taken_usec)
+			oldest = pool->hearths[i];
+	if (oldest == hearth || hearth->idle_count > 0)
+		return false;
+	oldest->target = oldest->idle_count - 1;
+	drop_idle(oldest, oldest->target);
+	return has_room(pool);
+}
+
+static bool wants_more(struct hearth *hearth)
+{
+	return hearth->source && hearth->idle_count < hearth->target && hearth->idle_count < IDLE_MAX &&
+	       (has_room(hearth->pool) || make_room(hearth));
+}
+
+/* With the lock held, which is let go meanwhile. */
+static void refill(struct hearth *hearth)
+{
+	struct pool *pool = hearth->pool;
+	struct source *source = hearth->source;
+	struct error err = { 0 };
+	struct held *held;
+
+	source->users++;
+	pthread_mutex_unlock(&pool->lock);
+	held = make_held(hearth, source, best_kind(source), false, &err);
+	pthread_mutex_lock(&pool->lock);
+	if (!held) {
+		release(hearth, source);
+		say(pool, "an ember could not be made", &hearth->begin, &err);
+		/* Another stem, after a pause; of one that never made any the next would be the same, until somebody
+		 * asks. */
+		give_up(hearth, source);
+		if (source->forks == 0)
+			hearth->target = 0;
+		hearth->retry_usec = clock_usec() + RETRY_USEC;
+		return;
+	}
+	source->forks++;
+	pool->stats.forked++;
+	/* It may have been replaced, or enough be there, by now. */
+	if (pool->closing || source != hearth->source || hearth->idle_count >= IDLE_MAX) {
+		discard(pool, held);
+		return;
+	}
+	hearth->idle[hearth->idle_count++] = held;
+	pool->idle++;
+}
+
+/* ---- Stems: opened and closed by the hearth's own thread. */
+
+static void open_source(struct hearth *hearth)
+{
+	struct pool *pool = hearth->pool;
+	struct source *source = calloc(1, sizeof(*source));
+	struct error err = { 0 };
+	int done;
+
+	/* Before, not after: who asks for another meanwhile means this one as well. */
+	hearth->replace = false;
+	pthread_mutex_unlock(&pool->lock);
+	done = source ? stem_open(&hearth->begin, &source->stem, &err)
+		      : error_set(&err, ERROR_FAILED, ENOMEM, "cannot hold a stem");
+	pthread_mutex_lock(&pool->lock);
+	if (done < 0) {
+		say(pool, "no boxes are made ahead", &hearth->begin, &err);
+		free(source);
+		pool->stats.failed++;
+		/* Not again by itself: the next request that comes after a while tries. */
+		hearth->target = 0;
+		hearth->retry_usec = clock_usec() + RETRY_USEC;
+		return;
+	}
+	if (hearth->begin.forks && !stem_has(source->stem, ZYGOTE_FORK)) {
+		error_set(&err, ERROR_FAILED, 0, "each program starts it again, in a box made ahead");
+		say(pool, "its interpreter cannot be forked", &hearth->begin, &err);
+	}
+	source->users = 1;
+	source->opened_usec = clock_usec();
+	hearth->source = source;
+	hearth->retry_usec = 0;
+	pool->stats.zygotes++;
+}
+
+static void retire_source(struct hearth *hearth)
+{
+	struct source *source = hearth->source;
+
+	drop_idle(hearth, 0);
+	hearth->source = NULL;
+	hearth->replace = false;
+	source->next = hearth->old;
+	hearth->old = source;
+	source->users--;
+}
+
+/* Those that nobody uses any more. */
+static void close_old(struct hearth *hearth)
+{
+	struct source **at = &hearth->old;
+
+	while (*at) {
+		struct source *source = *at;
+
+		if (source->users > 0) {
+			at = &source->next;
+			continue;
+		}
+		*at = source->next;
+		hearth->pool->stats.zygotes--;
+		pthread_mutex_unlock(&hearth->pool->lock);
+		stem_close(source->stem);
+		free(source);
+		pthread_mutex_lock(&hearth->pool->lock);
+		at = &hearth->old;
+	}
+}
+
+static bool is_worn(const struct source *source, uint64_t now)
+{
+	return source->forks >= STEM_FORKS || now - source->opened_usec >= STEM_USEC;
+}
+
+/* What is due now; returns when the next is, 0: nothing. */
+static uint64_t tend(struct hearth *hearth, uint64_t now)
+{
+	uint64_t shrink = hearth->taken_usec + SHRINK_USEC, end = hearth->taken_usec + CLOSE_USEC;
+
+	if (hearth->source && now >= end) {
+		hearth->target = 0;
+		retire_source(hearth);
+	}
+	if (hearth->source && (hearth->replace || is_worn(hearth->source, now)))
+		retire_source(hearth);
+	close_old(hearth);
+	if (!hearth->source && hearth->target > 0 && now >= hearth->retry_usec)
+		open_source(hearth);
+	if (!hearth->source)
+		return hearth->target > 0 && hearth->retry_usec > now ? hearth->retry_usec : 0;
+	if (now >= shrink && hearth->target > 1) {
+		hearth->target = 1;
+		drop_idle(hearth, 1);
+	}
+	return hearth->target > 1 ? shrink : end;
+}
+
+static void wait_until(struct hearth *hearth, uint64_t usec)
+{
+	const struct timespec when = { .tv_sec = (time_t)(usec / 1000000), .tv_nsec = (long)(usec % 1000000) * 1000 };
+
+	if (usec)
+		pthread_cond_timedwait(&hearth->wake, &hearth->pool->lock, &when);
+	else
+		pthread_cond_wait(&hearth->wake, &hearth->pool->lock);
+}
+
+static void *tend_hearth(void *data)
+{
+	struct hearth *hearth = data;
+	struct pool *pool = hearth->pool;
+
+	pthread_mutex_lock(&pool->lock);
+	while (!pool->closing) {
+		uint64_t due = tend(hearth, clock_usec());
+
+		if (pool->closing)
+			break;
+		if (wants_more(hearth))
+			refill(hearth);
+		else
+			wait_until(hearth, due);
+	}
+	/* Every box of ours is ended before the stems are. */
+	if (hearth->source)
+		retire_source(hearth);
+	while (hearth->old) {
+		close_old(hearth);
+		if (hearth->old)
+			pthread_cond_wait(&hearth->wake, &pool->lock);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+/* Signals are the keeper's own thread's. */
+static int start_thread(pthread_t *thread, void *(*run)(void *), void *data)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int done;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 256 << 10);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	done = pthread_create(thread, &attributes, run, data);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return done;
+}
+
+static void init_cond(pthread_cond_t *cond)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/* ---- Which hearth a job is for. */
+
+/* What every program of the language has, and no more: the rest is for a box of its own. */
+static bool fits(const struct job *job, const struct probe *probe, struct stem_begin *begin)
+{
+	const struct limits own = limits_settle(&(struct limits){ 0 }, &job->runtime->limits);
+	const struct spec *spec = job->spec;
+
+	/* A stem knows only the built-in languages: the folder of the user's own is not in its root. */
+	if (runtime_is_own(job->runtime))
+		return false;
+	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->terminals || job->limits.disk > own.disk ||
+	    job->limits.inodes != own.inodes ||
+	    (job->limits.disk < own.disk && !job->disk_by_memory && !probe->range) ||
+	    strlen(job->runtime->name) >= STEM_NAME_MAX || (spec->profile && strlen(spec->profile) >= STEM_NAME_MAX))
+		return false;
+	/* A limit that was asked for and cannot be had is refused, by who makes the box. */
+	if (spec->limits.cpus > 0 && !spec->weaker[LAYER_CGROUP] &&
+	    (probe->cgroup.version == 0 || probe->cgroup.where[CGROUP_CPU] < 0))
+		return false;
+	for (size_t i = 0; i < job->tree_count; i++)
+		if (job->trees[i].dir >= 0 || job->trees[i].writable)
+			return false;
+	for (size_t i = 0; i < job->file_count; i++)
+		if (job->files[i].host || !order_takes(&job->files[i]))
+			return false;
+	strcpy(begin->language, job->runtime->name);
+	strcpy(begin->profile, spec->profile ? spec->profile : "");
+	/* What may be missing and is there makes no other box: each choice would be a hearth, and there are only so
+	 * many. */
+	begin->weaker[LAYER_CGROUP] =
+		spec->weaker[LAYER_CGROUP] && (probe->cgroup.version == 0 || probe->cgroup.where[CGROUP_CPU] < 0);
+	begin->weaker[LAYER_LANDLOCK] = spec->weaker[LAYER_LANDLOCK] && probe->landlock == 0;
+	begin->weaker[LAYER_SECCOMP] = spec->weaker[LAYER_SECCOMP] && !probe->seccomp;
+	begin->forks = job->runtime->ember.point != NULL;
+	return true;
+}
+
+static bool is_for(const struct hearth *hearth, const struct stem_begin *begin)
+{
+	return strcmp(hearth->begin.language, begin->language) == 0 &&
+	       strcmp(hearth->begin.profile, begin->profile) == 0 &&
+	       memcmp(hearth->begin.weaker, begin->weaker, sizeof(begin->weaker)) == 0;
+}
+
+static struct hearth *find_hearth(struct pool *pool, const struct stem_begin *begin)
+{
+	struct hearth *hearth;
+
+	for (size_t i = 0; i < pool->hearth_count; i++)
+		if (is_for(pool->hearths[i], begin))
+			return pool->hearths[i];
+	if (pool->hearth_count == HEARTHS_MAX || pool->closing || !(hearth = calloc(1, sizeof(*hearth))))
+		return NULL;
+	hearth->pool = pool;
+	hearth->begin = *begin;
+	hearth->begin.probe = pool->probe;
+	hearth->target = FIRST_TARGET;
+	hearth->taken_usec = clock_usec();
+	init_cond(&hearth->wake);
+	if (start_thread(&hearth->thread, tend_hearth, hearth) != 0) {
+		pthread_cond_destroy(&hearth->wake);
+		free(hearth);
+		return NULL;
+	}
+	pool->hearths[pool->hearth_count++] = hearth;
+	return hearth;
+}
+
+/* Variables that only the start of an interpreter reads. */
+static bool is_started_with(const struct job *job)
+{
+	for (const char *const *pattern = job->runtime->ember.not_with; pattern && *pattern; pattern++) {
+		for (size_t i = 0; i < job->spec->env_count; i++) {
+			char name[128];
+			const char *entry = job->spec->env[i];
+			size_t length = strcspn(entry, "=");
+
+			if (length >= sizeof(name))
+				continue;
+			memcpy(name, entry, length);
+			name[length] = '\0';
+			if (fnmatch(*pattern, name, 0) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static enum zygote_kind kind_for(const struct job *job)
+{
+	const struct runtime_ember *ember = &job->runtime->ember;
+
+	if (job->session)
+		return ember->point && job->runtime->session.fork && !is_started_with(job) ? ZYGOTE_FORK : ZYGOTE_EXEC;
+	if (!ember->point || is_started_with(job) ||
+	    (!ember->any_entry && strcmp(spec_entry(job->spec), job->runtime->file) != 0))
+		return ZYGOTE_EXEC;
+	return ZYGOTE_FORK;
+}
+
+/* ---- Taking one. */
+
+/* One of this kind that waits, or else one made for the purpose; NULL: none can be had. */
+static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_kind kind)
+{
+	struct source *source = hearth->source;
+	struct error err = { 0 };
+	struct held *held = NULL;
+
+	hearth->taken_usec = clock_usec();
+	if (hearth->target == 0 && hearth->taken_usec >= hearth->retry_usec)
+		hearth->target = FIRST_TARGET;
+	/* What was forked from a zygote that is gone can run, but nobody would hear of its end. */
+	if (source && !stem_is_well(source->stem)) {
+		hearth->replace = true;
+		drop_idle(hearth, 0);
+	}
+	if (hearth->idle_count > 0 && hearth->idle[hearth->idle_count - 1]->ember.kind == kind) {
+		held = hearth->idle[--hearth->idle_count];
+		pool->idle--;
+	} else if (source && !hearth->replace) {
+		if (hearth->idle_count == 0 && hearth->target < IDLE_MAX)
+			hearth->target *= 2;
+		if (!stem_has(source->stem, kind))
+			kind = ZYGOTE_EXEC;
+		source->users++;
+		pthread_mutex_unlock(&pool->lock);
+		held = make_held(hearth, source, kind, true, &err);
+		pthread_mutex_lock(&pool->lock);
+		if (!held) {
+			say(pool, "an ember could not be made", &hearth->begin, &err);
+			release(hearth, source);
+			give_up(hearth, source);
+		} else {
+			source->forks++;
+			pool->stats.forked++;
+		}
+	}
+	/* Usually put_out() wakes who makes more; but not after a long run, or many at once. */
+	if (!held || hearth->idle_count == 0)
+		pthread_cond_signal(&hearth->wake);
+	return held;
+}
+
+/* Its limits are the job's. Less memory than it has already, for one, cannot be: a box of its own begins with none. */
+/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside
+ * is bounded by the box's memory there. */
+static int shrink_disk(const struct box *box, uint64_t size)
+{
+	_cleanup_close_ int sandbox = openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
+}
+
+static int limit(struct box *box, const struct job *job, struct error *err)
+{
+	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
+				   limits = launch_group_limits(&job->limits);
+
+	if (job->limits.disk < box->plan->limits->disk && shrink_disk(box, job->limits.disk) < 0 &&
+	    !job->disk_by_memory)
+		return error_errno(err, "cannot make the box's disk smaller");
+	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
+}
+
+static int give(struct held *held, const struct job *job, struct error *err)
+{
+	struct box *box = &held->ember.box;
+
+	launch_say_buffered(box, job);
+	/* Before, not after: who is woken may run to its end on our processor. */
+	box->ordered_usec = clock_usec();
+	return order_send(box->control, job, held->ember.kind == ZYGOTE_FORK, box->plan, err);
+}
+
+/* Gives it the job. 1: the ember was no good, and nothing ran. */
+static int use(struct held *held, const struct job *job, const struct supervise_io *io, struct result *result,
+	       cycle_collect *collect, void *collect_data, struct error *err)
+{
+	struct box *box = &held->ember.box;
+	struct error later = { 0 };
+
+	result_begin(result, job->kind, &job->limits);
+	if (!box->group || held->hearth->pool->probe.cgroup.where[CGROUP_CPU] < 0)
+		result->limits.cpus = 0;
+	if (limit(box, job, err) < 0)
+		return 1;
+	if (cycle_layers(result, box->plan, &box->ids) < 0)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	if (give(held, job, err) < 0)
+		return 1;
+	result->warm = true;
+	supervise_box(box, job, io, result->outputs, &result->verdict);
+	if (result->verdict.status == STATUS_ERROR && !result->verdict.started_usec)
+		return 1;
+	if (result->verdict.status != STATUS_ERROR && collect(box->handles, result, collect_data, &later) < 0)
+		result_fail(result, &later);
+	return 0;
+}
+
+/* When the answer is out: the box is taken down, and another made, by others. Before, both would compete with it. */
+static void put_out(void *data)
+{
+	struct held *held = data;
+	struct hearth *hearth = held->hearth;
+
+	/* Now, and not when the sweeper comes to it: whoever the program has left there ends with the answer. */
+	launch_kill(&held->ember.box);
+	pthread_mutex_lock(&hearth->pool->lock);
+	discard(hearth->pool, held);
+	pthread_cond_signal(&hearth->wake);
+	pthread_mutex_unlock(&hearth->pool->lock);
+}
+
+/* One for this job, or NULL. */
+static struct held *find(struct pool *pool, const struct job *job)
+{
+	struct stem_begin begin = { 0 };
+	struct hearth *hearth = NULL;
+	struct held *held = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->options.embers_max > 0 && fits(job, &pool->probe, &begin))
+		hearth = find_hearth(pool, &begin);
+	if (hearth)
+		held = take(pool, hearth, kind_for(job));
+	pthread_mutex_unlock(&pool->lock);
+	return held;
+}
+
+/* `done` as use() gives it. */
+static void count(struct pool *pool, struct held *held, int done)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->stats.warm += done == 0;
+	pool->stats.cold += done == 1;
+	/* A zygote that died does not come back. */
+	if (held && done == 1)
+		give_up(held->hearth, held->source);
+	pthread_mutex_unlock(&pool->lock);
+}
+
+struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box)
+{
+	struct held *held = find(pool, job);
+	struct error ignored;
+	bool good = held && stem_lend(&held->ember) == 0 && limit(&held->ember.box, job, &ignored) == 0 &&
+		    give(held, job, &ignored) == 0;
+
+	count(pool, held, good ? 0 : 1);
+	if (held && !good)
+		put_out(held);
+	else if (held)
+		*box = &held->ember.box;
+	return good ? held : NULL;
+}
+
+void pool_return(struct held *held)
+{
+	put_out(held);
+}
+
+static int cycle(void *userdata, const struct job *job, const struct supervise_io *io, struct result *result,
+		 cycle_collect *collect, void *collect_data, struct error *err)
+{
+	struct pool *pool = userdata;
+	struct held *held = find(pool, job);
+	int done = held ? use(held, job, io, result, collect, collect_data, err) : 1;
+
+	count(pool, held, done);
+	if (done == 1)
+		result->warm = false;
+	if (held && done == 0) {
+		result->on_free = put_out;
+		result->on_free_data = held;
+	} else if (held) {
+		put_out(held);
+	}
+	return done;
+}
+
+/* ---- The pool. */
+
+int pool_open(const struct pool_options *options, struct pool **out, struct error *err)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the pool");
+	pool->options = *options;
+	pthread_mutex_init(&pool->lock, NULL);
+	init_cond(&pool->swept);
+	if (probe_host(&pool->probe, err) < 0) {
+		pool_close(pool);
+		return -1;
+	}
+	if (start_thread(&pool->sweeper, sweep, pool) != 0) {
+		pool_close(pool);
+		return error_set(err, ERROR_FAILED, EAGAIN, "cannot start a thread of the pool");
+	}
+	pool->sweeping = true;
+	*out = pool;
+	return 0;
+}
+
+void pool_close(struct pool *pool)
+{
+	if (!pool)
+		return;
+	/* Hearths first: the sweeper ends what they have. */
+	pthread_mutex_lock(&pool->lock);
+	pool->closing = true;
+	for (size_t i = 0; i < pool->hearth_count; i++)
+		pthread_cond_signal(&pool->hearths[i]->wake);
+	pthread_mutex_unlock(&pool->lock);
+	for (size_t i = 0; i < pool->hearth_count; i++) {
+		pthread_join(pool->hearths[i]->thread, NULL);
+		pthread_cond_destroy(&pool->hearths[i]->wake);
+		free(pool->hearths[i]);
+	}
+	pthread_mutex_lock(&pool->lock);
+	pool->swept_all = true;
+	pthread_cond_signal(&pool->swept);
+	pthread_mutex_unlock(&pool->lock);
+	if (pool->sweeping)
+		pthread_join(pool->sweeper, NULL);
+	pthread_cond_destroy(&pool->swept);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+int pool_run(struct pool *pool, const struct spec *spec, const struct run_ticket *ticket, const struct supervise_io *io,
+	     struct result **out, struct error *err)
+{
+	const struct run_means means = { .ticket = ticket, .probe = &pool->probe, .cycle = cycle, .userdata = pool };
+
+	return run_spec_by(spec, &means, io, out, err);
+}
+
+void pool_reload(struct pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	for (size_t i = 0; i < pool->hearth_count; i++) {
+		pool->hearths[i]->replace = true;
+		pthread_cond_signal(&pool->hearths[i]->wake);
+	}
+	pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_stats(struct pool *pool, struct pool_stats *stats)
+{
+	pthread_mutex_lock(&pool->lock);
+	*stats = pool->stats;
+	stats->idle = pool->idle;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+const struct probe *pool_probe(const struct pool *pool)
+{
+	return &pool->probe;
+}

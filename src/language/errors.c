@@ -1,0 +1,238 @@
+#include "language/errors.h"
+
+#include "base/own.h"
+
+#include <string.h>
+
+#define CODE_PLACE "/sandbox/code/"
+
+/* One call of errors_find or errors_cause. */
+struct reader {
+	struct matcher matcher; /* half as much effort again for what a compiler says */
+	const char *file;       /* the code file's path */
+	struct span text;       /* what is looked at */
+	const char *at;         /* where the line of the last syntax error begins */
+};
+
+static bool reader_open(struct reader *reader, const char *file, struct heap *heap)
+{
+	reader->file = file ? file : "";
+	return matcher_open(&reader->matcher, heap);
+}
+
+static void reader_close(struct reader *reader)
+{
+	matcher_close(&reader->matcher);
+}
+
+/* As the program's author knows it: below the directory of the code. */
+static struct span short_name(const char *name, size_t size)
+{
+	struct span span = { name, size };
+	static const char *const heads[] = { CODE_PLACE, "./" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		size_t head = strlen(heads[i]);
+
+		if (span.size > head && memcmp(span.start, heads[i], head) == 0) {
+			span.start += head;
+			span.size -= head;
+		}
+	}
+	return span;
+}
+
+/* Where the last match says that it is, over what is known so far. */
+static bool take_place(struct reader *reader, const struct pattern *pattern, const struct line *line,
+		       struct errors_found *found)
+{
+	struct span span, code;
+	bool told = pattern_group(&reader->matcher, pattern, line, "line", &span);
+
+	if (told) {
+		found->line = span_number(span);
+		found->column = 0;
+	}
+	if (pattern_group(&reader->matcher, pattern, line, "column", &span))
+		found->column = span_number(span);
+	if (pattern_group(&reader->matcher, pattern, line, "file", &span)) {
+		span = short_name(span.start, span.size);
+		code = short_name(reader->file, strlen(reader->file));
+		found->file[0] = '\0';
+		if (span.size != code.size || memcmp(span.start, code.start, code.size) != 0)
+			span_copy(span, found->file, sizeof(found->file));
+	}
+	return told;
+}
+
+static void take_message(struct reader *reader, const struct pattern *pattern, const struct line *line,
+			 struct errors_found *found)
+{
+	struct span span;
+
+	if (!pattern_group(&reader->matcher, pattern, line, "message", &span))
+		span = line->here;
+	span_copy(span, found->message, sizeof(found->message));
+}
+
+struct form {
+	struct pattern unless, place, match, ends;
+};
+
+static void form_free(struct form *form)
+{
+	pattern_free(&form->unless);
+	pattern_free(&form->place);
+	pattern_free(&form->match);
+	pattern_free(&form->ends);
+}
+
+/* Whether the line is the error; if so, it is in *found. */
+static bool is_error(struct reader *reader, const struct form *form, struct line *line, struct errors_found *place,
+		     bool *placed, struct errors_found *found)
+{
+	bool own;
+
+	if (pattern_match(&reader->matcher, &form->place, line)) {
+		take_place(reader, &form->place, line, place);
+		*placed = true;
+	}
+	if (!pattern_match(&reader->matcher, &form->match, line))
+		return false;
+	*found = *place;
+	own = take_place(reader, &form->match, line, found);
+	if (form->place.code && !*placed && !own)
+		return false;
+	take_message(reader, &form->match, line, found);
+	found->kind = ERRORS_SYNTAX;
+	return true;
+}
+
+static bool find_form(struct reader *reader, const struct runtime_syntax *syntax, struct errors_found *found)
+{
+	_cleanup_(form_free) struct form form = {
+		.unless = pattern_make(&reader->matcher, syntax->unless, reader->file),
+		.place = pattern_make(&reader->matcher, syntax->place, reader->file),
+		.match = pattern_make(&reader->matcher, syntax->match, reader->file),
+		.ends = pattern_make(&reader->matcher, syntax->ends, reader->file),
+	};
+	struct errors_found place = { .kind = ERRORS_NONE };
+	const char *at = reader->text.start, *match_end = NULL;
+	bool placed = false, is = false;
+	struct line line;
+
+	while (line_next(reader->text, &at, &line)) {
+		if (pattern_match(&reader->matcher, &form.unless, &line))
+			return false;
+		if (is && form.ends.code && line.here.start >= match_end &&
+		    !pattern_match(&reader->matcher, &form.ends, &line))
+			is = false;
+		if (is)
+			continue;
+		is = is_error(reader, &form, &line, &place, &placed, found);
+		match_end = line.match_end;
+		if (is)
+			reader->at = line.here.start;
+		if (is && !form.unless.code && !form.ends.code)
+			break;
+	}
+	/* What was not looked at might have said otherwise. */
+	return is && matcher_able(&reader->matcher);
+}
+
+/* In what is looked at: the first of them. */
+static void find_compile(struct reader *reader, const char *const *texts, struct errors_found *found)
+{
+	size_t count;
+	struct pattern *list = pattern_list(&reader->matcher, texts, reader->file, &count);
+	const char *at = reader->text.start;
+	struct line line;
+
+	while (count && line_next(reader->text, &at, &line)) {
+		const struct pattern *pattern = pattern_match_any(&reader->matcher, list, count, &line);
+
+		if (!pattern)
+			continue;
+		*found = (struct errors_found){ .kind = ERRORS_COMPILE };
+		take_place(reader, pattern, &line, found);
+		take_message(reader, pattern, &line, found);
+		break;
+	}
+	pattern_list_free(&reader->matcher, list, count);
+}
+
+/* A compiler that goes on after an error stumbles over what that left: its first is the cause. */
+static void find_earlier(struct reader *reader, const struct runtime_errors *errors, struct errors_found *found)
+{
+	reader->text.size = (size_t)(reader->at - reader->text.start);
+	reader->matcher.effort.left = PATTERN_STEPS / 2;
+	find_compile(reader, errors->compile, found);
+}
+
+void errors_find(const struct runtime *runtime, const struct errors_input *input, struct errors_found *found)
+{
+	const struct runtime_errors *errors = &runtime->errors;
+	_cleanup_(reader_close) struct reader reader = { 0 };
+
+	*found = (struct errors_found){ .kind = ERRORS_NONE };
+	/* What runs after a compiler was compiled: the program itself said this. */
+	if (input->size == 0 || (runtime->compile.step.argv && !input->compiling) ||
+	    !reader_open(&reader, input->file, input->heap))
+		return;
+	reader.text = span_part(input->text, input->size, input->compiling);
+	for (size_t i = 0; i < errors->syntax_count; i++) {
+		const struct runtime_syntax *syntax = &errors->syntax[i];
+
+		if ((syntax->exit >= 0 && syntax->exit != input->exit_code) || (syntax->silent && input->printed))
+			continue;
+		if (find_form(&reader, syntax, found)) {
+			if (syntax->first && input->compiling)
+				find_earlier(&reader, errors, found);
+			return;
+		}
+		*found = (struct errors_found){ .kind = ERRORS_NONE };
+	}
+	if (input->compiling) {
+		/* Syntax forms that took long must not hide what else there is. */
+		reader.matcher.effort.left = PATTERN_STEPS / 2;
+		find_compile(&reader, errors->compile, found);
+	}
+}
+
+/* The last line that is like one of the patterns, or like none of them; what it says is in *said. */
+static bool last_line(struct reader *reader, const char *const *texts, bool like, struct span *said)
+{
+	size_t count;
+	struct pattern *list = pattern_list(&reader->matcher, texts, reader->file, &count);
+	const char *at = reader->text.start + reader->text.size;
+	struct line line;
+	bool is = false;
+
+	while (!is && line_before(reader->text, &at, &line)) {
+		const struct pattern *pattern = pattern_match_any(&reader->matcher, list, count, &line);
+
+		is = (pattern != NULL) == like;
+		if (is && (!pattern || !pattern_group(&reader->matcher, pattern, &line, "message", said)))
+			*said = line.here;
+	}
+	pattern_list_free(&reader->matcher, list, count);
+	return is;
+}
+
+void errors_cause(const struct runtime *runtime, const struct errors_input *input, char *line, size_t size)
+{
+	const struct runtime_errors *errors = &runtime->errors;
+	_cleanup_(reader_close) struct reader reader = { 0 };
+	struct span said;
+	bool is;
+
+	line[0] = '\0';
+	if (input->size == 0 || !reader_open(&reader, NULL, input->heap))
+		return;
+	reader.text = span_part(input->text, input->size, false);
+	reader.matcher.effort.left = PATTERN_STEPS / 2;
+	is = errors->cause && errors->cause[0] && last_line(&reader, errors->cause, true, &said);
+	reader.matcher.effort.left = PATTERN_STEPS / 2;
+	if (is || last_line(&reader, errors->noise, false, &said))
+		span_copy(said, line, size);
+}

@@ -1,0 +1,316 @@
+/* A run in a container: from its spec to its result. */
+#include "live/container_parts.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "engine/local/cycle.h"
+#include "policy/gate.h"
+#include "policy/in_force.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	SILENCE_MSEC = 5000, /* for a box to end whose agent has closed its pipes */
+	END_MSEC = 60000,    /* for one that was killed; its thread has bounds of its own that are shorter */
+};
+
+static int has_ended(struct container *container, struct error *err)
+{
+	pthread_mutex_lock(&container->lock);
+	error_usage(err, "id: the container %s has ended: %s; start another", container->id, container->why);
+	pthread_mutex_unlock(&container->lock);
+	err->errnum = ESRCH;
+	return -1;
+}
+
+/* 1: it is ours. 0: the caller does not want it any more. -1: the container has ended. */
+static int take_turn(struct container *container, int cancel_fd, struct error *err)
+{
+	uint64_t one;
+
+	for (;;) {
+		struct pollfd fds[] = { { .fd = container->turn_fd, .events = POLLIN },
+					{ .fd = cancel_fd, .events = POLLIN },
+					{ .fd = container->stop_fd, .events = POLLIN },
+					{ .fd = container->ended_fd, .events = POLLIN } };
+
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			return error_errno(err, "cannot wait for the container");
+		if (fds[3].revents)
+			return has_ended(container, err);
+		if (fds[2].revents) {
+			poll(&fds[3], 1, END_MSEC);
+			return has_ended(container, err);
+		}
+		if (fds[1].revents)
+			return 0;
+		if (fds[0].revents && read(container->turn_fd, &one, sizeof(one)) == sizeof(one))
+			return 1;
+	}
+}
+
+static void give_turn(struct container *container)
+{
+	(void)!write(container->turn_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+}
+
+static int check_limit(const char *name, uint64_t asked, uint64_t has, bool size, struct error *err)
+{
+	char text[TEXT_SIZE_MAX];
+
+	if (asked == 0 || asked == has)
+		return 0;
+	if (size)
+		text_size_format(has, text);
+	else
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)has);
+	return error_usage(err, "%s: it is the container's, which was started with %s; leave it out", name, text);
+}
+
+/* Limits of the box cannot be another's for a while. */
+static int check_limits(const struct container *container, const struct limits *asked, struct error *err)
+{
+	const struct limits *has = &container->limits;
+	char number[TEXT_NUMBER_MAX];
+
+	if (check_limit("memory", asked->memory, has->memory, true, err) < 0 ||
+	    check_limit("pids", asked->pids, has->pids, false, err) < 0 ||
+	    check_limit("disk", asked->disk, has->disk, true, err) < 0 ||
+	    check_limit("inodes", asked->inodes, has->inodes, false, err) < 0)
+		return -1;
+	if (asked->cpus > 0 && asked->cpus != container->job.limits.cpus)
+		return error_usage(err, "cpus: it is the container's, which was started with %s; leave it out",
+				   text_number_format(container->job.limits.cpus, number));
+	return 0;
+}
+
+/* What the spec says, with what is the container's to say. */
+static int check_spec(const struct container *container, const struct spec *spec, const char *command,
+		      struct spec *used, struct error *err)
+{
+	if (spec->runtime && spec->runtime != container->runtime &&
+	    strcmp(spec->runtime->name, container->runtime->name) != 0)
+		return error_usage(err, "language: the container's is %s, not %s; start another for that",
+				   container->runtime->name, spec->runtime->name);
+	if (spec->rows > 0)
+		return error_usage(err, "tty: programs in a container have none; leave it out, or run without one");
+	if (spec->project)
+		return error_usage(err, "project: a container has the files it was started with; give files");
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (spec->files[i].host)
+			return error_usage(err, "file: a container takes contents, not the path \"%s\" of the host",
+					   spec->files[i].host);
+	if (container->read_only && (spec->code || spec->file_count > 0))
+		return error_usage(err, "%s: the container cannot be written to (read_only); use command",
+				   spec->code ? "code" : "files");
+	if (command && spec->code)
+		return error_usage(err, "command: give it or code, not both");
+	if (command && command[0] == '\0')
+		return error_usage(err, "command: it is empty");
+	*used = *spec;
+	used->runtime = container->runtime;
+	used->profile = container->box_profile;
+	used->read_only = container->read_only;
+	used->policy = in_force_settle(spec, container->policy);
+	memcpy(used->weaker, container->weaker, sizeof(used->weaker));
+	return check_limits(container, &spec->limits, err);
+}
+
+static struct limits exec_limits(const struct container *container, const struct spec *spec)
+{
+	struct limits limits = container->limits;
+
+	if (spec->limits.timeout > 0)
+		limits.timeout = spec->limits.timeout;
+	if (spec->limits.cpu_time > 0)
+		limits.cpu_time = spec->limits.cpu_time;
+	if (spec->limits.max_output)
+		limits.max_output = spec->limits.max_output;
+	return limits;
+}
+
+/* The box's directories, to be read whatever becomes of it. */
+static void copy_handles(struct container *container, int handles[])
+{
+	pthread_mutex_lock(&container->lock);
+	for (int i = 0; i < REPORT_FDS; i++)
+		handles[i] = container->handles[i] >= 0 ? fcntl(container->handles[i], F_DUPFD_CLOEXEC, 3) : -1;
+	container->execs++;
+	pthread_mutex_unlock(&container->lock);
+}
+
+/* The box is ending: waits for that, and takes its verdict. */
+static void await_end(struct container *container, struct verdict *v)
+{
+	struct pollfd ended = { .fd = container->ended_fd, .events = POLLIN };
+
+	if (poll(&ended, 1, SILENCE_MSEC) != 1) {
+		container_end(container, "its agent closed its pipes");
+		poll(&ended, 1, END_MSEC);
+	}
+	if (v->ended_usec == 0)
+		v->ended_usec = clock_usec();
+	pthread_mutex_lock(&container->lock);
+	if (v->status == STATUS_KILLED && !v->cancelled && container->verdict.status == STATUS_OUT_OF_MEMORY) {
+		v->status = STATUS_OUT_OF_MEMORY;
+		v->limit = "memory";
+		v->memory_peak = container->verdict.memory_peak;
+	}
+	pthread_mutex_unlock(&container->lock);
+}
+
+/* After result_explain(): that the container ended is news whatever else happened. */
+static void explain_end(struct container *container, struct result *result)
+{
+	char before[sizeof(result->message)];
+
+	memcpy(before, result->message, sizeof(before));
+	pthread_mutex_lock(&container->lock);
+	if (result->verdict.status == STATUS_KILLED && !result->verdict.cancelled)
+		snprintf(result->message, sizeof(result->message), "The container ended while this ran: %s",
+			 container->why);
+	else
+		snprintf(result->message, sizeof(result->message), "%.200s; the container ended while this ran: %s",
+			 before, container->why);
+	pthread_mutex_unlock(&container->lock);
+}
+
+/* With the turn: 0, 1 when the container ended, -1. */
+static int run_order(struct container *container, const struct order *order, const struct supervise_io *io,
+		     const struct spec *spec, struct error *err)
+{
+	struct result *result = order->result;
+	int handles[REPORT_FDS], done;
+	struct error later;
+
+	copy_handles(container, handles);
+	done = order_run(container, order, io, err);
+	if (done == 1)
+		await_end(container, &result->verdict);
+	if (done >= 0 && handles[REPORT_FD_OUTPUT] >= 0 && result->verdict.status != STATUS_ERROR &&
+	    run_collect(handles, result, (void *)spec, &later) < 0)
+		result_fail(result, &later);
+	for (int i = 0; i < REPORT_FDS; i++)
+		close_fd(&handles[i]);
+	return done;
+}
+
+/* What the order names: the program of the job, or a shell. */
+static int run_job(struct container *container, struct job *job, const char *command, const struct spec *spec,
+		   const struct supervise_io *io, struct result *result, struct error *err)
+{
+	const char *const shell[] = { "/bin/sh", "-c", command, NULL };
+	const struct order order = {
+		.argv = command ? shell : job->argv,
+		.envp = job->envp,
+		.files = job->files,
+		.file_count = job->file_count,
+		.input = job->input,
+		.input_size = job->input_size,
+		.limits = result->limits,
+		.result = result,
+	};
+	uint64_t began = clock_usec();
+	int done = take_turn(container, io->cancel_fd, err);
+
+	result->waited_usec += clock_usec() - began;
+	if (done == 0) {
+		result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
+		return 0;
+	}
+	if (done < 0)
+		return -1;
+	done = run_order(container, &order, io, spec, err);
+	give_turn(container);
+	return done;
+}
+
+/* 0: the result is whole but for its sentence; 1: and the container ended; -1. */
+static int exec_spec(struct container *container, const struct probe *probe, const struct spec *spec,
+		     const char *command, const struct supervise_io *io, struct result *result, struct error *err)
+{
+	const struct limits limits = exec_limits(container, spec);
+	struct build build = BUILD_INIT;
+	struct job_given given;
+	struct job job = { 0 };
+	int done = 0;
+
+	if (!command && !spec->code && !spec->name && !spec_gives(spec, spec_entry(spec)))
+		return error_usage(
+			err, "code: it is not set; give the program's text, or a command of the shell as command");
+	if (!command) {
+		done = spec_check(spec, err);
+		if (done == 0)
+			done = build_compile(spec, probe, io, &build, result, err);
+		/* It does not compile, and the result says so. */
+		if (done == 1) {
+			build_free(&build);
+			return 0;
+		}
+	}
+	given = build_given(&build);
+	given.prepared = NULL;
+	if (done == 0)
+		done = job_make(JOB_RUN, spec, &given, &job, err);
+	if (done == 0) {
+		result_begin(result, JOB_RUN, &limits);
+		result->warm = true;
+		done = cycle_layers(result, &container->plan, &container->ids);
+		if (done < 0)
+			error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	}
+	if (done == 0)
+		done = run_job(container, &job, command, spec, io, result, err);
+	job_free(&job);
+	build_free(&build);
+	return done;
+}
+
+int container_exec(struct container *container, const struct probe *probe, const struct spec *spec, const char *command,
+		   const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
+		   struct error *err)
+{
+	_cleanup_gate_ struct gate gate = { 0 };
+	struct result *result;
+	struct spec used;
+	int done;
+
+	if (container_state(container) == CONTAINER_ENDED)
+		return has_ended(container, err);
+	if (check_spec(container, spec, command, &used, err) < 0)
+		return -1;
+	result = result_new(&used);
+	if (!result)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	run_begin(result, ticket);
+	/* A command is a shell's line, which nobody reads; its files are looked at. */
+	done = gate_look(&used, &gate, err);
+	if (done == 1) {
+		gate_block(&gate, result);
+		*out = result;
+		return 0;
+	}
+	if (done == 0)
+		done = exec_spec(container, probe, &used, command, io, result, err);
+	if (done < 0 && err->kind == ERROR_USAGE) {
+		result_free(result);
+		return -1;
+	}
+	if (done < 0 && err->errnum == ECANCELED)
+		result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
+	else if (done < 0)
+		result_fail(result, err);
+	result->finish_usec = clock_usec();
+	result_explain(result, &used);
+	if (done == 1)
+		explain_end(container, result);
+	gate_note(&gate, result);
+	*out = result;
+	return 0;
+}

@@ -1,0 +1,376 @@
+#include "live/live_files.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "kernel/caps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	TRIES = 64 /* of a path that the program changes while we walk it */
+};
+
+/* ---- As the box's user. The kernel keeps these ids, and the rights over files that go with root's, by thread. */
+
+/* With each change of these ids the kernel makes the whole process undumpable, and so what it forks: the keeper could
+ * then not open the namespaces of its own children, and no compiler's box could be made. The box's user gains nothing
+ * by it: who may look into a process is decided by its other ids, which stay root's. */
+static void stay_dumpable(void)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
+void live_close(struct live_place *place)
+{
+	close_fd(&place->sandbox);
+	close_fd(&place->group);
+}
+
+void live_leave(const struct live_place *place)
+{
+	if (!place->own)
+		return;
+	setfsuid(geteuid());
+	setfsgid(getegid());
+	stay_dumpable();
+	caps_use(CAP_DAC_OVERRIDE, true);
+}
+
+int live_enter(const struct live_place *place, struct error *err)
+{
+	if (!place->own)
+		return 0;
+	/* The group first: the right to change it goes with the user. They tell nothing of failure but by asking. */
+	setfsgid(place->gid);
+	setfsuid(place->uid);
+	stay_dumpable();
+	/* The keeper's rights over files do not go with that by themselves. */
+	if (caps_use(CAP_DAC_OVERRIDE, false) == 0 && (gid_t)setfsgid((gid_t)-1) == place->gid &&
+	    (uid_t)setfsuid((uid_t)-1) == place->uid)
+		return 0;
+	live_leave(place);
+	return error_set(err, ERROR_FAILED, EPERM, "cannot act as the user of the box");
+}
+
+/* ---- Paths. */
+
+/* It is the caller's to mend. The number tells which answer it is; the sentence needs no other words for it. */
+int live_mend(struct error *err, int errnum, const char *format, ...)
+{
+	va_list args;
+
+	*err = (struct error){ .kind = ERROR_USAGE, .errnum = errnum };
+	va_start(args, format);
+	vsnprintf(err->text, sizeof(err->text), format, args);
+	va_end(args);
+	return -1;
+}
+
+/* The sentence for what the kernel said of a path: it is the caller's to mend. */
+int live_refuse(struct error *err, const char *path)
+{
+	static const struct {
+		int errnum;       /* as the kernel has it… */
+		int told;         /* …as we tell it */
+		const char *what; /* the sentence's end */
+	} known[] = {
+		{ ENOENT, ENOENT, "there is no such file" },
+		{ ENOTDIR, ENOTDIR, "a part of it is no directory" },
+		{ EISDIR, EISDIR, "it is a directory" },
+		{ ENOTEMPTY, ENOTEMPTY, "the directory is not empty" },
+		{ EEXIST, ENOTEMPTY, "the directory is not empty" },
+		{ EACCES, EACCES, "its permissions do not allow that" },
+		{ EPERM, EACCES, "its permissions do not allow that" },
+		{ EROFS, EROFS, "it cannot be written to" },
+		{ ENOSPC, ENOSPC, "the box's disk is full" },
+		{ EFBIG, ENOSPC, "it is larger than a file may be" },
+		{ ENAMETOOLONG, EINVAL, "a name in it is too long" },
+		{ ELOOP, ENOTSUP, "it is a link, or leads through one; links are not followed" },
+		{ ENXIO, ENOTSUP, "it is no plain file" },
+		{ EXDEV, EINVAL, "it leads to another file system" },
+		{ EINVAL, EINVAL, "it cannot be moved into itself" },
+		{ ETXTBSY, EACCES, "it is being executed" },
+		{ EAGAIN, EAGAIN, "the program changes it all the time; ask again" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (errno == known[i].errnum)
+			return live_mend(err, known[i].told, "path: \"%.200s\": %s", path, known[i].what);
+	return error_errno(err, "cannot do that with \"%.200s\" of the box", path);
+}
+
+int live_not_plain(struct error *err, const char *path)
+{
+	return live_mend(err, ENOTSUP, "path: \"%.200s\": it is no plain file", path);
+}
+
+/* Parts that are names, and `least` of them. */
+int live_check_path(const char *path, size_t least, struct error *err)
+{
+	size_t parts = 0;
+
+	for (const char *at = path; *at;) {
+		size_t size = strcspn(at, "/");
+
+		if (size == 0 || size > NAME_MAX || (size <= 2 && strspn(at, ".") >= size))
+			return live_mend(err, EINVAL,
+					 "path: \"%.200s\" is no path below /sandbox, such as output/plot.png", path);
+		parts++;
+		at += size;
+		if (*at == '/' && *++at == '\0')
+			return live_mend(err, EINVAL, "path: \"%.200s\" ends with a slash", path);
+	}
+	if (strlen(path) >= LIVE_PATH_MAX)
+		return live_mend(err, EINVAL, "path: it is longer than %d bytes", LIVE_PATH_MAX - 1);
+	if (parts >= least)
+		return 0;
+	return live_mend(err, EACCES,
+			 "path: \"%.200s\": only what is below /sandbox/code, data, output and temp can be changed",
+			 path);
+}
+
+/*
+ * The box may have been made with mounts right below /sandbox (a project, code
+ * that cannot be changed), and no program can make others: into these one step
+ * is taken, and further down none leads into another mount.
+ */
+static int open_top(int sandbox, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	char top[NAME_MAX + 1] = "";
+	size_t size = strcspn(path, "/");
+
+	memcpy(top, path, size < sizeof(top) ? size : 0);
+	return (int)syscall(SYS_openat2, sandbox, *top ? top : ".", &how, sizeof(how));
+}
+
+/* The same as fd_open_beneath(), with permissions for what it makes. A rename meanwhile that could have led us astray
+ * is EAGAIN, or EXDEV where the end was moved away: a few times that is nothing. */
+int live_open_below(int dir, const char *path, int flags, unsigned mode)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY)),
+		.mode = flags & O_CREAT ? mode : 0,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+	};
+	int fd = -1;
+
+	for (int i = 0; i < TRIES && fd < 0 && (i == 0 || errno == EAGAIN || errno == EXDEV); i++)
+		fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	return fd;
+}
+
+/* What comes after the first part; "." if nothing does. */
+static const char *below_top(const char *path)
+{
+	const char *slash = strchr(path, '/');
+
+	return slash ? slash + 1 : ".";
+}
+
+int live_open_any(const struct live_place *place, const char *path, int flags)
+{
+	_cleanup_close_ int top = open_top(place->sandbox, path);
+
+	return top < 0 ? -1 : live_open_below(top, below_top(path), flags, 0);
+}
+
+/* The directory that `path` is in, held; *name is its last part. With `make` what is missing is made. */
+int live_open_parent(const struct live_place *place, const char *path, bool make, const char **name)
+{
+	_cleanup_close_ int dir = open_top(place->sandbox, path);
+	const char *at = strchr(path, '/') + 1, *slash;
+
+	while (dir >= 0 && (slash = strchr(at, '/'))) {
+		char part[NAME_MAX + 1] = "";
+		int next;
+
+		memcpy(part, at, (size_t)(slash - at));
+		next = live_open_below(dir, part, O_PATH | O_DIRECTORY, 0);
+		if (next < 0 && errno == ENOENT && make && (mkdirat(dir, part, 0755) == 0 || errno == EEXIST))
+			next = live_open_below(dir, part, O_PATH | O_DIRECTORY, 0);
+		close_fd(&dir);
+		dir = next;
+		at = slash + 1;
+	}
+	*name = at;
+	return take_fd(&dir);
+}
+
+/* ---- Reading. */
+
+static int open_plain(const struct live_place *place, const char *path, struct stat *st, struct error *err)
+{
+	_cleanup_close_ int fd = live_open_any(place, path, O_RDONLY);
+
+	if (fd < 0)
+		return live_refuse(err, path);
+	if (fstat(fd, st) < 0)
+		return error_errno(err, "cannot look at a file of the box");
+	if (S_ISDIR(st->st_mode)) {
+		errno = EISDIR;
+		return live_refuse(err, path);
+	}
+	return S_ISREG(st->st_mode) ? take_fd(&fd) : live_not_plain(err, path);
+}
+
+int live_open(const struct live_place *place, const char *path, struct stat *st, struct error *err)
+{
+	int fd;
+
+	if (live_check_path(path, 1, err) < 0 || live_enter(place, err) < 0)
+		return -1;
+	fd = open_plain(place, path, st, err);
+	live_leave(place);
+	return fd;
+}
+
+const char *live_type(const struct stat *st)
+{
+	return S_ISREG(st->st_mode)   ? "file"
+	       : S_ISDIR(st->st_mode) ? "directory"
+	       : S_ISLNK(st->st_mode) ? "link"
+				      : "other";
+}
+
+/* One entry, and its name beside it for sorting. */
+static json_t *entry_json(int dir, const char *name)
+{
+	struct stat st;
+	json_t *text;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return NULL;
+	/* What is not UTF-8 cannot be asked for either. */
+	text = json_string(name);
+	if (!text)
+		return NULL;
+	return json_pack("{s:o, s:s, s:I, s:f}", "name", text, "type", live_type(&st), "size", (json_int_t)st.st_size,
+			 "modified", (double)st.st_mtim.tv_sec + (double)(st.st_mtim.tv_nsec / 1000) / 1e6);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	json_t *const *x = a, *const *y = b;
+
+	return strcmp(json_string_value(json_object_get(*x, "name")), json_string_value(json_object_get(*y, "name")));
+}
+
+static int put_list(const char *path, json_t **entries, size_t count, bool cut, struct buf *json, struct error *err)
+{
+	json_t *list = json_array(), *root;
+	char *text;
+
+	qsort(entries, count, sizeof(json_t *), compare_names);
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, entries[i]);
+	root = json_pack("{s:s, s:o, s:b}", "path", path, "entries", list, "truncated", cut);
+	text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(16)) : NULL;
+	json_decref(root);
+	if (text)
+		buf_text(json, text);
+	free(text);
+	return text && !json->failed ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot list the files of the box");
+}
+
+static int read_list(int fd, const char *path, struct buf *json, struct error *err)
+{
+	_cleanup_closedir_ DIR *dir = fdopendir(fd);
+	_cleanup_free_ json_t **entries = calloc(LIVE_LISTED_MAX, sizeof(json_t *));
+	const struct dirent *entry;
+	size_t count = 0;
+	bool cut = false;
+
+	if (!dir || !entries) {
+		if (!dir)
+			close(fd);
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot list the files of the box");
+	}
+	while (!cut && (entry = readdir(dir))) {
+		json_t *one;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		cut = count >= LIVE_LISTED_MAX;
+		one = cut ? NULL : entry_json(dirfd(dir), entry->d_name);
+		if (one)
+			entries[count++] = one;
+	}
+	return put_list(path, entries, count, cut, json, err);
+}
+
+int live_list(const struct live_place *place, const char *path, struct buf *json, struct error *err)
+{
+	int fd, done;
+
+	if (live_check_path(path, 0, err) < 0 || live_enter(place, err) < 0)
+		return -1;
+	fd = live_open_any(place, path, O_RDONLY | O_DIRECTORY);
+	done = fd < 0 ? live_refuse(err, path) : read_list(fd, path, json, err);
+	live_leave(place);
+	return done;
+}
+
+/* ---- Changing. */
+
+int live_remove(const struct live_place *place, const char *path, struct error *err)
+{
+	_cleanup_close_ int dir = -1;
+	const char *name;
+	int done;
+
+	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
+		return -1;
+	dir = live_open_parent(place, path, false, &name);
+	done = dir < 0 ? -1 : unlinkat(dir, name, 0);
+	if (dir >= 0 && done < 0 && (errno == EISDIR || errno == EPERM))
+		done = unlinkat(dir, name, AT_REMOVEDIR);
+	if (done < 0)
+		live_refuse(err, path);
+	live_leave(place);
+	return done;
+}
+
+int live_move(const struct live_place *place, const char *path, const char *to, struct error *err)
+{
+	_cleanup_close_ int from_dir = -1, to_dir = -1;
+	struct error why = { 0 };
+	const char *from_name, *to_name;
+	int done = -1;
+
+	if (live_check_path(path, 2, err) < 0)
+		return -1;
+	if (live_check_path(to, 2, &why) < 0)
+		return live_mend(err, why.errnum, "move: %s", why.text + strlen("path: "));
+	if (live_enter(place, err) < 0)
+		return -1;
+	from_dir = live_open_parent(place, path, false, &from_name);
+	to_dir = from_dir < 0 ? -1 : live_open_parent(place, to, false, &to_name);
+	if (from_dir < 0)
+		live_refuse(err, path);
+	else if (to_dir < 0)
+		live_refuse(err, to);
+	else if (renameat(from_dir, from_name, to_dir, to_name) < 0)
+		live_refuse(err, path);
+	else
+		done = 0;
+	live_leave(place);
+	return done;
+}

@@ -1,0 +1,254 @@
+/* A session's box and its driver: made, made known, and taken down. */
+#include "live/session_parts.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "engine/warm/pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	READY_MSEC = 30000, /* for a driver to say that it is; it takes milliseconds, an interpreter's start included */
+	BLOCK = 4096        /* bytes read at once */
+};
+
+/* The job; its channel's far end is in it until the driver has it. */
+static int make_job(struct session *session, struct pool *pool, struct error *err)
+{
+	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct resident *home = &session->home;
+	const struct spec *spec = &session->spec;
+	const bool prepared = job_session_needs_prepared(spec->runtime);
+	struct job_given given;
+	int ends[2], on = 1;
+
+	if (prepared && build_prepare(spec, pool_probe(pool), &io, &home->build, err) < 0)
+		return -1;
+	given = build_given(&home->build);
+	if (!prepared)
+		given.prepared = NULL;
+	if (job_make_session(spec, &given, home->ttl, &home->job, err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, "cannot make the driver's channel");
+	session->channel = ends[0];
+	home->job.channel = ends[1];
+	/* Who says that it is ready is the leader of the group that cells run in; the kernel tells which process. */
+	if (fcntl(session->channel, F_SETFL, O_RDWR | O_NONBLOCK) < 0 ||
+	    setsockopt(session->channel, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
+		return error_errno(err, "cannot make the driver's channel");
+	return 0;
+}
+
+/* As recv(), with the writer's process. */
+static ssize_t receive(int channel, void *data, size_t size, pid_t *pid)
+{
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
+	struct iovec part = { data, size };
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)
+	};
+	ssize_t n = recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *head = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	struct ucred who;
+
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS) {
+		memcpy(&who, CMSG_DATA(head), sizeof(who));
+		*pid = who.pid;
+	}
+	return n;
+}
+
+/* What the driver says of itself. */
+static int read_ready(struct session *session, const struct driver_message *message)
+{
+	json_t *root = json_loadb(message->payload, message->size, 0, NULL);
+	const char *driver = json_string_value(json_object_get(root, "driver"));
+
+	snprintf(session->driver, sizeof(session->driver), "%s", driver ? driver : "");
+	session->completes = json_is_true(json_object_get(root, "complete"));
+	session->inspects = json_is_true(json_object_get(root, "inspect"));
+	session->hears = json_is_true(json_object_get(root, "interrupt"));
+	json_decref(root);
+	return driver ? 1 : -1;
+}
+
+/* 1: it is ready. 0: not yet. -1: what it says is something else, or it has gone. */
+static int hear_ready(struct session *session)
+{
+	struct driver_message message;
+	char block[BLOCK];
+	ssize_t n = receive(session->channel, block, sizeof(block), &session->driver_pid);
+	int got;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0)
+		return -1;
+	driver_feed(&session->reader, block, (size_t)n);
+	got = driver_next(&session->reader, &message);
+	if (got <= 0)
+		return got;
+	return message.word == DRIVER_READY && driver_is_empty(&session->reader) && session->driver_pid > 0
+		       ? read_ready(session, &message)
+		       : -1;
+}
+
+static int await_ready(struct session *session)
+{
+	uint64_t until = clock_usec() + READY_MSEC * 1000ULL;
+	int heard = 0;
+
+	while (heard == 0 && clock_usec() < until) {
+		struct pollfd fds[] = { { .fd = session->channel, .events = POLLIN },
+					{ .fd = session->home.ended_fd, .events = POLLIN } };
+
+		if (poll(fds, ARRAY_SIZE(fds), READY_MSEC) < 0 && errno != EINTR)
+			return -1;
+		if (fds[0].revents)
+			heard = hear_ready(session);
+		else if (fds[1].revents)
+			return -1;
+	}
+	return heard == 1 ? 0 : -1;
+}
+
+/* The last line of what it complained about. */
+static void read_complaint(struct session *session, char *line, size_t size)
+{
+	struct output complaint;
+	char block[BLOCK];
+	ssize_t n;
+
+	output_init(&complaint);
+	while ((n = read(session->home.output[1], block, sizeof(block))) > 0 &&
+	       output_add(&complaint, block, (size_t)n) > 0 && complaint.bytes < 65536)
+		;
+	output_last_line(&complaint, line, size);
+	output_free(&complaint);
+}
+
+/* The box's own reason, where it has one, says more than that its driver was silent. */
+static int explain_start(struct session *session, struct error *err)
+{
+	struct resident *home = &session->home;
+	char line[256] = "";
+
+	resident_await_end(home, 200);
+	resident_end(home, "its driver did not begin", NULL);
+	resident_join(home);
+	read_complaint(session, line, sizeof(line));
+	if (home->verdict.status == STATUS_ERROR)
+		*err = home->failure;
+	else
+		error_set(err, ERROR_FAILED, 0, "%s%s%s", home->why, line[0] ? ": " : "", line);
+	return error_prefix(err, "cannot start the session");
+}
+
+/* Before anybody else can: the plan of a lent box goes with it. */
+static int settle_box(struct session *session, struct error *err)
+{
+	struct resident *home = &session->home;
+	struct result *like = result_new(&session->spec);
+	int done = -1;
+
+	pthread_mutex_lock(&home->lock);
+	if (like && home->live && cycle_layers(like, home->box->plan, &home->ids) == 0)
+		session->layers = arena_alloc(&session->arena, (like->layer_count + 1) * sizeof(char *));
+	if (home->live && (!home->box->group || home->box->plan->limits->cpus <= 0))
+		session->limits.cpus = 0;
+	/* Everybody who enters from outside is in; a terminal opens it again. */
+	if (home->live && home->box->group)
+		cgroup_entered(home->box->group);
+	pthread_mutex_unlock(&home->lock);
+	if (session->layers) {
+		done = 0;
+		for (size_t i = 0; i < like->layer_count; i++) {
+			const bool fds = strncmp(like->layers[i], "fds: ", 5) == 0;
+			const char *layer = fds ? "fds: 0, 1, 2; 3 is the driver's channel" : like->layers[i];
+
+			session->layers[session->layer_count] = arena_string(&session->arena, layer);
+			done |= session->layers[session->layer_count++] ? 0 : -1;
+		}
+	}
+	result_free(like);
+	return done == 0 ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the session");
+}
+
+/* Its process. */
+static int know_driver(struct session *session, struct error *err)
+{
+	int off = 0;
+
+	setsockopt(session->channel, SOL_SOCKET, SO_PASSCRED, &off, sizeof(off));
+	session->driver_pidfd = (int)syscall(SYS_pidfd_open, session->driver_pid, 0);
+	return session->driver_pidfd >= 0 ? 0 : error_errno(err, "cannot reach the driver");
+}
+
+int session_launch(struct session *session, struct pool *pool, struct error *err)
+{
+	struct resident *home = &session->home;
+
+	if (make_job(session, pool, err) < 0)
+		return -1;
+	if (resident_launch(home, pool, pool_probe(pool), err) < 0) {
+		error_prefix(err, "cannot start the session");
+		return -1;
+	}
+	if (await_ready(session) < 0)
+		return explain_start(session, err);
+	/* Not before: a lent box that was no good is followed by another. The driver has its own, and with ours the
+	 * channel would not end with it. */
+	close_fd(&home->job.channel);
+	if (settle_box(session, err) < 0 || know_driver(session, err) < 0 || !resident_begin(home)) {
+		if (!home->live)
+			return explain_start(session, err);
+		resident_end(home, "it could not be started", NULL);
+		resident_join(home);
+		return -1;
+	}
+	return 0;
+}
+
+void session_signal(struct session *session)
+{
+	struct pollfd alive = { .fd = session->driver_pidfd, .events = POLLIN };
+
+	/* Its number is its group's while it lives; it is looked at just before, for a number may be given out anew. */
+	if (poll(&alive, 1, 0) == 0) {
+		kill(-session->driver_pid, SIGINT);
+		/* One that stopped itself would never hear of it. */
+		kill(-session->driver_pid, SIGCONT);
+	}
+}
+
+void session_shrink(struct session *session)
+{
+	resident_shrink(&session->home);
+	driver_reader_free(&session->reader);
+	close_fd(&session->driver_pidfd);
+	close_fd(&session->input_fd);
+	close_fd(&session->channel);
+	close_fd(&session->interrupt_fd);
+}
+
+void session_free(struct session *session)
+{
+	session_shrink(session);
+	for (uint64_t i = session->first; session->records && i < session->recorded; i++)
+		free(session->records[i % SESSION_CELLS_MAX].code);
+	free(session->records);
+	spec_free(&session->spec);
+	arena_free(&session->arena);
+	resident_free(&session->home);
+	free(session);
+}

@@ -1,0 +1,528 @@
+/* A cell, from its spec to its result; and questions about what is not run. */
+#include "live/session_parts.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/gate.h"
+#include "policy/in_force.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	SILENCE_MSEC = 1000, /* for a box to end whose driver has closed its channel */
+	ASK_TURN_MSEC = 500, /* a question waits so long for its turn */
+	ASK_USEC = 5000000,  /* and so long for its answer */
+	UNREAD_MAX = 65536,  /* bytes of input that are told back: what a pipe holds */
+};
+
+int session_has_ended(struct session *session, struct error *err)
+{
+	char why[256];
+
+	resident_why(&session->home, why);
+	error_usage(err, "session: %s has ended: %s; start another, or restart it", session->id, why);
+	err->errnum = ESRCH;
+	return -1;
+}
+
+/* What the spec says, with what is the session's to say. */
+static int check_spec(const struct session *session, const struct spec *spec, struct spec *used, struct error *err)
+{
+	const struct limits *asked = &spec->limits;
+
+	if (spec->runtime && spec->runtime != session->runtime &&
+	    strcmp(spec->runtime->name, session->runtime->name) != 0)
+		return error_usage(err, "language: the session's is %s, not %s; start another for that",
+				   session->runtime->name, spec->runtime->name);
+	if (!spec->code)
+		return error_usage(err, "code: it is not set; give the cell's text");
+	if (spec->project || spec->file_count > 0)
+		return error_usage(err, "%s: a cell is code alone; the session has its own",
+				   spec->project ? "project" : "files");
+	if (spec->arg_count > 0 || spec->env_count > 0)
+		return error_usage(err, "%s: a cell is code alone; the session has its own",
+				   spec->arg_count > 0 ? "args" : "env");
+	if (spec->profile || spec->read_only)
+		return error_usage(err, "%s: it is the session's, since it was started; leave it out",
+				   spec->profile ? "profile" : "read_only");
+	if (asked->memory || asked->pids || asked->disk || asked->inodes || asked->cpus > 0)
+		return error_usage(err, "%s: it is the session's, since it was started; leave it out",
+				   asked->memory ? "memory"
+				   : asked->pids ? "pids"
+				   : asked->disk ? "disk"
+						 : "cpus");
+	*used = *spec;
+	used->runtime = session->runtime;
+	used->policy = in_force_settle(spec, session->spec.policy);
+	return 0;
+}
+
+static struct limits cell_limits(const struct session *session, const struct spec *spec)
+{
+	struct limits limits = session->limits;
+
+	if (spec->limits.timeout > 0)
+		limits.timeout = spec->limits.timeout;
+	if (spec->limits.cpu_time > 0)
+		limits.cpu_time = spec->limits.cpu_time;
+	if (spec->limits.max_output)
+		limits.max_output = spec->limits.max_output;
+	return limits;
+}
+
+/* What an earlier cell has left of its input is not this one's; and its end may have been closed. */
+static int open_input(struct session *session, struct error *err)
+{
+	char block[4096], path[32];
+	int left = 0;
+	ssize_t n;
+
+	if (session->input_fd < 0) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", session->home.input);
+		session->input_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	}
+	if (session->input_fd < 0)
+		return error_errno(err, "cannot open the cell's input");
+	/* As much as there is now: a program that can write to it as well, for it may be its own user's, does not keep
+	 * us here. */
+	if (ioctl(session->input_fd, FIONREAD, &left) < 0)
+		left = 0;
+	while (left > 0 && (n = read(session->input_fd, block, sizeof(block))) > 0)
+		left -= (int)n;
+	if (session->home.input >= 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", session->input_fd);
+	session->home.input = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	return session->home.input >= 0 ? 0 : error_errno(err, "cannot open the cell's input");
+}
+
+/* As much as is in the pipe now, of at most `most` in all. */
+static void add_rest(struct buf *rest, int fd, size_t most)
+{
+	char block[4096];
+	int left = 0;
+	ssize_t n;
+
+	if (fd < 0 || ioctl(fd, FIONREAD, &left) < 0)
+		return;
+	while (left > 0 && rest->size < most &&
+	       (n = read(fd, block, (size_t)left < sizeof(block) ? (size_t)left : sizeof(block))) > 0) {
+		buf_add(rest, block, (size_t)n);
+		left -= (int)n;
+	}
+}
+
+/* What was sent while it ran, and that it has not read: who typed it wants it back. */
+static void take_unread(const struct talk *t, struct result_session *session)
+{
+	_cleanup_buf_ struct buf rest = { 0 };
+
+	add_rest(&rest, t->session->input_fd, UNREAD_MAX);
+	if (t->pending_at < t->pending_size)
+		buf_add(&rest, t->pending + t->pending_at, t->pending_size - t->pending_at);
+	if (t->source_open)
+		add_rest(&rest, t->io->stdin_fd, UNREAD_MAX);
+	if (rest.size == 0 || rest.failed)
+		return;
+	session->unread_size = rest.size;
+	session->unread = buf_take(&rest);
+}
+
+/* It begins: its number. */
+static uint64_t begin_cell(struct session *session)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&session->home.lock);
+	session->busy = true;
+	/* Without one it cannot be interrupted by others, who are told so. */
+	session->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	count = ++session->cells;
+	gettimeofday(&session->used, NULL);
+	pthread_mutex_unlock(&session->home.lock);
+	return count;
+}
+
+static void end_cell(struct session *session)
+{
+	pthread_mutex_lock(&session->home.lock);
+	session->busy = false;
+	close_fd(&session->interrupt_fd);
+	gettimeofday(&session->used, NULL);
+	pthread_mutex_unlock(&session->home.lock);
+}
+
+/* With home.lock held. */
+static void forget_oldest(struct session *session)
+{
+	struct cell_record *oldest = &session->records[session->first++ % SESSION_CELLS_MAX];
+
+	session->record_bytes -= oldest->size;
+	free(oldest->code);
+	*oldest = (struct cell_record){ 0 };
+}
+
+/* For who wants to replay it. Without memory it is forgotten, and that is told. */
+static void remember(struct session *session, uint64_t count, const struct spec *spec, const struct result *result)
+{
+	struct cell_record record = { .count = count,
+				      .code = malloc(spec->code_size + 1),
+				      .size = spec->code_size,
+				      .status = result->verdict.status,
+				      .exit_code = result_exit_code(result),
+				      .at = result->time };
+
+	if (result->verdict.started_usec && result->verdict.ended_usec > result->verdict.started_usec)
+		record.usec = result->verdict.ended_usec - result->verdict.started_usec;
+	if (!record.code)
+		return;
+	memcpy(record.code, spec->code, spec->code_size);
+	pthread_mutex_lock(&session->home.lock);
+	if (!session->records)
+		session->records = calloc(SESSION_CELLS_MAX, sizeof(*session->records));
+	if (!session->records || record.size > SESSION_CODE_MAX) {
+		free(record.code);
+	} else {
+		while (session->recorded - session->first >= SESSION_CELLS_MAX ||
+		       session->record_bytes + record.size > SESSION_CODE_MAX)
+			forget_oldest(session);
+		session->records[session->recorded++ % SESSION_CELLS_MAX] = record;
+		session->record_bytes += record.size;
+	}
+	pthread_mutex_unlock(&session->home.lock);
+}
+
+/* What the box used meanwhile. Its peak is of its whole life: it was in this cell if it has grown. */
+static void count_usage(const struct talk *t, struct verdict *v)
+{
+	struct resident_usage now;
+
+	resident_usage(&t->session->home, &now);
+	if (now.cpu_usec > t->before.cpu_usec)
+		v->cpu_usec = now.cpu_usec - t->before.cpu_usec;
+	v->memory_peak = now.memory_peak > t->before.memory_peak ? now.memory_peak : now.memory;
+	if (v->memory_peak < now.memory)
+		v->memory_peak = now.memory;
+}
+
+/* The driver has answered: what it says, unless a limit or the caller came first. */
+static void judge_done(const struct talk *t, struct verdict *v)
+{
+	v->ended = true;
+	v->status = t->ok && t->exit_code == 0 ? STATUS_OK : STATUS_FAILED;
+	v->wait_status = (t->exit_code ? t->exit_code : t->ok ? 0 : 1) << 8;
+	if (t->interrupted && t->status != STATUS_FAILED) {
+		v->status = t->status;
+		v->limit = t->limit;
+		v->cancelled = t->cancelled;
+	}
+	/* Late it is all the same if we were stopped meanwhile. */
+	if (!t->interrupted && v->ended_usec > t->due_usec) {
+		v->status = STATUS_TIMEOUT;
+		v->limit = "timeout";
+	}
+	count_usage(t, v);
+}
+
+/* The rest of what it wrote, when nobody is left who could. */
+static void drain_rest(struct talk *t)
+{
+	char block[65536];
+	ssize_t n;
+
+	for (int i = 0; i < 2; i++)
+		while (!t->result->outputs[i].over &&
+		       (n = read(t->session->home.output[i], block, sizeof(block))) > 0) {
+			long fits = output_add(&t->result->outputs[i], block, (size_t)n);
+
+			if (fits > 0 && t->io && t->io->on_output)
+				t->io->on_output(i + 1, block, (size_t)fits, t->io->userdata);
+			if (fits < 0)
+				break;
+		}
+}
+
+/* The session is lost with it: what the supervisor says. */
+static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
+{
+	struct resident *home = &t->session->home;
+
+	if (end == TALK_FORGED)
+		resident_end(home, "the program wrote to its driver's channel", NULL);
+	else if (end == TALK_STUCK)
+		resident_end(home, "the cell did not end within 2s of being interrupted", NULL);
+	else if (end == TALK_FAILED)
+		resident_end(home, t->err.text, NULL);
+	else if (!resident_await_end(home, SILENCE_MSEC))
+		resident_end(home, "the program closed its driver's channel", NULL);
+	resident_await_end(home, -1);
+	drain_rest(t);
+	pthread_mutex_lock(&home->lock);
+	*v = home->verdict;
+	pthread_mutex_unlock(&home->lock);
+	v->started_usec = t->sent_usec;
+	v->cpu_usec -= v->cpu_usec < t->before.cpu_usec ? v->cpu_usec : t->before.cpu_usec;
+	if (end == TALK_FAILED) {
+		v->status = STATUS_ERROR;
+		v->failure = t->err;
+	} else if (t->interrupted && t->status != STATUS_FAILED && v->status != STATUS_OUT_OF_MEMORY) {
+		v->status = t->status;
+		v->limit = t->limit;
+		v->cancelled = t->cancelled;
+	} else if (v->status == STATUS_TIMEOUT || !v->ended) {
+		/* Its own time, or ours to end it: not the cell's limit. */
+		v->status = v->status == STATUS_OUT_OF_MEMORY || v->status == STATUS_ERROR ? v->status : STATUS_KILLED;
+		v->limit = v->status == STATUS_OUT_OF_MEMORY ? v->limit : NULL;
+		v->cancelled = false;
+	}
+}
+
+static int copy_layers(const struct session *session, struct result *result)
+{
+	result->layers = arena_alloc(&result->arena, (session->layer_count + 1) * sizeof(char *));
+	for (size_t i = 0; result->layers && i < session->layer_count; i++) {
+		result->layers[i] = arena_string(&result->arena, session->layers[i]);
+		if (!result->layers[i])
+			return -1;
+		result->layer_count++;
+	}
+	return result->layers ? 0 : -1;
+}
+
+/* With the turn. */
+static void run_cell(struct session *session, const struct spec *spec, const struct supervise_io *io,
+		     struct result *result)
+{
+	struct talk t = { .session = session, .io = io, .limits = &result->limits, .result = result };
+	const bool streams = io->stdin_fd >= 0;
+	const uint64_t count = begin_cell(session);
+	enum driver_input how = streams ? DRIVER_INPUT_PIPE : spec->input ? DRIVER_INPUT_WHOLE : DRIVER_INPUT_NONE;
+	struct verdict *v = &result->verdict;
+	struct error later;
+	struct timespec now;
+	int handles[REPORT_FDS];
+	enum talk_end end = TALK_FAILED;
+
+	/* The clock that changes of files are stamped by. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	result->since_nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	resident_handles(&session->home, handles);
+	resident_usage(&session->home, &t.before);
+	if (driver_secret(t.secret) < 0)
+		error_errno(&t.err, "cannot have chance");
+	else if (!streams || open_input(session, &t.err) == 0) {
+		driver_execute(&t.out, t.secret, count, spec->code, spec->code_size, how, spec->input,
+			       spec->input_size);
+		t.source_open = streams;
+		t.sent_usec = v->started_usec = clock_usec();
+		t.due_usec = t.sent_usec + (uint64_t)(result->limits.timeout * 1e6);
+		if (result->limits.cpu_time > 0)
+			t.cpu_look_usec = t.sent_usec + (uint64_t)(result->limits.cpu_time * 1e6 /
+								   (result->limits.cpus > 1 ? result->limits.cpus : 1));
+		if (t.out.failed) {
+			errno = ENOMEM;
+			error_errno(&t.err, "cannot hold the cell");
+		} else {
+			end = talk_run(&t);
+		}
+	}
+	v->ended_usec = clock_usec();
+	if (end == TALK_DONE)
+		judge_done(&t, v);
+	else
+		judge_lost(&t, end, v);
+	session_take_error(result, &t.error);
+	if (handles[REPORT_FD_OUTPUT] >= 0 && v->status != STATUS_ERROR) {
+		close_fd(&handles[REPORT_FD_RICH]);
+		if (run_collect(handles, result, (void *)spec, &later) < 0)
+			result_fail(result, &later);
+		else
+			session_offer_pictures(handles[REPORT_FD_OUTPUT], &result->files, &t.rich);
+	}
+	result->rich = buf_take(&t.rich);
+	result->rich_size = result->rich ? strlen(result->rich) : 0;
+	for (int i = 0; i < REPORT_FDS; i++)
+		close_fd(&handles[i]);
+	result->session.kept = end == TALK_DONE;
+	result->session.cells = count;
+	if (end != TALK_DONE)
+		resident_why(&session->home, result->session.reason);
+	else if (streams)
+		take_unread(&t, &result->session);
+	talk_free(&t);
+	remember(session, count, spec, result);
+	end_cell(session);
+}
+
+/* 0: the result has a verdict. -1: nothing was begun. */
+static int take_and_run(struct session *session, const struct spec *spec, const struct supervise_io *io,
+			struct result *result, struct error *err)
+{
+	const uint64_t began = clock_usec();
+	int turn = resident_take_turn(&session->home, io->cancel_fd, -1);
+
+	result->waited_usec += clock_usec() - began;
+	if (turn < 0 && errno == ESRCH)
+		return session_has_ended(session, err);
+	if (turn < 0 && errno == EBUSY) {
+		error_usage(err, "session: %d cells wait for their turn already; ask again later",
+			    RESIDENT_WAITING_MAX);
+		err->errnum = EBUSY;
+		return -1;
+	}
+	if (turn < 0)
+		return error_errno(err, "cannot wait for the session");
+	if (turn == 0) {
+		result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
+		result->session.kept = true;
+		return 0;
+	}
+	run_cell(session, spec, io, result);
+	resident_give_turn(&session->home);
+	return 0;
+}
+
+int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
+		    const struct supervise_io *io, struct result **out, struct error *err)
+{
+	const struct limits limits = cell_limits(session, spec);
+	_cleanup_gate_ struct gate gate = { 0 };
+	struct result *result;
+	struct spec used;
+	int done;
+
+	if (check_spec(session, spec, &used, err) < 0)
+		return -1;
+	result = result_new(&used);
+	if (!result)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	run_begin(result, ticket);
+	result_begin(result, JOB_RUN, &limits);
+	result->warm = true;
+	memcpy(result->session.id, session->id, sizeof(result->session.id));
+	if (copy_layers(session, result) < 0) {
+		result_free(result);
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	}
+	done = gate_look(&used, &gate, err);
+	if (done == 1) {
+		gate_block(&gate, result);
+		result->session.kept = true;
+		pthread_mutex_lock(&session->home.lock);
+		result->session.cells = session->cells;
+		pthread_mutex_unlock(&session->home.lock);
+		*out = result;
+		return 0;
+	}
+	if (done < 0 || take_and_run(session, &used, io, result, err) < 0) {
+		result_free(result);
+		return -1;
+	}
+	result->finish_usec = clock_usec();
+	result_explain(result, &used);
+	gate_note(&gate, result);
+	*out = result;
+	return 0;
+}
+
+/* Questions */
+
+static size_t number_of(const json_t *root, const char *key)
+{
+	const json_int_t number = json_integer_value(json_object_get(root, key));
+
+	return number > 0 ? (size_t)number : 0;
+}
+
+/* Only texts; the driver is a stranger. */
+static json_t *texts_of(const json_t *list)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_is_string(json_array_get(list, i)))
+			json_array_append(out, json_array_get(list, i));
+	return out;
+}
+
+static json_t *inspect_json(json_t *root)
+{
+	json_t *data = json_object();
+	const char *mime;
+	json_t *value;
+
+	json_object_foreach(root, mime, value)
+	{
+		if (strchr(mime, '/') && json_is_string(value))
+			json_object_set(data, mime, value);
+	}
+	return json_pack("{s:b, s:o}", "found", json_is_true(json_object_get(root, "found")), "data", data);
+}
+
+static char *answer_json(const struct talk *t, bool inspect, const char *code, size_t size)
+{
+	json_t *root = json_loadb(t->reply.data ? t->reply.data : "", t->reply.size, 0, NULL), *answer;
+	char *text;
+
+	if (inspect)
+		answer = inspect_json(root);
+	else
+		answer = json_pack("{s:o, s:I, s:I}", "matches", texts_of(json_object_get(root, "matches")),
+				   "cursor_start", (json_int_t)driver_chars(code, size, number_of(root, "start")),
+				   "cursor_end", (json_int_t)driver_chars(code, size, number_of(root, "end")));
+	text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+	json_decref(answer);
+	json_decref(root);
+	return text;
+}
+
+int session_ask(struct session *session, bool inspect, const char *code, size_t size, size_t cursor, char **json,
+		struct error *err)
+{
+	struct talk t = { .session = session, .limits = &session->limits };
+	struct verdict ignored;
+	struct result lost = { 0 };
+	enum talk_end end;
+	int turn = resident_take_turn(&session->home, -1, ASK_TURN_MSEC);
+
+	if (turn < 0 && errno == ESRCH)
+		return session_has_ended(session, err);
+	if (turn <= 0) {
+		error_usage(err, "session: a cell runs; ask again when it is over");
+		err->errnum = EBUSY;
+		return -1;
+	}
+	if (driver_secret(t.secret) < 0) {
+		resident_give_turn(&session->home);
+		return error_errno(err, "cannot have chance");
+	}
+	driver_ask(&t.out, inspect, t.secret, code, size, driver_bytes(code, size, cursor));
+	resident_usage(&session->home, &t.before);
+	t.sent_usec = clock_usec();
+	t.due_usec = t.sent_usec + ASK_USEC;
+	end = talk_run(&t);
+	*json = end == TALK_DONE ? answer_json(&t, inspect, code, size) : NULL;
+	if (end != TALK_DONE) {
+		output_init(&lost.outputs[0]);
+		output_init(&lost.outputs[1]);
+		t.result = &lost;
+		judge_lost(&t, end, &ignored);
+		output_free(&lost.outputs[0]);
+		output_free(&lost.outputs[1]);
+		session_has_ended(session, err);
+	} else if (!*json) {
+		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer");
+	}
+	talk_free(&t);
+	resident_give_turn(&session->home);
+	return *json ? 0 : -1;
+}

@@ -1,0 +1,134 @@
+/* One session, as the parts of live/session.h share it. */
+#pragma once
+
+#include "live/driver_wire.h"
+#include "live/resident.h"
+#include "live/session.h"
+
+struct pool;
+
+/* A cell that was, for who wants to replay it. */
+struct cell_record {
+	uint64_t count;     /* its number */
+	char *code;         /* its text; owned */
+	size_t size;        /* of it */
+	enum status status; /* what came of it */
+	int exit_code;      /* the same */
+	uint64_t usec;      /* how long it took */
+	struct timeval at;  /* when it began */
+};
+
+struct session {
+	struct resident home;          /* first: its box */
+	struct session *next;          /* in their list, newest first */
+	unsigned users;                /* who holds it besides the list; under the sessions' lock */
+	bool replaced;                 /* another is being made in its place; under the sessions' lock */
+	bool gone;                     /* its thread needs it no more; under the sessions' lock */
+	struct sessions *sessions;     /* whose list it is on */
+	struct session_watch watch;    /* who is told of its end */
+	struct arena arena;            /* owns the strings */
+	char id[RESULT_ID];            /* its name */
+	const char *owner;             /* whose it is */
+	const char *name;              /* what that calls it, or "" */
+	const char *profile;           /* that it was started from, in the registry; or "" */
+	bool asks;                     /* no cell runs unconfirmed */
+	struct spec spec;              /* what it was made from: for a restart */
+	const struct runtime *runtime; /* its language */
+	struct limits limits;          /* of the box; timeout and cpu_time of a cell that does not say */
+	const char **layers;           /* meta.isolation of its results */
+	size_t layer_count;            /* how many */
+	struct timeval created;        /* for people */
+
+	/* Settled when it is ready. */
+	char driver[64];  /* what its driver calls itself */
+	bool completes;   /* it knows what could stand at a cursor… */
+	bool inspects;    /* …and what does */
+	bool hears;       /* it is told whose cell a signal is meant for */
+	pid_t driver_pid; /* of its process, as we see it: the leader of the group that is interrupted */
+	int driver_pidfd; /* the same */
+	int input_fd; /* the reading end of its stdin's pipe, to empty it and to open the other end again; -1: no cell
+		       * has had its input so */
+	int channel;  /* to the driver; does not wait */
+	int interrupt_fd; /* eventfd: the cell that runs is to be interrupted; -1: none runs */
+
+	/* Of whoever has the turn. */
+	struct driver_reader reader; /* of the channel */
+
+	/* Under home.lock. */
+	bool busy;                   /* a cell runs */
+	uint64_t cells;              /* begun */
+	struct timeval used;         /* when the last one was begun or ended */
+	struct cell_record *records; /* of SESSION_CELLS_MAX; NULL: none yet */
+	uint64_t first;              /* the oldest that is remembered, counted from 0 */
+	uint64_t recorded;           /* how many were */
+	size_t record_bytes;         /* of their code */
+};
+
+/* With everything but the list's part set. Makes the box, and returns when its driver is ready. After -1 it has ended.
+ */
+int session_launch(struct session *session, struct pool *pool, struct error *err);
+/* Of one that has ended, or never began, and that nobody holds: leaves only what status tells. */
+void session_shrink(struct session *session);
+void session_free(struct session *session);
+/* Interrupts what the driver runs: a signal to its process group. */
+void session_signal(struct session *session);
+/* An error for one that has ended. */
+int session_has_ended(struct session *session, struct error *err);
+
+/* Adds a line for each picture among the files that a cell left in `dir`, but for those that are in `rich` already. */
+void session_offer_pictures(int dir, const struct file_list *files, struct buf *rich);
+
+/* As sessions_terminal(). */
+int session_terminal(struct session *session, unsigned rows, unsigned columns, int *master, struct error *err);
+/* As sessions_execute() and sessions_ask(). */
+int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
+		    const struct supervise_io *io, struct result **out, struct error *err);
+int session_ask(struct session *session, bool inspect, const char *code, size_t size, size_t cursor, char **json,
+		struct error *err);
+
+/* What was said, and what came of it; session_cell.c */
+enum talk_end {
+	TALK_DONE,   /* the driver said so */
+	TALK_FORGED, /* what came by the channel was not the driver's */
+	TALK_BROKEN, /* there is nobody to talk to */
+	TALK_STUCK,  /* it did not answer the interrupt in time */
+	TALK_FAILED, /* we failed: the error says at what */
+};
+
+struct talk {
+	struct session *session;       /* whose driver */
+	const struct supervise_io *io; /* the caller's side; NULL: nobody */
+	const struct limits *limits;   /* of the cell */
+	struct result *result;         /* gets outputs and errors; NULL: a question */
+	struct buf out;                /* to be said… */
+	size_t out_used;               /* …of it, what was */
+	char secret[DRIVER_SECRET];    /* of this */
+	struct buf reply;              /* the answer to a question */
+	struct buf rich;               /* rich results, a line each */
+	struct buf error;              /* what the cell failed by, as the driver told */
+	size_t heard;                  /* bytes of payloads so far */
+	bool ok;                       /* as `done` says */
+	int exit_code;                 /* the same */
+	bool again;                    /* it was interrupted a second time */
+	bool to_signal;                /* it is to be, once all was said */
+	bool interrupted;              /* it was, and… */
+	enum status status;     /* …that is why, if it is a limit or a wish; STATUS_FAILED: an interrupt alone */
+	const char *limit;      /* the limit's name */
+	bool cancelled;         /* by the caller */
+	uint64_t sent_usec;     /* when it began */
+	uint64_t due_usec;      /* when it has to be over, or to have answered an interrupt */
+	uint64_t cpu_look_usec; /* when the CPU limit is looked at next; 0: never */
+	struct resident_usage before; /* what the box had used then */
+	bool source_open;             /* io->stdin_fd has more */
+	char *pending;                /* of it, on its way; BLOCK bytes, or NULL */
+	size_t pending_at;            /* the next byte… */
+	size_t pending_size;          /* …and their end */
+	struct error err;             /* TALK_FAILED */
+};
+
+/* With the turn, and `out` made: until the driver's last word, or the end. */
+enum talk_end talk_run(struct talk *talk);
+void talk_free(struct talk *talk);
+
+/* What the driver told of a cell's error; what does not fit is as if it had told nothing. */
+void session_take_error(struct result *result, const struct buf *told);

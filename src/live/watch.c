@@ -1,0 +1,569 @@
+#include "live/watch.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+	STACK = 128 << 10,   /* bytes of a thread's stack */
+	OUT_MAX = 64 << 10,  /* bytes that wait for the reader, before no more is read of the kernel's */
+	CHANGED_MAX = 256,   /* files whose changes wait to be told */
+	SETTLE_USEC = 50000, /* for further changes of a file, which are told as one */
+	PAIR_USEC = 10000,   /* for the other half of a move */
+	SECOND_USEC = 1000000,
+	DEPTH_MAX = 32,    /* directories within each other, each of which is open while those in it are looked at */
+	SCAN_MAX = 100000, /* names that one look at the tree reads */
+	OWNER_MAX = 64,    /* bytes of an owner's name that tell it from others */
+	BLOCK = 16 << 10,  /* bytes of the kernel's events that are read at once */
+	WANTED = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR,
+};
+
+/* One directory. */
+struct dir {
+	int wd;     /* as the kernel calls it */
+	char *path; /* as people do */
+};
+
+struct watch {
+	struct live_place place;         /* whose files */
+	int ended;                       /* readable once the box has */
+	int out;                         /* where it is told; does not wait */
+	int inotify;                     /* the kernel's events */
+	bool recursive;                  /* what is below is watched as well */
+	char root[LIVE_PATH_MAX];        /* what is watched */
+	struct dir dirs[WATCH_DIRS_MAX]; /* the directories… */
+	size_t dir_count;                /* …so many */
+	size_t scanned;                  /* names that this look has read */
+	bool cut;                        /* there are more than may be */
+	struct buf text;                 /* to be told */
+	char *changed[CHANGED_MAX];      /* files that were written to, not told yet… */
+	size_t changed_count;            /* …so many… */
+	uint64_t changed_usec;           /* …and when they are */
+	char *from;                      /* the first half of a move; NULL: none */
+	bool from_dir;                   /* it is a directory's */
+	uint32_t cookie;                 /* by which the other is known */
+	uint64_t from_usec;              /* when it is told alone */
+	uint64_t second_usec;            /* when this second began… */
+	size_t second_events;            /* …and the events in it */
+	bool stale;                      /* something was missed: all is looked at afresh */
+	char owner[OWNER_MAX];           /* whose it is; "": this is free */
+};
+
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct watch *places[WATCHES_MAX];
+
+static bool place_take(struct watch *watch)
+{
+	struct watch **found = NULL;
+	size_t own = 0;
+
+	pthread_mutex_lock(&places_lock);
+	for (size_t i = 0; i < WATCHES_MAX; i++) {
+		if (!places[i])
+			found = &places[i];
+		else
+			own += strcmp(places[i]->owner, watch->owner) == 0;
+	}
+	found = own < WATCHES_EACH ? found : NULL;
+	if (found)
+		*found = watch;
+	pthread_mutex_unlock(&places_lock);
+	return found;
+}
+
+static void forget_dirs(struct watch *w)
+{
+	while (w->dir_count > 0)
+		free(w->dirs[--w->dir_count].path);
+	free(w->from);
+	w->from = NULL;
+	while (w->changed_count > 0)
+		free(w->changed[--w->changed_count]);
+	close_fd(&w->inotify);
+}
+
+static void watch_free(struct watch *w)
+{
+	pthread_mutex_lock(&places_lock);
+	for (size_t i = 0; i < WATCHES_MAX; i++)
+		if (places[i] == w)
+			places[i] = NULL;
+	pthread_mutex_unlock(&places_lock);
+	forget_dirs(w);
+	close_fd(&w->place.sandbox);
+	close_fd(&w->ended);
+	close_fd(&w->out);
+	buf_free(&w->text);
+	free(w);
+}
+
+/* ---- What is told. */
+
+static void tell(struct watch *w, const char *event, json_t *about)
+{
+	_cleanup_free_ char *text = about ? json_dumps(about, JSON_COMPACT) : NULL;
+
+	json_decref(about);
+	if (text)
+		buf_printf(&w->text, "%s %s\n", event, text);
+}
+
+/* With what it is now, if it is still there. Names that are no UTF-8 cannot be asked for either. */
+static void tell_file(struct watch *w, const char *event, const char *path, const char *from, bool directory,
+		      bool there)
+{
+	char parent[LIVE_PATH_MAX];
+	const char *name = strrchr(path, '/');
+	_cleanup_close_ int dir = -1;
+	json_t *about = json_pack("{s:s}", "path", path);
+	const char *type = directory ? "directory" : NULL;
+	struct stat st;
+
+	if (!about)
+		return;
+	snprintf(parent, sizeof(parent), "%.*s", name ? (int)(name - path) : 0, path);
+	if (there)
+		dir = live_open_any(&w->place, parent, O_PATH | O_DIRECTORY);
+	if (dir >= 0 && fstatat(dir, name ? name + 1 : path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		type = live_type(&st);
+		json_object_set_new(about, "size", json_integer(st.st_size));
+	}
+	if (type)
+		json_object_set_new(about, "type", json_string(type));
+	if (from)
+		json_object_set_new(about, "from", json_string(from));
+	tell(w, event, about);
+}
+
+static void tell_overflow(struct watch *w, const char *reason)
+{
+	tell(w, "overflow", json_pack("{s:s}", "reason", reason));
+}
+
+/* ---- The tree. */
+
+static struct dir *find_dir(struct watch *w, int wd)
+{
+	for (size_t i = 0; i < w->dir_count; i++)
+		if (w->dirs[i].wd == wd)
+			return &w->dirs[i];
+	return NULL;
+}
+
+static void drop_dir(struct watch *w, struct dir *dir)
+{
+	free(dir->path);
+	*dir = w->dirs[--w->dir_count];
+}
+
+static bool is_below(const char *path, const char *top)
+{
+	size_t size = strlen(top);
+
+	return strncmp(path, top, size) == 0 && (path[size] == '\0' || path[size] == '/' || size == 0);
+}
+
+static char *join(const char *path, const char *name)
+{
+	char *joined = NULL;
+
+	if (strlen(path) + strlen(name) + 1 < LIVE_PATH_MAX &&
+	    asprintf(&joined, "%s%s%s", path, *path ? "/" : "", name) < 0)
+		joined = NULL;
+	return joined;
+}
+
+/* Watches the directory that is open; the kernel takes it by its descriptor's name, which nobody else has a hand in.
+ * 0; -1 with errno; 1: there are as many as may be. */
+static int add_dir(struct watch *w, int fd, const char *path)
+{
+	char name[40];
+	struct dir *dir;
+	int wd;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (w->dir_count >= WATCH_DIRS_MAX)
+		return 1;
+	wd = inotify_add_watch(w->inotify, name, WANTED);
+	if (wd < 0)
+		return errno == ENOSPC ? 1 : -1;
+	dir = find_dir(w, wd);
+	if (dir)
+		free(dir->path);
+	else
+		dir = &w->dirs[w->dir_count++];
+	*dir = (struct dir){ .wd = wd, .path = strdup(path) };
+	if (dir->path)
+		return 0;
+	w->dir_count--;
+	errno = ENOMEM;
+	return -1;
+}
+
+static int depth_of(const char *path)
+{
+	int depth = 1;
+
+	for (; (path = strchr(path, '/')); path++)
+		depth++;
+	return depth;
+}
+
+/* The directory at `path`, and those below that nobody has told of; `told`: what is in new ones is told as created, for
+ * it came before we watched. */
+static void add_tree(struct watch *w, const char *path, bool told, int depth)
+{
+	_cleanup_close_ int fd = live_open_any(&w->place, path, O_RDONLY | O_DIRECTORY);
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	int added = fd < 0 ? -1 : add_dir(w, fd, path);
+
+	w->cut |= added == 1 || depth >= DEPTH_MAX;
+	if (added != 0 || !w->recursive || depth >= DEPTH_MAX)
+		return;
+	dir = fdopendir(fd);
+	if (!dir)
+		return;
+	fd = -1;
+	while ((entry = readdir(dir)) && w->scanned++ < SCAN_MAX && !w->cut) {
+		_cleanup_free_ char *below = NULL;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    strncmp(entry->d_name, LIVE_TEMPORARY, strlen(LIVE_TEMPORARY)) == 0)
+			continue;
+		below = join(path, entry->d_name);
+		if (below && told && w->second_events++ < WATCH_SECOND_MAX)
+			tell_file(w, "created", below, NULL, entry->d_type == DT_DIR, true);
+		else if (told)
+			w->stale = true;
+		if (below && entry->d_type == DT_DIR)
+			add_tree(w, below, told, depth + 1);
+	}
+	w->cut |= w->scanned > SCAN_MAX;
+}
+
+/* All of it, from nothing. */
+static int look(struct watch *w, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	forget_dirs(w);
+	w->stale = w->cut = false;
+	w->scanned = 0;
+	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (w->inotify < 0) {
+		error_errno(err, "session: no more can be watched on this machine now");
+		err->kind = ERROR_USAGE;
+		err->errnum = EBUSY;
+		return -1;
+	}
+	fd = live_open_any(&w->place, w->root, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return live_refuse(err, w->root);
+	add_tree(w, w->root, false, 0);
+	if (w->dir_count > 0)
+		return 0;
+	errno = w->cut ? EAGAIN : EACCES;
+	return live_refuse(err, w->root);
+}
+
+/* ---- Events. */
+
+static void tell_changed(struct watch *w)
+{
+	for (size_t i = 0; i < w->changed_count; i++) {
+		tell_file(w, "changed", w->changed[i], NULL, false, true);
+		free(w->changed[i]);
+	}
+	w->changed_count = 0;
+}
+
+static void note_changed(struct watch *w, const char *path)
+{
+	for (size_t i = 0; i < w->changed_count; i++)
+		if (strcmp(w->changed[i], path) == 0)
+			return;
+	if (w->changed_count == CHANGED_MAX)
+		tell_changed(w);
+	if (w->changed_count == 0)
+		w->changed_usec = clock_usec() + SETTLE_USEC;
+	w->changed[w->changed_count] = strdup(path);
+	w->changed_count += w->changed[w->changed_count] != NULL;
+}
+
+/* A directory went, by whatever way: it is not ours any more. */
+static void drop_tree(struct watch *w, const char *path)
+{
+	for (size_t i = w->dir_count; i > 0; i--)
+		if (is_below(w->dirs[i - 1].path, path) && w->dirs[i - 1].path[0]) {
+			inotify_rm_watch(w->inotify, w->dirs[i - 1].wd);
+			drop_dir(w, &w->dirs[i - 1]);
+		}
+}
+
+/* A first half whose other did not come: it left. */
+static void tell_gone(struct watch *w)
+{
+	if (!w->from)
+		return;
+	if (w->from_dir)
+		drop_tree(w, w->from);
+	tell_file(w, "deleted", w->from, NULL, w->from_dir, false);
+	free(w->from);
+	w->from = NULL;
+}
+
+static void on_moved(struct watch *w, const char *path, bool directory)
+{
+	const char *name = strrchr(w->from, '/');
+	const bool ours = strncmp(name ? name + 1 : w->from, LIVE_TEMPORARY, strlen(LIVE_TEMPORARY)) == 0;
+
+	if (directory)
+		drop_tree(w, w->from);
+	/* What a caller wrote is put into its place in one step. */
+	tell_file(w, ours ? "changed" : "moved", path, ours ? NULL : w->from, directory, true);
+	free(w->from);
+	w->from = NULL;
+	if (directory && w->recursive)
+		add_tree(w, path, false, depth_of(path));
+}
+
+static void on_event(struct watch *w, const struct inotify_event *event)
+{
+	const bool directory = event->mask & IN_ISDIR;
+	struct dir *dir = find_dir(w, event->wd);
+	const bool temporary = event->len > 0 && strncmp(event->name, LIVE_TEMPORARY, strlen(LIVE_TEMPORARY)) == 0;
+	_cleanup_free_ char *path = NULL;
+
+	if (event->mask & IN_Q_OVERFLOW)
+		w->stale = true;
+	if (dir && (event->mask & IN_IGNORED))
+		drop_dir(w, dir);
+	if (!dir || event->len == 0 || (event->mask & IN_IGNORED))
+		return;
+	path = join(dir->path, event->name);
+	if (!path)
+		return;
+	if (w->from && (event->mask & IN_MOVED_TO) && event->cookie == w->cookie) {
+		on_moved(w, path, directory);
+		return;
+	}
+	tell_gone(w);
+	if (event->mask & IN_MOVED_FROM) {
+		tell_changed(w);
+		w->from = take_ptr(path);
+		w->from_dir = directory;
+		w->cookie = event->cookie;
+		w->from_usec = clock_usec() + PAIR_USEC;
+	} else if (temporary) {
+		return;
+	} else if (event->mask & IN_MODIFY) {
+		note_changed(w, path);
+	} else if (event->mask & IN_DELETE) {
+		tell_changed(w);
+		tell_file(w, "deleted", path, NULL, directory, false);
+	} else if (event->mask & (IN_CREATE | IN_MOVED_TO)) {
+		tell_file(w, "created", path, NULL, directory, true);
+		if (directory && w->recursive)
+			add_tree(w, path, true, depth_of(path));
+	}
+}
+
+/* What is ready, as far as this second has room for it. */
+static void on_kernel(struct watch *w)
+{
+	_Alignas(struct inotify_event) char block[BLOCK];
+	ssize_t size = read(w->inotify, block, sizeof(block));
+
+	for (ssize_t at = 0; at < size && !w->stale;) {
+		const struct inotify_event *event = (const void *)(block + at);
+
+		on_event(w, event);
+		w->second_events++;
+		w->scanned = 0;
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
+	/* Behind this there may be thousands more, that would be told long after they happened. */
+	if (w->second_events >= WATCH_SECOND_MAX)
+		w->stale = true;
+	if (w->cut) {
+		w->cut = false;
+		tell_overflow(w, "there are more directories than are watched; list those that matter");
+	}
+}
+
+/* ---- Its thread. */
+
+/* False: nobody reads it. */
+static bool speak(struct watch *w)
+{
+	ssize_t n = w->text.size > 0 ? send(w->out, w->text.data, w->text.size, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		return false;
+	if (n > 0) {
+		memmove(w->text.data, w->text.data + n, w->text.size - (size_t)n);
+		w->text.size -= (size_t)n;
+	}
+	return !w->text.failed;
+}
+
+static void earlier(uint64_t *due, uint64_t usec)
+{
+	if (!*due || usec < *due)
+		*due = usec;
+}
+
+/* Milliseconds until something is to be done without the kernel's word; -1: nothing. */
+static int wait_msec(const struct watch *w, uint64_t now)
+{
+	uint64_t due = 0;
+
+	if (w->changed_count > 0)
+		earlier(&due, w->changed_usec);
+	if (w->from)
+		earlier(&due, w->from_usec);
+	if (w->stale && w->text.size < OUT_MAX)
+		earlier(&due, w->second_usec + SECOND_USEC);
+	return !due ? -1 : due > now ? (int)((due - now) / 1000) + 1 : 0;
+}
+
+static bool on_time(struct watch *w)
+{
+	const uint64_t now = clock_usec();
+	struct error ignored;
+
+	if (w->from && now >= w->from_usec)
+		tell_gone(w);
+	if (w->changed_count > 0 && now >= w->changed_usec)
+		tell_changed(w);
+	if (now < w->second_usec + SECOND_USEC)
+		return true;
+	w->second_usec = now;
+	w->second_events = 0;
+	if (!w->stale || w->text.size >= OUT_MAX)
+		return true;
+	/* What was missed cannot be told; who watches looks for himself. The order counts: watched first, then told. */
+	if (look(w, &ignored) < 0) {
+		tell(w, "ended", json_pack("{s:s}", "reason", "what was watched is not there any more"));
+		return false;
+	}
+	tell_overflow(w, "more happened than could be told; list what matters again");
+	return true;
+}
+
+static void follow(struct watch *w)
+{
+	for (bool goes_on = true; goes_on && speak(w);) {
+		const bool reads = !w->stale && w->text.size < OUT_MAX;
+		struct pollfd fds[] = { { .fd = reads ? w->inotify : -1, .events = POLLIN },
+					{ .fd = w->out, .events = w->text.size > 0 ? POLLOUT : 0 },
+					{ .fd = w->ended, .events = POLLIN } };
+
+		if (poll(fds, ARRAY_SIZE(fds), wait_msec(w, clock_usec())) < 0 && errno != EINTR)
+			return;
+		if (fds[1].revents & (POLLERR | POLLHUP))
+			return;
+		if (fds[2].revents) {
+			tell(w, "ended", json_pack("{s:s}", "reason", "the session has ended"));
+			break;
+		}
+		if (fds[0].revents)
+			on_kernel(w);
+		goes_on = on_time(w);
+	}
+	speak(w);
+}
+
+static void *run(void *argument)
+{
+	struct watch *w = argument;
+	struct error ignored;
+
+	if (live_enter(&w->place, &ignored) == 0)
+		follow(w);
+	live_leave(&w->place);
+	watch_free(w);
+	return NULL;
+}
+
+static int start_thread(struct watch *w, struct error *err)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int errnum;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK);
+	errnum = pthread_create(&thread, &attributes, run, w);
+	pthread_attr_destroy(&attributes);
+	return errnum == 0 ? 0 : error_set(err, ERROR_FAILED, errnum, "cannot start a thread for the watch");
+}
+
+static int begin(struct watch *w, int *out, struct error *err)
+{
+	int ends[2], done;
+
+	if (live_check_path(w->root, 0, err) < 0 || live_enter(&w->place, err) < 0)
+		return -1;
+	done = look(w, err);
+	live_leave(&w->place);
+	if (done < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+		return error_errno(err, "cannot make the watch's channel");
+	w->out = ends[0];
+	*out = ends[1];
+	w->second_usec = clock_usec();
+	tell(w, "watching",
+	     json_pack("{s:s, s:b, s:I}", "path", w->root, "recursive", w->recursive, "directories",
+		       (json_int_t)w->dir_count));
+	if (w->cut)
+		tell_overflow(w, "there are more directories than are watched; list those that matter");
+	w->cut = false;
+	return 0;
+}
+
+int watch_start(struct live_place *place, int ended, const char *owner, const char *path, bool recursive, int *out,
+		struct error *err)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	*out = -1;
+	if (!w) {
+		close_fd(&place->sandbox);
+		close_fd(&ended);
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot watch files");
+	}
+	w->place = *place;
+	place->sandbox = -1;
+	w->ended = ended;
+	w->out = w->inotify = -1;
+	w->recursive = recursive;
+	snprintf(w->owner, sizeof(w->owner), "%s", owner);
+	snprintf(w->root, sizeof(w->root), "%s", path);
+	if (strlen(path) >= sizeof(w->root) || !place_take(w)) {
+		error_usage(err, "session: as many watches are open as may, %d, or %d of this caller", WATCHES_MAX,
+			    WATCHES_EACH);
+		err->errnum = EBUSY;
+	} else if (begin(w, out, err) == 0 && start_thread(w, err) == 0) {
+		return 0;
+	}
+	close_fd(out);
+	watch_free(w);
+	return -1;
+}

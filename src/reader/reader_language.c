@@ -1,0 +1,16 @@
+/* The language that this program was built for: READER_GRAMMAR, READER_TREE and so on come from the build. */
+#include "reader/reader.h"
+
+const TSLanguage *READER_TREE(void);
+#ifdef READER_OTHER
+const TSLanguage *READER_OTHER(void);
+#else
+#define READER_OTHER NULL
+#endif
+
+const struct language reader_language = {
+	.grammar = READER_GRAMMAR,
+	.tree = READER_TREE,
+	.other = READER_OTHER,
+	.visitors = READER_VISITORS,
+};

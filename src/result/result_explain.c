@@ -1,0 +1,246 @@
+/* A program that failed by itself: what it was given is gathered, and handed to who can read it safely. */
+#include "result/result.h"
+
+#include "base/fd.h"
+#include "base/own.h"
+#include "language/expand.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum {
+	ERRORS_MAX = 1 << 20, /* bytes of stderr that are looked at; Node quotes whole lines of code */
+	SOURCE_MAX = 1 << 20, /* bytes of one file of code */
+	SOURCES_MAX = 64,     /* files of code */
+	LANGUAGES_MAX = 128,  /* that it may be taken for */
+	FILES_MAX = 64,       /* names of files that are told */
+};
+
+/* What explain_make() needs of the request. */
+struct given {
+	struct arena arena;                           /* owns names, and what was read of the host */
+	struct explain_source code[SOURCES_MAX];      /* the program's files */
+	size_t code_count;                            /* how many */
+	const char *files[FILES_MAX + 1];             /* names of all that it was given; NULL at the end */
+	size_t file_count;                            /* how many */
+	const struct runtime *all[LANGUAGES_MAX + 1]; /* every language; NULL at the end */
+};
+
+/* Standard error, with a zero at its end; NULL when there is none. Of very much the part that tells: a compiler's first
+ * words, a program's last ones. */
+static char *errors_text(const struct result *result, size_t *size)
+{
+	const struct output *errors = &result->outputs[1];
+	uint64_t kept, room;
+	char *text;
+	long n;
+
+	*size = 0;
+	kept = errors->bytes < OUTPUT_SPOOL_MAX ? errors->bytes : OUTPUT_SPOOL_MAX;
+	room = kept < ERRORS_MAX ? kept : ERRORS_MAX;
+	text = malloc(room + 1);
+	n = text ? output_read(errors, text, room, result->phase == JOB_COMPILE ? 0 : kept - room) : -1;
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	text[n] = '\0';
+	*size = (size_t)n;
+	return text;
+}
+
+/* The path below /sandbox/code, or NULL when it is elsewhere. */
+static const char *below_code(const char *box)
+{
+	static const char place[] = "sandbox/code/";
+
+	return strncmp(box, place, sizeof(place) - 1) == 0 ? box + sizeof(place) - 1 : NULL;
+}
+
+static void add_code(struct given *given, const char *name, const void *data, size_t size)
+{
+	if (given->code_count < SOURCES_MAX && name && data)
+		given->code[given->code_count++] =
+			(struct explain_source){ name, data, size < SOURCE_MAX ? size : SOURCE_MAX };
+}
+
+/* Of the host: only a plain file, by the rights of who runs it, as it was for the box. */
+static void add_host(struct given *given, const char *name, int fd)
+{
+	char *data = fd < 0 || given->code_count == SOURCES_MAX ? NULL : arena_alloc(&given->arena, SOURCE_MAX / 4);
+	ssize_t n = data ? fd_read(fd, data, SOURCE_MAX / 4) : -1;
+
+	if (n > 0)
+		add_code(given, name, data, (size_t)n);
+}
+
+static void gather_project(struct given *given, const struct spec *spec)
+{
+	_cleanup_close_ int dir = open(spec->project, O_RDONLY | O_DIRECTORY | O_CLOEXEC), file = -1;
+	struct stat st;
+
+	if (dir >= 0)
+		file = fd_open_beneath(dir, spec_entry(spec), O_RDONLY | O_NONBLOCK);
+	if (file >= 0 && fstat(file, &st) == 0 && S_ISREG(st.st_mode))
+		add_host(given, spec_entry(spec), file);
+}
+
+/* What the code is called where the program failed: drivers of sessions give each cell a name of its own. */
+static const char *code_name(const struct result *result, const struct spec *spec)
+{
+	static const char *const forms[] = { "<cell %" PRIu64 ">", "cell-%" PRIu64 };
+
+	for (size_t i = 0; result->session.cells > 0 && i < sizeof(forms) / sizeof(*forms); i++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), forms[i], result->session.cells);
+		if (strcmp(name, result->told_file) == 0)
+			return result->told_file;
+	}
+	return spec_entry(spec);
+}
+
+static void gather(struct given *given, const struct result *result, const struct spec *spec)
+{
+	struct error ignored;
+	struct stat st;
+
+	for (size_t i = 0; i < LANGUAGES_MAX && runtime_at(i); i++)
+		given->all[i] = runtime_at(i);
+	if (!spec || !spec->runtime || spec->runtime->broken)
+		return;
+	if (spec->code)
+		add_code(given, code_name(result, spec), spec->code, spec->code_size);
+	else if (spec->project)
+		gather_project(given, spec);
+	for (size_t i = 0; i < spec->file_count; i++) {
+		const struct spec_file *file = &spec->files[i];
+		const char *name = below_code(file->box);
+		_cleanup_close_ int fd = -1;
+
+		if (given->file_count < FILES_MAX) {
+			const char *shown = name ? name : arena_printf(&given->arena, "/%s", file->box);
+
+			if (shown)
+				given->files[given->file_count++] = shown;
+		}
+		if (name && file->host)
+			fd = job_open_host(file->host, &st, &ignored);
+		if (name && file->host)
+			add_host(given, name, fd);
+		else
+			add_code(given, name, file->data, file->size);
+	}
+}
+
+static void explain(struct result *result, const struct spec *spec, const char *text, size_t size)
+{
+	const struct verdict *v = &result->verdict;
+	struct given *given = calloc(1, sizeof(*given));
+	int number = result_signal(result);
+	char signal[32] = "";
+	struct explain_input input = {
+		.runtime = result->runtime,
+		.text = text,
+		.size = size,
+		.file = result->file,
+		.told_file = result->told_file,
+		.told_line = result->told_line,
+		.told_column = result->told_column,
+		.exited = WIFEXITED(v->wait_status),
+		.exit_code = WIFEXITED(v->wait_status) ? WEXITSTATUS(v->wait_status) : 0,
+		.signal = number ? signal : NULL,
+		.printed = result->outputs[0].bytes > 0,
+		.compiling = result->phase == JOB_COMPILE,
+	};
+
+	/* Empty until somebody fills it: also where memory is short it is looked at. */
+	result->explanation = calloc(1, sizeof(*result->explanation));
+	if (given && result->explanation) {
+		gather(given, result, spec);
+		if (number)
+			snprintf(signal, sizeof(signal), "SIG%s", sigabbrev_np(number) ?: "?");
+		input.all = given->all;
+		input.code = given->code;
+		input.code_count = given->code_count;
+		input.files = given->files;
+		explain_confined(&input, result->explanation);
+		arena_free(&given->arena);
+	}
+	free(given);
+}
+
+static void say_found(struct result *result, const struct errors_found *found)
+{
+	const char *kind = found->kind == ERRORS_SYNTAX ? "syntax" : "compile";
+	char where[sizeof(found->file) + 64] = "";
+
+	/* The code file needs no name; another one does. */
+	if (found->line > 0 && found->file[0] && strcmp(found->file, result->file) != 0)
+		snprintf(where, sizeof(where), " (%s, line %ld)", found->file, found->line);
+	else if (found->file[0] && strcmp(found->file, result->file) != 0)
+		snprintf(where, sizeof(where), " (%s)", found->file);
+	else if (found->line > 0)
+		snprintf(where, sizeof(where), " (line %ld)", found->line);
+	snprintf(result->message, sizeof(result->message), "%s %s error: %.384s%s", result->runtime->display, kind,
+		 found->message, where);
+}
+
+/* What a driver told: the types that languages give to code that they cannot read end so. */
+static void say_told(struct result *result)
+{
+	static const char *const unread[] = { "SyntaxError", "IndentationError", "TabError" };
+	const char *message = result->told_message;
+
+	for (size_t i = 0; i < ARRAY_SIZE(unread); i++) {
+		if (strcmp(result->told_type, unread[i]) != 0)
+			continue;
+		snprintf(result->message, sizeof(result->message), "%s syntax error: %s", result->runtime->display,
+			 message);
+		return;
+	}
+	snprintf(result->message, sizeof(result->message), "Execution failed: %s%s%s", result->told_type,
+		 message[0] ? ": " : "", message);
+}
+
+void result_explain_failed(struct result *result, const struct spec *spec)
+{
+	const struct verdict *v = &result->verdict;
+	int number = result_signal(result);
+	struct explanation *e;
+	char line[384] = "";
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+
+	/* At a terminal nothing tells what the interpreter said from what the program printed. */
+	text = result->terminal ? NULL : errors_text(result, &size);
+	/* A program that just said no leaves nothing to explain. */
+	if (text && result->runtime && (size > 0 || number))
+		explain(result, spec, text, size);
+	e = result->explanation;
+	if (e && e->cause[0])
+		memcpy(line, e->cause, sizeof(line));
+	else
+		output_last_line(&result->outputs[result->terminal ? 0 : 1], line, sizeof(line));
+	if (e && e->found.kind != ERRORS_NONE)
+		say_found(result, &e->found);
+	else if (result->told)
+		say_told(result);
+	else if (line[0])
+		snprintf(result->message, sizeof(result->message), "Execution failed: %s", line);
+	else if (number)
+		snprintf(result->message, sizeof(result->message), "Execution failed: ended by signal SIG%s (%s)",
+			 sigabbrev_np(number) ?: "?", sigdescr_np(number) ?: "unknown");
+	else
+		snprintf(result->message, sizeof(result->message), "Execution failed: exit code %d",
+			 WEXITSTATUS(v->wait_status));
+	if (e && !e->there) {
+		free(e);
+		result->explanation = NULL;
+	}
+}

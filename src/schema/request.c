@@ -1,0 +1,761 @@
+#include "schema/request.h"
+
+#include "base/base64.h"
+#include "base/json_check.h"
+#include "base/own.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <string.h>
+
+struct record {
+	uint32_t key;   /* bytes of the key */
+	uint32_t value; /* bytes of the value */
+};
+
+/* A request while it is read. */
+struct reading {
+	struct buf *list;              /* what is made of it */
+	struct request_manner *manner; /* and how it is to be run */
+	struct spec checks;            /* small values are tried out on it, for errors that name the field */
+	bool stdin_given;              /* `stdin` was there */
+	const char *cell_limit;        /* one that only cells have was there: its name; NULL: none */
+	const char *file;              /* the one of `files` that is read; NULL: none */
+	char *field;                   /* of the error */
+	struct error *err;             /* what is wrong */
+};
+
+struct field {
+	const char *name;                                                                           /* in the JSON */
+	const char *key;                                                                            /* in the list */
+	int (*read)(struct reading *r, const struct field *field, const char *name, json_t *value); /* checks, puts */
+};
+
+__attribute__((format(printf, 3, 4))) static int fault(struct reading *r, const char *name, const char *format, ...)
+{
+	char text[sizeof(r->err->text)], of[80] = "";
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(r->field, REQUEST_FIELD_MAX, "%s", name);
+	if (r->file)
+		snprintf(of, sizeof(of), "\"%.64s\": ", r->file);
+	return error_usage(r->err, "%.64s: %s%s", name, of, text);
+}
+
+static const char *kind_name(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "a list";
+	case JSON_STRING:
+		return "a text";
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return "a number";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "true or false";
+	default:
+		return "null; leave the field out";
+	}
+}
+
+static int expected(struct reading *r, const char *name, const char *what, const json_t *value)
+{
+	return fault(r, name, "expected %s, not %s", what, kind_name(value));
+}
+
+static void put(struct reading *r, const char *key, const void *value, size_t size)
+{
+	struct record record = { .key = (uint32_t)strlen(key), .value = (uint32_t)size };
+
+	buf_add(r->list, &record, sizeof(record));
+	buf_add(r->list, key, record.key + 1);
+	buf_add(r->list, value, size);
+	buf_add(r->list, "", 1);
+}
+
+/* A value that spec_set() takes; its sentence begins with its own name of the key, which the caller may not know. */
+static int put_checked(struct reading *r, const char *name, const char *key, const char *value)
+{
+	struct error why = { 0 };
+	size_t skip = strlen(key);
+
+	if (spec_set(&r->checks, key, value, &why) < 0) {
+		if (why.kind != ERROR_USAGE) {
+			*r->err = why;
+			return -1;
+		}
+		if (strncmp(why.text, key, skip) != 0 || strncmp(why.text + skip, ": ", 2) != 0)
+			return fault(r, name, "%s", why.text);
+		return fault(r, name, "%s", why.text + skip + 2);
+	}
+	put(r, key, value, strlen(value));
+	return 0;
+}
+
+/* A text without NUL bytes: those would be cut where they become words. */
+static int text_of(struct reading *r, const char *name, const json_t *value, const char **out)
+{
+	if (!json_is_string(value))
+		return expected(r, name, "a text", value);
+	*out = json_string_value(value);
+	if (strlen(*out) != json_string_length(value))
+		return fault(r, name, "it has a NUL byte in it");
+	return 0;
+}
+
+static int read_text(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	const char *text = NULL;
+
+	return text_of(r, name, value, &text) < 0 ? -1 : put_checked(r, name, field->key, text);
+}
+
+/* Whether it is known is for those who may look at the host's languages: request_decode(). */
+static int read_language(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	const char *text;
+
+	if (text_of(r, name, value, &text) < 0)
+		return -1;
+	put(r, field->key, text, strlen(text));
+	return 0;
+}
+
+static int put_base64(struct reading *r, const char *name, const char *key, const json_t *text)
+{
+	_cleanup_free_ unsigned char *bytes = malloc(json_string_length(text) + 1);
+	ssize_t size;
+
+	if (!bytes)
+		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+	size = base64_decode(json_string_value(text), json_string_length(text), bytes);
+	if (size < 0)
+		return fault(r, name, "it is not base64; use A-Z a-z 0-9 + / and pad it with =");
+	put(r, key, bytes, (size_t)size);
+	return 0;
+}
+
+/* A text, or {"base64": text}. */
+static int put_content(struct reading *r, const char *name, const char *key, json_t *value)
+{
+	json_t *text = json_is_object(value) && json_object_size(value) == 1 ? json_object_get(value, "base64") : NULL;
+
+	if (json_is_string(text))
+		return put_base64(r, name, key, text);
+	if (!json_is_string(value))
+		return expected(r, name, "a text or {\"base64\": text}", value);
+	put(r, key, json_string_value(value), json_string_length(value));
+	return 0;
+}
+
+static int read_content(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	r->stdin_given |= strcmp(field->key, "stdin") == 0;
+	return put_content(r, name, field->key, value);
+}
+
+static int read_words(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	const char *text;
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(value))
+		return expected(r, name, "a list of texts", value);
+	json_array_foreach(value, i, item)
+	{
+		if (!json_is_string(item))
+			return fault(r, name, "item %zu has to be a text, not %s", i + 1, kind_name(item));
+		if (text_of(r, name, item, &text) < 0 || put_checked(r, name, field->key, text) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_env(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	_cleanup_buf_ struct buf word = { 0 };
+	const char *key, *text;
+	json_t *item;
+
+	if (!json_is_object(value))
+		return expected(r, name, "an object {NAME: text}", value);
+	json_object_foreach(value, key, item)
+	{
+		if (!*key || strchr(key, '='))
+			return fault(r, name, "\"%.64s\" cannot be a variable's name", key);
+		if (!json_is_string(item))
+			return fault(r, name, "\"%.64s\" has to be a text, not %s", key, kind_name(item));
+		if (text_of(r, name, item, &text) < 0)
+			return -1;
+		word.size = 0;
+		buf_printf(&word, "%s=%s", key, text);
+		if (word.failed)
+			return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+		if (put_checked(r, name, field->key, word.data) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* As put_content(), with permissions if the caller says which. */
+static int put_file(struct reading *r, const char *name, json_t *value)
+{
+	json_t *mode = json_is_object(value) ? json_object_get(value, "mode") : NULL;
+	json_t *text = mode && json_object_size(value) == 2 ? json_object_get(value, "base64") : NULL;
+	const char *word;
+
+	if (!mode)
+		return put_content(r, name, "content", value);
+	if (!json_is_string(text))
+		return fault(r, name, "beside `mode` there has to be `base64`, and nothing else");
+	if (text_of(r, name, mode, &word) < 0 || put_base64(r, name, "content", text) < 0)
+		return -1;
+	put(r, "mode", word, strlen(word));
+	return 0;
+}
+
+static int read_files(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	const char *path;
+	json_t *item;
+
+	if (!json_is_object(value))
+		return expected(r, name, "an object {path: text or {\"base64\": text}}", value);
+	json_object_foreach(value, path, item)
+	{
+		put(r, field->key, path, strlen(path));
+		r->file = path;
+		if (put_file(r, name, item) < 0)
+			return -1;
+	}
+	r->file = NULL;
+	return 0;
+}
+
+/* As spec_set() reads numbers; what it cannot mean stays as it is, for the sentence. `out` has TEXT_NUMBER_MAX bytes.
+ */
+static const char *number_text(const json_t *value, char *out)
+{
+	double number = json_real_value(value);
+
+	if (json_is_integer(value))
+		snprintf(out, TEXT_NUMBER_MAX, "%lld", (long long)json_integer_value(value));
+	else if (number >= 0 && number < 1e12)
+		text_number_format(number, out);
+	else
+		snprintf(out, TEXT_NUMBER_MAX, "%.10g", number);
+	return out;
+}
+
+/* The limits that have two fields. */
+static bool limit_given(const struct reading *r, const char *key)
+{
+	const struct limits *limits = &r->checks.limits;
+
+	return (strcmp(key, "timeout") == 0 && limits->timeout > 0) ||
+	       (strcmp(key, "memory") == 0 && limits->memory > 0) ||
+	       (strcmp(key, "cpu-time") == 0 && limits->cpu_time > 0) ||
+	       (strcmp(key, "max-output") == 0 && limits->max_output > 0);
+}
+
+static int put_limit(struct reading *r, const char *name, const char *key, json_t *value, const char *unit)
+{
+	char number[TEXT_NUMBER_MAX], text[TEXT_NUMBER_MAX + 8];
+	const char *word = text, *alone = strncmp(name, "limits.", 7) == 0 ? name + 7 : name;
+
+	if (limit_given(r, key))
+		return fault(r, name, "this limit is given twice; leave one of %s and limits.%s out",
+			     strcmp(key, "memory") == 0 ? "memory_limit" : alone,
+			     strcmp(key, "memory") == 0 ? key : alone);
+	if (json_is_number(value))
+		snprintf(text, sizeof(text), "%s%s", number_text(value, number), unit);
+	else if (!json_is_string(value))
+		return expected(r, name, "a number or a text", value);
+	else if (text_of(r, name, value, &word) < 0)
+		return -1;
+	r->manner->nested_timeout |= strcmp(name, "limits.timeout") == 0;
+	r->manner->nested_memory |= strcmp(name, "limits.memory") == 0;
+	return put_checked(r, name, key, word);
+}
+
+static int read_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return put_limit(r, name, field->key, value, "");
+}
+
+/* Cells of sessions have these without `limits` around them. */
+static int read_cell_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	r->cell_limit = field->name;
+	return read_limit(r, field, name, value);
+}
+
+/* A bare number is in MB here, and only here. */
+static int read_memory_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return put_limit(r, name, field->key, value, "m");
+}
+
+static int read_network(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	if (json_is_string(value))
+		return read_text(r, field, name, value);
+	if (json_is_object(value) && json_object_get(value, "allow"))
+		return fault(r, name,
+			     "{\"allow\": …} is not available yet; a box has no network but its own loopback "
+			     "(\"none\")");
+	return expected(r, name, "\"none\"", value);
+}
+
+static int read_bool(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	if (!json_is_boolean(value))
+		return expected(r, name, "true or false", value);
+	return put_checked(r, name, field->key, json_is_true(value) ? "yes" : "no");
+}
+
+static int read_stream(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	if (!json_is_boolean(value))
+		return expected(r, name, "true or false", value);
+	r->manner->stream = json_is_true(value);
+	return 0;
+}
+
+static int read_input(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	if (!json_is_string(value) || strcmp(json_string_value(value), "stream") != 0)
+		return fault(r, name, "expected \"stream\"; without it, stdin is the field `stdin`");
+	r->manner->input = true;
+	return 0;
+}
+
+/* Short words that are not the spec's. `out` has `size` bytes. */
+static int read_word(struct reading *r, const char *name, json_t *value, char *out, size_t size)
+{
+	const char *text = NULL;
+
+	if (text_of(r, name, value, &text) < 0)
+		return -1;
+	if (!*text || strlen(text) >= size)
+		return fault(r, name, "expected 1 to %zu bytes", size - 1);
+	snprintf(out, size, "%s", text);
+	return 0;
+}
+
+static int read_profile(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return read_word(r, name, value, r->manner->profile, sizeof(r->manner->profile));
+}
+
+static int read_container(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return read_word(r, name, value, r->manner->container, sizeof(r->manner->container));
+}
+
+static int read_session(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return read_word(r, name, value, r->manner->session, sizeof(r->manner->session));
+}
+
+static int read_applied(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return read_word(r, name, value, r->manner->applied, sizeof(r->manner->applied));
+}
+
+static int read_confirm(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return read_word(r, name, value, r->manner->confirm, sizeof(r->manner->confirm));
+}
+
+static int read_command(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	const char *text = NULL;
+
+	if (text_of(r, name, value, &text) < 0)
+		return -1;
+	if (!*text)
+		return fault(r, name, "it is empty; expected a command of the shell");
+	r->manner->command = true;
+	put(r, field->key, text, strlen(text));
+	return 0;
+}
+
+static int read_not_yet(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	return fault(r, name, "it is not available yet; leave it out");
+}
+
+static int read_fields(struct reading *r, json_t *object, const char *before, const struct field *fields);
+
+static int read_limits(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	static const struct field limits[] = {
+		{ "timeout", "timeout", read_limit },
+		{ "cpu_time", "cpu-time", read_limit },
+		{ "memory", "memory", read_limit },
+		{ "cpus", "cpus", read_limit },
+		{ "pids", "pids", read_limit },
+		{ "disk", "disk", read_limit },
+		{ "max_output", "max-output", read_limit },
+		{ NULL },
+	};
+
+	if (!json_is_object(value))
+		return expected(r, name, "an object", value);
+	return read_fields(r, value, "limits.", limits);
+}
+
+/* true, false, or how large it is. */
+static int read_tty(struct reading *r, const struct field *field, const char *name, json_t *value)
+{
+	json_t *rows = json_object_get(value, "rows"), *columns = json_object_get(value, "cols");
+	char text[64];
+
+	r->manner->tty = !json_is_false(value);
+	if (json_is_boolean(value))
+		return read_bool(r, field, name, value);
+	if (!json_is_integer(rows) || !json_is_integer(columns) || json_object_size(value) != 2)
+		return fault(r, name, "expected true, false, or {\"rows\": 24, \"cols\": 80}");
+	snprintf(text, sizeof(text), "%lldx%lld", (long long)json_integer_value(rows),
+		 (long long)json_integer_value(columns));
+	return put_checked(r, name, field->key, text);
+}
+
+static const struct field request_fields[] = {
+	{ "language", "language", read_language },
+	{ "code", "code", read_content },
+	{ "stdin", "stdin", read_content },
+	{ "args", "arg", read_words },
+	{ "env", "env", read_env },
+	{ "files", "path", read_files },
+	{ "timeout", "timeout", read_limit },
+	{ "memory_limit", "memory", read_memory_limit },
+	{ "limits", NULL, read_limits },
+	{ "cpu_time", "cpu-time", read_cell_limit },
+	{ "max_output", "max-output", read_cell_limit },
+	{ "network", "net", read_network },
+	{ "profile", NULL, read_profile },
+	{ "applied_profile", NULL, read_applied },
+	{ "container", NULL, read_container },
+	{ "command", "code", read_command },
+	{ "filename", "filename", read_text },
+	{ "entry", "entry", read_text },
+	{ "check", "check", read_bool },
+	{ "allow_weaker", "allow-weaker", read_words },
+	{ "stream", NULL, read_stream },
+	{ "input", NULL, read_input },
+	{ "packages", NULL, read_not_yet },
+	{ "read_only", "read-only", read_bool },
+	{ "policy", "policy", read_text },
+	{ "tty", "tty", read_tty },
+	{ "session", NULL, read_session },
+	{ "confirm", NULL, read_confirm },
+	{ NULL },
+};
+
+enum {
+	OWN_MAX = 4 /* fields that a path has beside */
+};
+
+bool field_unknown(const char *typed, const char *const *names, char *why, size_t size)
+{
+	const char *nearest;
+
+	for (size_t i = 0; names[i]; i++)
+		if (strcmp(names[i], typed) == 0)
+			return false;
+	nearest = text_nearest(typed, names);
+	snprintf(why, size, "there is no such field; %s%s%s", nearest ? "did you mean " : "leave it out",
+		 nearest ? nearest : "", nearest ? "?" : "");
+	return true;
+}
+
+/* What to say of a name that is none of the fields and none of `own` (or NULL); false: it is one. */
+static bool is_unknown(const struct field *fields, const char *const *own, const char *typed, char *why, size_t size)
+{
+	const char *names[ARRAY_SIZE(request_fields) + OWN_MAX] = { NULL };
+	size_t count = 0;
+
+	for (; fields[count].name; count++)
+		names[count] = fields[count].name;
+	for (size_t i = 0; own && own[i] && i < OWN_MAX; i++)
+		names[count++] = own[i];
+	return field_unknown(typed, names, why, size);
+}
+
+bool request_unknown(const char *typed, const char *const *own, char *why, size_t size)
+{
+	return is_unknown(request_fields, own, typed, why, size);
+}
+
+static int read_fields(struct reading *r, json_t *object, const char *before, const struct field *fields)
+{
+	char name[REQUEST_FIELD_MAX], why[128];
+	const char *typed;
+	json_t *value;
+
+	/* A name that is none first: what else is wrong is most often wrong because of it. */
+	json_object_foreach(object, typed, value)
+	{
+		snprintf(name, sizeof(name), "%s%s", before, typed);
+		if (is_unknown(fields, NULL, typed, why, sizeof(why)))
+			return fault(r, name, "%s", why);
+	}
+	json_object_foreach(object, typed, value)
+	{
+		const struct field *field = fields;
+
+		while (strcmp(field->name, typed) != 0)
+			field++;
+		snprintf(name, sizeof(name), "%s%s", before, typed);
+		if (field->read(r, field, name, value) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+bool request_has_few_values(const char *json, size_t size)
+{
+	return json_has_few_values(json, size, REQUEST_VALUES_MAX);
+}
+
+/* Jansson names the key that is there twice as it stands in the text, between '" and "'. */
+static int json_fault(struct reading *r, const char *json, size_t size, const json_error_t *why)
+{
+	const char *begin = strstr(why->text, "near '\""), *end = begin ? strrchr(begin, '"') : NULL;
+	char name[REQUEST_FIELD_MAX];
+
+	if (json_error_code(why) == json_error_duplicate_key && end > begin + 7) {
+		snprintf(name, sizeof(name), "%.*s", (int)(end - begin - 7), begin + 7);
+		return fault(r, name, "it is given twice; leave one out");
+	}
+	if (json_error_code(why) == json_error_out_of_memory)
+		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+	if (json_error_code(why) == json_error_numeric_overflow &&
+	    json_place(json, (size_t)why->position < size ? (size_t)why->position : size, name, sizeof(name)))
+		return fault(r, name, "the number is too large");
+	/* The whole is wrong and no field of it: where a field seems to be may be in the middle of another's text. */
+	return error_usage(r->err, "the body is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
+}
+
+/* Jansson ends a number at one, and goes on. */
+static int nul_fault(struct reading *r, const char *json, const char *nul)
+{
+	unsigned line = 1;
+	const char *begin = json;
+
+	for (const char *at = json; at < nul; at++)
+		if (*at == '\n') {
+			line++;
+			begin = at + 1;
+		}
+	return error_usage(r->err, "the body is not JSON: line %u, column %zu: it has a NUL byte in it; write \\u0000",
+			   line, (size_t)(nul - begin) + 1);
+}
+
+static int read_request(struct reading *r, json_t *root)
+{
+	if (!json_is_object(root))
+		return error_usage(r->err, "the request has to be an object, not %s", kind_name(root));
+	if (read_fields(r, root, "", request_fields) < 0)
+		return -1;
+	if (!json_object_get(root, "language") && !json_object_get(root, "profile") &&
+	    !json_object_get(root, "container") && !json_object_get(root, "session") && !r->manner->command)
+		return fault(r, "language", "it is not set; name one, such as python");
+	if (r->cell_limit && !r->manner->session[0])
+		return fault(r, r->cell_limit, "it is for cells of sessions; give it within limits");
+	if (r->manner->session[0] && r->manner->container[0])
+		return fault(r, "session", "it cannot be given with container; leave one out");
+	if (r->manner->input && r->stdin_given)
+		return fault(r, "stdin", "it cannot be given when input is \"stream\"; leave one out");
+	if (r->manner->command && (json_object_get(root, "code") || json_object_get(root, "language")))
+		return fault(r, "command", "it stands for language and code; leave those out");
+	if (r->manner->command && !r->manner->container[0])
+		return fault(r, "command", "it is for containers; give language and code instead");
+	if (r->list->failed)
+		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+	return 0;
+}
+
+static bool is_blank(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	while (at < size && (text[at] == ' ' || (text[at] >= '\t' && text[at] <= '\r')))
+		at++;
+	return at == size;
+}
+
+int request_parse(const char *json, size_t size, struct buf *list, struct request_manner *manner,
+		  char field[REQUEST_FIELD_MAX], struct error *err)
+{
+	struct reading r = { .list = list, .manner = manner, .field = field, .err = err };
+	const char *nul = memchr(json, '\0', size);
+	json_error_t why;
+	json_t *root;
+	int done;
+
+	*field = '\0';
+	*manner = (struct request_manner){ 0 };
+	if (is_blank(json, size))
+		return error_usage(err, "the body is empty; send a JSON object");
+	if (!request_has_few_values(json, size))
+		return error_usage(err, "the request has too many values; %d are enough for any", REQUEST_VALUES_MAX);
+	if (nul)
+		return nul_fault(&r, json, nul);
+	root = json_loadb(json, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &why);
+	if (!root)
+		return json_fault(&r, json, size, &why);
+	spec_init(&r.checks);
+	done = read_request(&r, root);
+	spec_free(&r.checks);
+	json_decref(root);
+	return done;
+}
+
+/* One record of the list; false when it is cut or not terminated. */
+static bool record_next(const char *list, size_t size, size_t *at, const char **key, const char **value, size_t *length)
+{
+	struct record record;
+	size_t left = size - *at;
+
+	if (left < sizeof(record))
+		return false;
+	memcpy(&record, list + *at, sizeof(record));
+	left -= sizeof(record);
+	if (record.key >= left || record.value >= left - record.key - 1)
+		return false;
+	*key = list + *at + sizeof(record);
+	*value = *key + record.key + 1;
+	*length = record.value;
+	*at += sizeof(record) + record.key + 1 + (size_t)record.value + 1;
+	return (*key)[record.key] == '\0' && strlen(*key) == record.key && (*value)[record.value] == '\0';
+}
+
+/* A path or anything else of the host's must not be among them. */
+static bool key_is_word(const char *key)
+{
+	static const char *const keys[] = {
+		"language",       "arg",          "env",       "timeout", "cpu-time",     "memory",       "cpus",
+		"pids",           "disk",         "net",       "profile", "max-output",   "filename",     "entry",
+		"check",          "allow-weaker", "read-only", "policy",  "policy-block", "policy-allow", "tty",
+		"policy-in-force"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+const char *request_value(const void *list, size_t size, const char *key)
+{
+	const char *found, *value;
+	size_t length;
+
+	for (size_t at = 0; at < size;) {
+		if (!record_next(list, size, &at, &found, &value, &length))
+			return NULL;
+		if (strcmp(found, key) == 0)
+			return value;
+	}
+	return NULL;
+}
+
+void request_put(struct buf *list, const char *key, const char *value)
+{
+	struct reading r = { .list = list };
+
+	put(&r, key, value, strlen(value));
+}
+
+int request_decode(const void *list, size_t size, struct spec *spec, struct error *err)
+{
+	const char *key, *value, *path = NULL;
+	size_t length;
+
+	for (size_t at = 0; at < size;) {
+		int done;
+
+		if (!record_next(list, size, &at, &key, &value, &length) ||
+		    (path != NULL) != (strcmp(key, "content") == 0))
+			return error_usage(err, "the list of the request is broken");
+		if (strcmp(key, "code") == 0) {
+			done = spec_set_code(spec, value, length, err);
+		} else if (strcmp(key, "stdin") == 0) {
+			done = spec_set_input(spec, value, length, err);
+		} else if (path) {
+			done = spec_add_content(spec, path, value, length, err);
+			path = NULL;
+		} else if (strlen(value) != length) {
+			done = error_usage(err, "%.64s: it has a NUL byte in it", key);
+		} else if (strcmp(key, "path") == 0) {
+			path = value;
+			done = 0;
+		} else if (strcmp(key, "mode") == 0) {
+			done = spec_set_mode(spec, value, err);
+		} else if (!key_is_word(key)) {
+			done = error_usage(err, "\"%.64s\" is not a field of a request", key);
+		} else {
+			done = spec_set(spec, key, value, err);
+		}
+		if (done < 0)
+			return -1;
+	}
+	return path ? error_usage(err, "the list of the request is broken") : 0;
+}
+
+void request_rename(struct error *err, const char *field)
+{
+	char text[sizeof(err->text)];
+
+	if (!*field || err->kind != ERROR_USAGE)
+		return;
+	snprintf(text, sizeof(text), "%.64s%s", field, err->text + strcspn(err->text, ":"));
+	memcpy(err->text, text, sizeof(text));
+}
+
+void request_field(const struct error *err, const struct request_manner *manner, char field[REQUEST_FIELD_MAX])
+{
+	const char *const renamed[][2] = {
+		{ "arg", "args" },
+		{ "file", "files" },
+		{ "path", "files" },
+		{ "mode", "files" },
+		{ "net", "network" },
+		{ "allow-weaker", "allow_weaker" },
+		{ "read-only", "read_only" },
+		{ "timeout", manner->nested_timeout ? "limits.timeout" : "timeout" },
+		{ "memory", manner->nested_memory ? "limits.memory" : "memory_limit" },
+		{ "cpu-time", "limits.cpu_time" },
+		{ "cpus", "limits.cpus" },
+		{ "pids", "limits.pids" },
+		{ "disk", "limits.disk" },
+		{ "max-output", "limits.max_output" },
+	};
+	size_t size = strcspn(err->text, ":");
+	char name[REQUEST_FIELD_MAX] = "";
+
+	*field = '\0';
+	if (err->kind == ERROR_LANGUAGE)
+		snprintf(name, sizeof(name), "language");
+	else if (err->kind == ERROR_USAGE && err->text[size] == ':' && size < sizeof(name))
+		memcpy(name, err->text, size);
+	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++)
+		if (strcmp(name, renamed[i][0]) == 0)
+			snprintf(field, REQUEST_FIELD_MAX, "%s", renamed[i][1]);
+	for (const struct field *known = request_fields; !*field && known->name; known++)
+		if (strcmp(name, known->name) == 0)
+			snprintf(field, REQUEST_FIELD_MAX, "%s", name);
+}

@@ -1,0 +1,549 @@
+#include "schema/spec.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+
+static const char *const layer_names[LAYERS] = {
+	[LAYER_CGROUP] = "cgroup",
+	[LAYER_LANDLOCK] = "landlock",
+	[LAYER_SECCOMP] = "seccomp",
+};
+
+const char *layer_name(enum layer layer)
+{
+	return layer_names[layer];
+}
+
+void spec_init(struct spec *spec)
+{
+	*spec = (struct spec){ 0 };
+}
+
+struct limits limits_settle(const struct limits *asked, const struct limits *own)
+{
+	static const struct limits ours = {
+		.timeout = 30,
+		.memory = 512 * MIB,
+		.cpus = 1,
+		.pids = 64,
+		.disk = GIB,
+		.inodes = 100000,
+		.max_output = 20 * KIB,
+	};
+	const struct limits *const order[] = { own ? own : &ours, &ours };
+	struct limits all = *asked;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		all.timeout = all.timeout > 0 ? all.timeout : order[i]->timeout;
+		all.cpu_time = all.cpu_time > 0 ? all.cpu_time : order[i]->cpu_time;
+		all.memory = all.memory ?: order[i]->memory;
+		all.cpus = all.cpus > 0 ? all.cpus : order[i]->cpus;
+		all.pids = all.pids ?: order[i]->pids;
+		all.disk = all.disk ?: order[i]->disk;
+		all.inodes = all.inodes ?: order[i]->inodes;
+		all.max_output = all.max_output ?: order[i]->max_output;
+	}
+	return all;
+}
+
+struct limits limits_settle_place(const struct limits *asked, const struct limits *own)
+{
+	struct limits all = limits_settle(asked, own);
+
+	if (asked->disk == 0 && (!own || own->disk == 0) && all.disk > all.memory)
+		all.disk = all.memory;
+	return all;
+}
+
+const char *spec_entry(const struct spec *spec)
+{
+	const char *dot = spec->filename ? strrchr(spec->filename, '.') : NULL;
+
+	if (spec->name)
+		return spec->name;
+	/* Its own name where the language would know it again: errors then speak of the caller's file, and x.mjs stays
+	 * a module. */
+	for (const char *const *ending = spec->runtime->extensions; dot && *ending; ending++)
+		if (strcasecmp(dot + 1, *ending) == 0)
+			return spec->filename;
+	return spec->runtime->file;
+}
+
+const struct runtime_profile *spec_profile(const struct spec *spec)
+{
+	const struct runtime *runtime = spec->runtime;
+
+	for (size_t i = 0; spec->profile && i < runtime->profile_count; i++)
+		if (strcmp(runtime->profiles[i].name, spec->profile) == 0)
+			return &runtime->profiles[i];
+	return NULL;
+}
+
+void spec_free(struct spec *spec)
+{
+	free(spec->args);
+	free(spec->env);
+	free(spec->files);
+	arena_free(&spec->arena);
+	spec_init(spec);
+}
+
+static int out_of_memory(struct error *err)
+{
+	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
+}
+
+static int set_seconds(double *field, const char *key, const char *value, double most, struct error *err)
+{
+	char high[TEXT_NUMBER_MAX];
+	double number;
+
+	if (!text_duration(value, &number) || number < 0.001 || number > most)
+		return error_usage(
+			err,
+			"%s: \"%.64s\" is not a time between 0.001 and %s seconds; write it as 30, 500ms, 2m or 1h30m",
+			key, value, text_number_format(most, high));
+	*field = number;
+	return 0;
+}
+
+/* `examples` are between the two bounds. */
+static int set_size(uint64_t *field, const char *key, const char *value, uint64_t least, uint64_t most,
+		    const char *examples, struct error *err)
+{
+	char low[TEXT_SIZE_MAX], high[TEXT_SIZE_MAX];
+	uint64_t bytes;
+
+	if (!text_size(value, &bytes) || bytes < least || bytes > most)
+		return error_usage(err,
+				   "%s: \"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes",
+				   key, value, text_size_format(least, low), text_size_format(most, high), examples);
+	*field = bytes;
+	return 0;
+}
+
+static int set_text(struct spec *spec, const char **field, const char *key, const char *value, struct error *err)
+{
+	if (*value == '\0')
+		return error_usage(err, "%s: it is empty", key);
+	*field = arena_string(&spec->arena, value);
+	return *field ? 0 : out_of_memory(err);
+}
+
+static int add_word(struct spec *spec, const char ***words, size_t *count, const char *key, const char *value,
+		    struct error *err)
+{
+	const char **grown, *copy;
+
+	if (*count >= SPEC_WORDS_MAX)
+		return error_usage(err, "%s: there are more than %d", key, SPEC_WORDS_MAX);
+	if (strlen(value) >= SPEC_WORD_MAX)
+		return error_usage(err, "%s: one is longer than %d bytes", key, SPEC_WORD_MAX);
+	grown = realloc(*words, (*count + 1) * sizeof(**words));
+	copy = arena_string(&spec->arena, value);
+	if (grown)
+		*words = grown;
+	if (!grown || !copy)
+		return out_of_memory(err);
+	(*words)[(*count)++] = copy;
+	return 0;
+}
+
+static int add_env(struct spec *spec, const char *value, struct error *err)
+{
+	const char *equals = strchr(value, '=');
+
+	if (!equals || equals == value)
+		return error_usage(err, "env: \"%.64s\" is not NAME=VALUE", value);
+	return add_word(spec, &spec->env, &spec->env_count, "env", value, err);
+}
+
+static int set_weaker(struct spec *spec, const char *value, struct error *err)
+{
+	for (int i = 0; i < LAYERS; i++) {
+		if (strcmp(value, layer_names[i]) == 0) {
+			spec->weaker[i] = true;
+			return 0;
+		}
+	}
+	return error_usage(err,
+			   "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
+			   "and seccomp",
+			   value);
+}
+
+/* The same path, or one where the other needs a directory. */
+static bool paths_clash(const char *a, const char *b)
+{
+	size_t a_length = strlen(a), b_length = strlen(b);
+	size_t least = a_length < b_length ? a_length : b_length;
+
+	return memcmp(a, b, least) == 0 && (a_length == b_length || a[least] == '/' || b[least] == '/');
+}
+
+/* Two files in one place would silently lose one of them. */
+static const char *path_conflict(const struct spec *spec, const char *box)
+{
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (paths_clash(box, spec->files[i].box))
+			return spec->files[i].box;
+	return NULL;
+}
+
+/* The kernel counts the directory and the leading slash too. */
+static const char *path_fault(const char *path, size_t size, size_t before)
+{
+	const char *fault = text_path_fault(path, size);
+
+	return !fault && size + before > 4095 ? "it is longer than 4095 bytes" : fault;
+}
+
+/* "x" and "sub/x" are below /sandbox/code; absolute paths must be in a place that is writable. */
+static int box_path(struct spec *spec, const char *path, size_t size, const char **out, struct error *err)
+{
+	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/",
+					      "tmp/" };
+	size_t before = strlen("/sandbox/code/");
+	const char *fault, *other;
+
+	if (size > 0 && path[0] == '/') {
+		before = 1;
+		path++;
+		size--;
+		*out = arena_copy(&spec->arena, path, size);
+	} else {
+		*out = arena_printf(&spec->arena, "sandbox/code/%.*s", (int)size, path);
+	}
+	if (!*out)
+		return out_of_memory(err);
+	fault = path_fault(path, size, before);
+	if (fault)
+		return error_usage(err, "file: \"%.64s\" cannot be a path in the box: %s", path, fault);
+	other = path_conflict(spec, *out);
+	if (other)
+		return error_usage(err, "file: \"/%.64s\" and \"/%.64s\" cannot both be there", *out, other);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (strncmp(*out, places[i], strlen(places[i])) == 0)
+			return 0;
+	return error_usage(
+		err,
+		"file: \"/%.64s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp",
+		*out);
+}
+
+static int add_file(struct spec *spec, struct spec_file file, struct error *err)
+{
+	struct spec_file *grown;
+
+	if (spec->file_count >= SPEC_WORDS_MAX)
+		return error_usage(err, "file: there are more than %d", SPEC_WORDS_MAX);
+	grown = realloc(spec->files, (spec->file_count + 1) * sizeof(*grown));
+	if (!grown)
+		return out_of_memory(err);
+	spec->files = grown;
+	spec->files[spec->file_count++] = file;
+	return 0;
+}
+
+/* HOST or HOST:BOX; without BOX the file keeps its name, in the working directory. */
+static int add_host_file(struct spec *spec, const char *value, struct error *err)
+{
+	const char *colon = strrchr(value, ':');
+	size_t length = colon ? (size_t)(colon - value) : strlen(value);
+	struct spec_file file = { 0 };
+	const char *name;
+
+	if (length == 0)
+		return error_usage(err, "file: \"%.64s\" names no file of the host; write HOST or HOST:BOX", value);
+	file.host = arena_copy(&spec->arena, value, length);
+	if (!file.host)
+		return out_of_memory(err);
+	name = strrchr(file.host, '/');
+	name = colon ? colon + 1 : name ? name + 1 : file.host;
+	if (box_path(spec, name, strlen(name), &file.box, err) < 0)
+		return -1;
+	return add_file(spec, file, err);
+}
+
+int spec_add_content(struct spec *spec, const char *path, const void *data, size_t size, struct error *err)
+{
+	struct spec_file file = { .size = size };
+
+	if (size > SPEC_CODE_MAX)
+		return error_usage(err, "file: \"%.64s\" is larger than 16m", path);
+	if (box_path(spec, path, strlen(path), &file.box, err) < 0)
+		return -1;
+	file.data = arena_copy(&spec->arena, data, size);
+	return file.data ? add_file(spec, file, err) : out_of_memory(err);
+}
+
+int spec_set_mode(struct spec *spec, const char *mode, struct error *err)
+{
+	struct spec_file *last = spec->file_count > 0 ? &spec->files[spec->file_count - 1] : NULL;
+
+	if (!last || last->host || (strcmp(mode, "644") != 0 && strcmp(mode, "755") != 0))
+		return error_usage(err, "mode: \"%.64s\" is not the mode of a content: that is 644 or 755", mode);
+	last->mode = mode[0] == '6' ? 0644 : 0755;
+	return 0;
+}
+
+static int set_language(struct spec *spec, const char *value, struct error *err)
+{
+	spec->runtime = runtime_find(value);
+	return spec->runtime ? 0 : runtime_unknown(value, err);
+}
+
+static int set_entry(struct spec *spec, const char *value, struct error *err)
+{
+	const char *fault = path_fault(value, strlen(value), strlen("/sandbox/code/"));
+
+	if (fault)
+		return error_usage(err, "entry: \"%.64s\" cannot be a file's path below /sandbox/code: %s", value,
+				   fault);
+	return set_text(spec, &spec->name, "entry", value, err);
+}
+
+static int set_filename(struct spec *spec, const char *value, struct error *err)
+{
+	const char *fault =
+		strchr(value, '/') ? "it is a path" : path_fault(value, strlen(value), strlen("/sandbox/code/"));
+
+	if (fault)
+		return error_usage(err, "filename: \"%.64s\" cannot be a file's name: %s", value, fault);
+	return set_text(spec, &spec->filename, "filename", value, err);
+}
+
+static int set_bool(bool *field, const char *key, const char *value, const char *when, struct error *err)
+{
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return error_usage(err, "%s: \"%.64s\" is neither yes nor no", key, value);
+	*field = strcmp(value, when) == 0;
+	return 0;
+}
+
+static int set_net(const char *value, struct error *err)
+{
+	if (strcmp(value, "none") == 0)
+		return 0;
+	return error_usage(err,
+			   "net: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)",
+			   value);
+}
+
+static int set_cpus(struct spec *spec, const char *value, struct error *err)
+{
+	double number;
+
+	if (!text_number(value, &number) || number < 0.01 || number > 1024)
+		return error_usage(err, "cpus: \"%.64s\" is not a number of cores between 0.01 and 1024", value);
+	spec->limits.cpus = number;
+	return 0;
+}
+
+static int set_pids(struct spec *spec, const char *value, struct error *err)
+{
+	uint64_t count;
+
+	if (!text_count(value, &count) || count < 1 || count > 32768)
+		return error_usage(err, "pids: \"%.64s\" is not a number of processes between 1 and 32768", value);
+	spec->limits.pids = count;
+	return 0;
+}
+
+static int set_policy(struct spec *spec, const char *value, struct error *err)
+{
+	static const char *const words[] = { "off", "warn", "block" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i], value) != 0)
+			continue;
+		spec->policy = (enum policy_mode)i;
+		spec->policy_said = true;
+		return 0;
+	}
+	return error_usage(err, "policy: \"%.64s\" is none of off, warn, block", value);
+}
+
+/* "24x80", rows first; or whether there is a terminal at all. */
+static int set_tty(struct spec *spec, const char *value, struct error *err)
+{
+	const char *cross = strchr(value, 'x');
+	char rows[8] = "";
+	uint64_t height, width;
+
+	if (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0) {
+		spec->rows = *value == 'y' ? SPEC_ROWS : 0;
+		spec->columns = *value == 'y' ? SPEC_COLUMNS : 0;
+		return 0;
+	}
+	if (cross && (size_t)(cross - value) < sizeof(rows))
+		memcpy(rows, value, (size_t)(cross - value));
+	if (!cross || !text_count(rows, &height) || !text_count(cross + 1, &width) || height < 1 || width < 1 ||
+	    height > SPEC_LINES_MAX || width > SPEC_LINES_MAX)
+		return error_usage(err, "tty: \"%.64s\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to %d",
+				   value, SPEC_LINES_MAX);
+	spec->rows = (unsigned)height;
+	spec->columns = (unsigned)width;
+	return 0;
+}
+
+int spec_set(struct spec *spec, const char *key, const char *value, struct error *err)
+{
+	struct limits *limits = &spec->limits;
+
+	if (strcmp(key, "language") == 0)
+		return set_language(spec, value, err);
+	if (strcmp(key, "entry") == 0)
+		return set_entry(spec, value, err);
+	if (strcmp(key, "filename") == 0)
+		return set_filename(spec, value, err);
+	if (strcmp(key, "profile") == 0)
+		return set_text(spec, &spec->profile, key, value, err);
+	if (strcmp(key, "check") == 0)
+		return set_bool(&spec->unchecked, key, value, "no", err);
+	if (strcmp(key, "read-only") == 0)
+		return set_bool(&spec->read_only, key, value, "yes", err);
+	if (strcmp(key, "policy") == 0)
+		return set_policy(spec, value, err);
+	if (strcmp(key, "policy-block") == 0)
+		return set_text(spec, &spec->policy_block, key, value, err);
+	if (strcmp(key, "policy-allow") == 0)
+		return set_text(spec, &spec->policy_allow, key, value, err);
+	if (strcmp(key, "policy-in-force") == 0)
+		return set_text(spec, &spec->policy_in_force, key, value, err);
+	if (strcmp(key, "tty") == 0)
+		return set_tty(spec, value, err);
+	if (strcmp(key, "timeout") == 0)
+		return set_seconds(&limits->timeout, key, value, 86400, err);
+	if (strcmp(key, "cpu-time") == 0)
+		return set_seconds(&limits->cpu_time, key, value, 86400, err);
+	if (strcmp(key, "memory") == 0)
+		return set_size(&limits->memory, key, value, 4 * MIB, 1024 * GIB, "64m, 1g", err);
+	if (strcmp(key, "cpus") == 0)
+		return set_cpus(spec, value, err);
+	if (strcmp(key, "pids") == 0)
+		return set_pids(spec, value, err);
+	if (strcmp(key, "disk") == 0)
+		return set_size(&limits->disk, key, value, 64 * KIB, 1024 * GIB, "64m, 1g", err);
+	if (strcmp(key, "max-output") == 0)
+		return set_size(&limits->max_output, key, value, 1, 16 * MIB, "64k, 1m", err);
+	if (strcmp(key, "net") == 0)
+		return set_net(value, err);
+	if (strcmp(key, "project") == 0)
+		return set_text(spec, &spec->project, key, value, err);
+	if (strcmp(key, "output") == 0)
+		return set_text(spec, &spec->output, key, value, err);
+	if (strcmp(key, "env") == 0)
+		return add_env(spec, value, err);
+	if (strcmp(key, "arg") == 0)
+		return add_word(spec, &spec->args, &spec->arg_count, key, value, err);
+	if (strcmp(key, "file") == 0)
+		return add_host_file(spec, value, err);
+	if (strcmp(key, "allow-weaker") == 0)
+		return set_weaker(spec, value, err);
+	return error_usage(err, "\"%.64s\" is not a field of a request", key);
+}
+
+int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err)
+{
+	if (size > SPEC_CODE_MAX)
+		return error_usage(err, "code: it is larger than 16m; give what it needs as files");
+	spec->code = arena_copy(&spec->arena, code, size);
+	spec->code_size = size;
+	return spec->code ? 0 : out_of_memory(err);
+}
+
+int spec_set_input(struct spec *spec, const void *data, size_t size, struct error *err)
+{
+	if (size > SPEC_CODE_MAX)
+		return error_usage(err, "stdin: it is larger than 16m; stream it instead");
+	spec->input = arena_copy(&spec->arena, data, size);
+	spec->input_size = size;
+	return spec->input ? 0 : out_of_memory(err);
+}
+
+/* Bytes that the request brings itself; what files of the host hold is known only when they are copied. */
+static uint64_t content_size(const struct spec *spec)
+{
+	uint64_t size = spec->code_size;
+
+	for (size_t i = 0; i < spec->file_count; i++)
+		size += spec->files[i].size;
+	return size;
+}
+
+/* The path below /sandbox/code, or NULL: it is elsewhere. */
+static const char *code_path(const struct spec_file *file)
+{
+	return strncmp(file->box, "sandbox/code/", 13) == 0 ? file->box + 13 : NULL;
+}
+
+bool spec_gives(const struct spec *spec, const char *path)
+{
+	for (size_t i = 0; i < spec->file_count; i++)
+		if (code_path(&spec->files[i]) && strcmp(code_path(&spec->files[i]), path) == 0)
+			return true;
+	return false;
+}
+
+/* The entry is the code, one of the files, or in the project, which is not looked into here. */
+static int check_entry(const struct spec *spec, struct error *err)
+{
+	const char *entry = spec_entry(spec);
+
+	for (size_t i = 0; spec->code && i < spec->file_count; i++)
+		if (code_path(&spec->files[i]) && paths_clash(code_path(&spec->files[i]), entry))
+			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", spec->files[i].box);
+	if (spec->code || spec_gives(spec, entry) || (spec->name && spec->project))
+		return 0;
+	if (!spec->name)
+		return error_usage(err, "code: it is not set; give the program's text");
+	return error_usage(err, "entry: \"%.64s\" is none of the files given", entry);
+}
+
+static int check_profile(const struct spec *spec, struct error *err)
+{
+	const struct runtime *runtime = spec->runtime;
+
+	if (spec->unchecked && !runtime->compile.unchecked)
+		return error_usage(err, "check: %s has no check of its own to leave out", runtime->display);
+	if (!spec->profile || spec_profile(spec))
+		return 0;
+	if (runtime->profile_count == 0)
+		return error_usage(err, "profile: \"%.64s\" is not known; %s has no profiles", spec->profile,
+				   runtime->display);
+	return error_usage(err, "profile: \"%.64s\" is not known; %s has: %s", spec->profile, runtime->display,
+			   runtime->profiles[0].name);
+}
+
+int spec_check(const struct spec *spec, struct error *err)
+{
+	struct limits limits;
+	char room[TEXT_SIZE_MAX];
+
+	if (!spec->runtime)
+		return error_usage(err, "language: it is not set; name one, such as python");
+	if (spec->runtime->broken)
+		return runtime_missing(spec->runtime, err);
+	if (check_entry(spec, err) < 0 || check_profile(spec, err) < 0)
+		return -1;
+	if (!runtime_program(spec->runtime, spec->unchecked))
+		return runtime_missing(spec->runtime, err);
+	limits = limits_settle(&spec->limits, &spec->runtime->limits);
+	if (content_size(spec) > limits.disk)
+		return error_usage(
+			err,
+			"disk: the code and the contents given with it are %llu bytes, more than the %s of the box; "
+			"raise --disk",
+			(unsigned long long)content_size(spec), text_size_format(limits.disk, room));
+	return 0;
+}
