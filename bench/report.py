@@ -1,7 +1,7 @@
 """RESULTS.md out of results.json: tables, and the goals with what was measured.
 
-    bench/report.py results.json             prints it
-    bench/report.py results.json README.md   writes the README's part about speed, which stands between two markers
+    bench/report.py results.json                           prints it
+    bench/report.py results.json README.md docs/speed.md   writes the parts of those pages that stand between markers
 """
 
 import json
@@ -187,9 +187,7 @@ def goals_text(results):
     return "\n".join(f"{work:<44} {goal:<20} {measured:<14} {met.strip('*')}" for work, goal, measured, met in goals(results))
 
 
-# The README's part
-
-BEGIN, END = "<!-- speed:begin -->\n", "<!-- speed:end -->"
+# The parts of pages: the short one of the README, the long one of docs/speed.md
 
 
 def beside(figures, bare, rank="p50"):
@@ -198,7 +196,7 @@ def beside(figures, bare, rank="p50"):
     return "–" if p50 is None else f"{ms(p50)} ({ratio(p50, bare):.3g})" if bare else ms(p50)
 
 
-def readme_hello(part):
+def page_hello(part):
     columns = ("service", "command", "cold", "bubblewrap", "podman")
     rows = []
     for language, row in part.items():
@@ -207,7 +205,7 @@ def readme_hello(part):
     return table(("hello in", "bare", "warm, over the socket", "warm, the whole command", "cold", "bubblewrap", "podman"), rows)
 
 
-def readme_builds(part):
+def page_builds(part):
     rows = []
     for name, row in part.items():
         rank = "first_p50" if name.endswith("first row") else "p50"
@@ -216,7 +214,7 @@ def readme_builds(part):
     return table(("hello", "bare", "warm", "cold"), rows)
 
 
-def readme_throughput(part):
+def page_throughput(part):
     rows = []
     for language, row in part.items():
         bare, ours = at(row, "bare", "per_second"), at(row, "service", "per_second")
@@ -224,29 +222,54 @@ def readme_throughput(part):
     return table(("hello in", "bare", "warm", "of bare"), rows)
 
 
-def readme_text(results):
+def page_text(results):
     part = results["parts"]
     return "\n".join((
         f'On {results["machine"]["cores"]} cores of a virtual machine, as {results["machine"]["user"]}, in milliseconds, p50; in brackets '
-        "the part of the bare interpreter's time:\n", readme_hello(part["latency"]),
+        "the part of the bare interpreter's time:\n", page_hello(part["latency"]),
         "Go and C are built before; the bare side is the program alone. Built each time by hand, they look so:\n",
-        readme_builds(part["builds"]),
+        page_builds(part["builds"]),
         "Two callers, each with the next run as soon as the last has ended, runs a second:\n",
-        readme_throughput(part["throughput"]), "What we aim at, and where it stands:\n",
+        page_throughput(part["throughput"]), "What we aim at, and where it stands:\n",
         table(("work", "goal", "measured", ""), goals(results)),
         "Where the time of a warm run goes, and what would be needed for the rest, is in "
-        "[ARCHITECTURE.md](ARCHITECTURE.md#where-the-time-goes); all figures are in [bench/RESULTS.md](bench/RESULTS.md).\n",
+        "[ARCHITECTURE.md](../ARCHITECTURE.md#where-the-time-goes); all figures are in [bench/RESULTS.md](../bench/RESULTS.md).\n",
     ))  # fmt: skip
 
 
-def readme_write(path, results):
+def page_short(results):
+    rows = []
+    for language, row in results["parts"]["latency"].items():
+        bare = at(row, "bare", "p50")
+        pair = at(results["parts"], "throughput", language)
+        rows.append((NAMES[language], ms(bare), *(beside(row.get(column), bare) for column in ("service", "command", "cold", "bubblewrap")),
+                     times(ratio(at(pair, "service", "per_second"), at(pair, "bare", "per_second")))))
+    head = ("hello in", "bare", "warm, over the socket", "warm, the whole command", "cold", "bubblewrap", "warm runs a second, two callers")
+    return (f'p50 in milliseconds on {results["machine"]["cores"]} cores of a virtual machine, as {results["machine"]["user"]}; '
+            "in brackets the ratio to the bare interpreter, or for Go and C to the bare program. The last column is a ratio to bare "
+            f"runs.\n\n{table(head, rows)}")
+
+
+PARTS = {"speed": page_text, "speed-short": page_short}
+
+
+def page_write(path, results):
+    """Writes each part whose markers the page has."""
     with open(path, encoding="utf-8") as file:
-        before, _, rest = file.read().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not end:
-        sys.exit(f"bench/report.py: {path} has no place for it")
+        page = file.read()
+    found = 0
+    for name, text in PARTS.items():
+        begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
+        before, middle, rest = page.partition(begin)
+        if middle:
+            if end not in rest:
+                sys.exit(f"bench/report.py: {path}: {begin.strip()} has no {end}")
+            page = before + begin + text(results) + end + rest.partition(end)[2]
+            found += 1
+    if not found:
+        sys.exit(f"bench/report.py: {path} has none of the markers of {', '.join(PARTS)}")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + readme_text(results) + END + after)
+        file.write(page)
 
 
 def machine_text(results):
@@ -396,7 +419,8 @@ def markdown(results):
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as source:
         measured_results = json.load(source)
-    if len(sys.argv) > 2:
-        readme_write(sys.argv[2], measured_results)
+    if sys.argv[2:]:
+        for page in sys.argv[2:]:
+            page_write(page, measured_results)
     else:
         print(markdown(measured_results), end="")

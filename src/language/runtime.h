@@ -167,7 +167,7 @@ struct runtime {
 	struct runtime_explain explain;         /* what they mean */
 	const struct runtime_driver *drivers;   /* the other files of the folder, in the box at {drivers} */
 	size_t driver_count;                    /* how many */
-	const char *notes;                      /* one line for the table in the README, or NULL */
+	const char *notes;                      /* one line for the table in docs/languages.md, or NULL */
 	const char *broken; /* of the user's own: what is wrong with its definition; NULL: nothing */
 	const char *stale;  /* what is wrong with the definition as it is now: this is the one of before; or NULL */
 };

@@ -167,11 +167,10 @@ def exit_codes_are_in_the_manual():
 
 
 @kit.test
-def readme_names_every_option():
-    with open(os.path.join(kit.REPO, "README.md"), encoding="utf-8") as file:
-        text = file.read()
-    missing = [name for _, name in sorted(options_of_help("run")) if f"--{name}" not in text]
-    kit.equal(missing, [], "options that README.md does not name")
+def the_page_of_the_command_line_names_every_option():
+    text = text_of("docs", "cli.md")
+    missing = [name for _, name in sorted(options_of_help("run")) if not re.search(rf"--{name}\b", text)]
+    kit.equal(missing, [], "options that docs/cli.md does not name")
 
 
 def text_of(*path):
@@ -396,7 +395,7 @@ def ember_points_are_documented():
     known = re.findall(r'(?:TEXT|COMMAND|LIST)\("([a-z_]+)"|\{ "([a-z_]+)"|(ENVIRONMENT)\(', fields)
     kit.equal(sorted(set(first_column(keys)) - {"ember"}), sorted("environment" if e else a or b for a, b, e in known))
     kit.equal(sorted(first_column(points)), sorted(re.search(r"one of ([a-z, ]+)", fields).group(1).split(", ")))
-    # Who uses which; the README names the same languages.
+    # Who uses which; docs/service.md names the same languages.
     users = {}
     for path in glob.glob(os.path.join(kit.REPO, "runtimes", "*", "runtime.yaml")):
         definition = text_of(path)
@@ -404,7 +403,7 @@ def ember_points_are_documented():
             users.setdefault(found.group(1), []).append(re.search(r"^display: (.*)", definition, re.M).group(1))
     rows = {point: listed.split(", ") for point, listed in re.findall(r"^\| `([a-z]+)` \|.*\| ([^|]+) \|$", points, re.M)}
     kit.equal(rows, {point: sorted(names, key=str.lower) for point, names in users.items()})
-    forked = re.search(r"Programs in ([^.]*?) are\s+forked", text_of("README.md")).group(1)
+    forked = re.search(r"Programs in ([^.]*?) are\s+forked", text_of("docs", "service.md")).group(1)
     kit.equal(sorted(re.split(r", | and ", forked.replace("\n", " "))), sorted(name for names in rows.values() for name in names))
 
 

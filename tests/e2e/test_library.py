@@ -68,9 +68,9 @@ def build(place, compiler, *extra, text=PROGRAM):
 
 
 def example():
-    """The C program of the README."""
-    with open(os.path.join(kit.REPO, "README.md"), encoding="utf-8") as file:
-        return re.search(r"^## As a library$.*?^```c\n(.*?)^```$", file.read(), re.M | re.S)[1]
+    """The C program of docs/library.md."""
+    with open(os.path.join(kit.REPO, "docs", "library.md"), encoding="utf-8") as file:
+        return re.search(r"^```c\n(.*?)^```$", file.read(), re.M | re.S)[1]
 
 
 def looked_at():
@@ -92,7 +92,7 @@ def programs_can_be_linked():
     r = kit.command([build(place, "cc")], env={"PATH": kit.PATH, "LD_LIBRARY_PATH": where})
     kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "shared")
     r = kit.command([build(place, "cc", text=example())], env={"PATH": kit.PATH, "LD_LIBRARY_PATH": where})
-    kit.equal((r.code, r.text, r.errtext), (0, "42\n", ""), "the README's example")
+    kit.equal((r.code, r.text, r.errtext), (0, "42\n", ""), "the example of docs/library.md")
     configs, libraries = looked_at()
     kit.contains(libraries, where[len(place) :], "ld.so does not look there")
     kit.contains(configs, f"{where[len(place):]}/pkgconfig", "pkg-config does not look there")

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Every example of README.md and docs/http.md is true.
+"""Every example of README.md and of the pages in docs/ is true.
 
-Blocks marked `console` are run in order, in one directory, each block of README.md in one shell, all of docs/http.md in
-one: `$ ` begins a command, `> ` continues it, other lines are what it prints on standard output and standard error
-together.  `…` stands for anything.  A service that an example starts listens where no other does.  Examples that name
-the address of the service have one, at an address of its own that stands in for it; the registry is the example's.  The C
-example is compiled and run with the shared library, the Python example with a service.
+Blocks marked `console` are run in order, all of one page in one directory, each block in a shell of its own; only
+docs/http.md has one shell for all. `$ ` begins a command, `> ` continues it, other lines are what it prints on standard
+output and standard error together. `…` stands for anything. A service that an example starts listens where no other
+does. Examples that name the address of the service have one, at an address of its own that stands in for it. The registry
+is that of docs/containers.md, for the pages that need one. The C example is compiled and run with the shared library, the
+Python example with a service.
 """
 # tests/run: args=--as root | --as user
 # tests/run: timeout=180
@@ -30,8 +31,20 @@ def document(*path):
 
 README, HTTP = document("README.md"), document("docs", "http.md")
 
+# Pages with examples, and whether they have the registry of docs/containers.md. docs/http.md is apart.
+PAGES = {
+    "README.md": False,
+    "docs/cli.md": False,
+    "docs/containers.md": True,
+    "docs/errors.md": False,
+    "docs/languages.md": False,
+    "docs/policy.md": False,
+    "docs/result.md": False,
+    "docs/sessions.md": False,
+}
 
-def blocks(kind, text=README):
+
+def blocks(kind, text):
     """(line number, text) of each block of that kind."""
     for match in re.finditer(rf"^```{kind}\n(.*?)^```$", text, re.M | re.S):
         yield text[: match.start()].count("\n") + 2, match.group(1)
@@ -54,13 +67,16 @@ def pattern(expected):
     return "".join(r"[\s\S]*?" if part == "…" else re.escape(part) for part in re.split("(…)", expected)) + r"\Z"
 
 
-def service(fresh=False):
-    """With the registry that README.md shows, or with none, as a newcomer has it."""
-    found = list(blocks("yaml"))
-    kit.equal(len(found), 1)
+def registry():
+    found = list(blocks("yaml", document("docs", "containers.md")))
+    kit.equal(len(found), 1, "docs/containers.md: one registry")
+    return found[0][1]
+
+
+def service(with_registry):
     home = kit.tmp()
-    if not fresh:
-        kit.write(os.path.join(home, "registry.yaml"), found[0][1])
+    if with_registry:
+        kit.write(os.path.join(home, "registry.yaml"), registry())
     return Service(home=home, listen=True)
 
 
@@ -84,26 +100,107 @@ def run_block(number, text, directory, running=None, name="README.md"):
             kit.fail(f"{name}:{number}: `{command}` printed {output!r}, not {expected!r}")
 
 
-@kit.test(timeout=110)
-def console_examples():
+def run_page(name):
     directory = kit.tmp()
-    found = list(blocks("console"))
-    kit.true(len(found) >= 5, f"only {len(found)} console blocks")
-    for registry in blocks("yaml"):
-        kit.write(os.path.join(directory, "registry.yaml"), registry[1])
-    # What is shown before the registry works without it.
-    shown = next(blocks("yaml"))[0]
-    kit.true(any(ADDRESS in text and number < shown for number, text in found), "nothing is shown before the registry")
-    services = {True: service(fresh=True), False: service()}
+    found = list(blocks("console", document(*name.split("/"))))
+    kit.true(found, f"{name} has no console blocks")
+    if PAGES[name]:
+        kit.write(os.path.join(directory, "registry.yaml"), registry())
+    running = service(PAGES[name]) if any(ADDRESS in text for _, text in found) else None
     for number, text in found:
-        run_block(number, text, directory, services[number < shown] if ADDRESS in text else None)
+        run_block(number, text, directory, running if ADDRESS in text else None, name)
+
+
+@kit.test(timeout=60)
+def readme_examples():
+    run_page("README.md")
+
+
+@kit.test(timeout=60)
+def cli_examples():
+    run_page("docs/cli.md")
+
+
+@kit.test(timeout=60)
+def containers_examples():
+    run_page("docs/containers.md")
+
+
+@kit.test(timeout=60)
+def errors_examples():
+    run_page("docs/errors.md")
+
+
+@kit.test(timeout=90)
+def languages_examples():
+    run_page("docs/languages.md")
+
+
+@kit.test(timeout=60)
+def policy_examples():
+    run_page("docs/policy.md")
+
+
+@kit.test(timeout=60)
+def result_examples():
+    run_page("docs/result.md")
+
+
+@kit.test(timeout=60)
+def sessions_examples():
+    run_page("docs/sessions.md")
 
 
 @kit.test(timeout=60)
 def http_examples():
     found = list(blocks("console", HTTP))
     kit.true(len(found) >= 5, f"only {len(found)} console blocks")
-    run_block(found[0][0], "".join(text for _, text in found), kit.tmp(), service(), "docs/http.md")
+    run_block(found[0][0], "".join(text for _, text in found), kit.tmp(), service(True), "docs/http.md")
+
+
+def pages():
+    """(name, text) of each page of the project that people read."""
+    names = [name for name in os.listdir(kit.REPO) if name.endswith(".md")]
+    for directory, _, files in os.walk(os.path.join(kit.REPO, "docs")):
+        names += [os.path.relpath(os.path.join(directory, file), kit.REPO) for file in files if file.endswith(".md")]
+    return [(name, document(*name.split("/"))) for name in sorted(names)]
+
+
+@kit.test
+def every_page_with_examples_is_run():
+    found = [name for name, text in pages() if list(blocks("console", text))]
+    kit.equal(sorted(found), sorted([*PAGES, "docs/http.md"]))
+
+
+@kit.test
+def the_readme_can_be_read_in_one_sitting():
+    kit.true(len(README.splitlines()) <= 200, f"README.md has {len(README.splitlines())} lines; at most 200: move it to docs/")
+
+
+def anchors(text):
+    """The names by which a page's headings are linked to."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in re.findall(r"^#+ (.*)$", text, re.M)]
+
+
+@kit.test
+def links_lead_somewhere():
+    checked, broken = 0, []
+    for name, text in pages():
+        text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            path = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            whole = os.path.join(kit.REPO, path)
+            checked += 1
+            if not os.path.exists(whole):
+                broken.append(f"{name}: {target}: no such file")
+            elif anchor and path.endswith(".md") and anchor not in anchors(document(*path.split("/"))):
+                broken.append(f"{name}: {target}: no such heading")
+    kit.true(checked > 50, f"only {checked} links")
+    kit.equal(broken, [])
 
 
 @kit.test
@@ -120,16 +217,16 @@ def a_false_example_would_be_noticed():
 
 @kit.test
 def no_example_escapes_the_test():
-    """Untested blocks hold only what cannot be tested here: building and installing."""
-    for number, text in blocks("sh"):
+    """Blocks of other kinds in the README hold only what cannot be run here: building and installing."""
+    for number, text in blocks("sh", README):
         for line in text.splitlines():
             kit.matches(line, r"^(make|git clone|cd|sudo|#)( |$)", f"README.md:{number}")
-    kit.equal(re.findall(r"^```(?!console$|sh$|c$|python$|json$|yaml$|$)(.*)$", README, re.M), [], "kinds of blocks nobody checks")
+    kit.equal(re.findall(r"^```(?!console$|sh$|json$|$)(.*)$", README, re.M), [], "kinds of blocks nobody checks")
 
 
 @kit.test(modes=("root",))
 def c_example_runs():
-    found = list(blocks("c"))
+    found = list(blocks("c", document("docs", "library.md")))
     kit.equal(len(found), 1)
     directory = kit.tmp()
     source = kit.write(os.path.join(directory, "example.c"), found[0][1])
@@ -146,7 +243,7 @@ def c_example_runs():
 
 @kit.test
 def python_example_runs():
-    found = list(blocks("python"))
+    found = list(blocks("python", document("docs", "service.md")))
     kit.equal(len(found), 1)
     running = Service()
     argv = ["/usr/bin/python3", kit.write(os.path.join(kit.tmp(), "example.py"), found[0][1])]

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The README's table of languages is the one that tools/readme_languages writes."""
+"""The table of docs/languages.md is the one that tools/languages_table writes."""
 # tests/run: args=--as root
 
 import importlib.machinery
@@ -11,9 +11,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
 
-PATH = os.path.join(kit.REPO, "tools", "readme_languages")
+PATH = os.path.join(kit.REPO, "tools", "languages_table")
 TOOL = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader("readme_languages", importlib.machinery.SourceFileLoader("readme_languages", PATH))
+    importlib.util.spec_from_loader("languages_table", importlib.machinery.SourceFileLoader("languages_table", PATH))
 )
 TOOL.__loader__.exec_module(TOOL)
 
@@ -22,8 +22,8 @@ SAMPLE["notes"] = "a|<b>"
 ROW = "| Go | `go`, `golang` | `.go` | `get go` | a\\|&lt;b> |\n"
 
 
-def readme():
-    with open(TOOL.README, encoding="utf-8") as file:
+def page():
+    with open(TOOL.PAGE, encoding="utf-8") as file:
         return file.read()
 
 
@@ -53,7 +53,7 @@ def every_folder_is_a_row():
         for name in os.listdir(os.path.join(kit.REPO, "runtimes"))
         if os.path.exists(os.path.join(kit.REPO, "runtimes", name, "runtime.yaml"))
     )
-    table = readme().split(TOOL.BEGIN)[1].split(TOOL.END)[0]
+    table = page().split(TOOL.BEGIN)[1].split(TOOL.END)[0]
     kit.equal(sorted(re.findall(r"^\| [^|]+ \| `([a-z][a-z0-9+-]*)`", table, re.M)), folders)
 
 
