@@ -139,7 +139,10 @@ def same_attempts(found, cold, warm, **differ):
     own = {name: found.pop(name) for name in sorted(set(found) - set(cold))}
     kit.true(own and all(" /opt/" in name for name in own), own)
     kit.true(set(own.values()) <= {"EACCES", "EROFS", "EXDEV"}, own)
-    kit.equal(sorted(found), sorted(cold))
+    # A cold run has our library in its box, which reports what a program has not written yet; a cold session has not.
+    library = {name for name in set(cold) - set(found) if name.endswith(" /opt/emberbox/drivers/libember.so")}
+    kit.true({cold[name] for name in library} <= {"EACCES", "EROFS", "EXDEV"}, {name: cold[name] for name in library})
+    kit.equal(sorted(found), sorted(set(cold) - library))
     wanted = {**cold, **(GATE if warm else {}), **differ}
     # The files of the root are nobody's in the box, so that their mode is looked at first.
     for name in [name for name in found if name.startswith("write ")]:
