@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +69,11 @@ static void put_list(FILE *out, const char *field, const char *const *list)
 
 static void put_limits(FILE *out, const char *field, const struct limits *l)
 {
+	fprintf(out, "\t.%s = { ", field);
 	/* 17 digits give the same double back. */
-	fprintf(out, "\t.%s = { .timeout = %.17g, .cpu_time = %.17g, .memory = %" PRIu64 "u, .cpus = %.17g,\n", field,
-		l->timeout, l->cpu_time, l->memory, l->cpus);
-	fprintf(out,
-		"\t\t.pids = %" PRIu64 "u, .disk = %" PRIu64 "u, .inodes = %" PRIu64 "u, .max_output = %" PRIu64
-		"u },\n",
-		l->pids, l->disk, l->inodes, l->max_output);
+	for (enum limit_id id = 0; id < LIMITS; id++)
+		fprintf(out, ".%s = %.17g, ", limit_rows[id].name, limit_get(l, id));
+	fputs("},\n", out);
 }
 
 static void put_tools(FILE *out, const struct runtime *r)

@@ -40,7 +40,8 @@ static const struct option_spec specs[] = {
 	{ OPT_SESSION, 0, "session", "ID", "join a session that is there; it stays when you leave" },
 	{ OPT_LOAD, 0, "load", "FILE", "run the cells of a file first, as :save wrote it" },
 	{ OPT_PROJECT, 0, "project", "DIR", "copy a directory to /sandbox/code; :reload brings your edits" },
-	SESSION_WISH_OPTIONS(""),
+#define SESSION_OPTION(ID, NAME, VALUE, HELP) { ID, 0, NAME, VALUE, HELP },
+#include "cli/session_wish.def"
 	{ OPT_KEEP, 0, "keep", NULL, "leave the session in the service when you leave, and tell its id" },
 	{ OPT_QUIET, 'q', "quiet", NULL, "no greeting" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
@@ -71,7 +72,7 @@ static int print_help(void)
 static int take_option(struct repl *repl, struct repl_args *args, int option, const char *value)
 {
 	if (option > WISH_FIRST && option < WISH_LAST) {
-		if (option == WISH_TIMEOUT)
+		if (option == WISH_LIMIT + LIMIT_timeout)
 			repl->timeout = value;
 		return session_wish_take(&args->wish, "repl", option, value);
 	}

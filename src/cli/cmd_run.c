@@ -32,14 +32,8 @@ enum {
 	OPT_REQUEST_FIRST, /* the options between here and OPT_REQUEST_LAST are keys of the request by their own names
 			    */
 	OPT_LANGUAGE,
-	OPT_TIMEOUT,
-	OPT_CPU_TIME,
-	OPT_MEMORY,
-	OPT_CPUS,
-	OPT_PIDS,
-	OPT_DISK,
-	OPT_MAX_OUTPUT,
-	OPT_ENV,
+	OPT_LIMIT, /* and enum limit_id */
+	OPT_ENV = OPT_LIMIT + LIMITS,
 	OPT_FILE,
 	OPT_PROJECT,
 	OPT_OUTPUT,
@@ -68,13 +62,9 @@ enum {
 static const struct option_spec specs[] = {
 	{ OPT_CODE, 'c', "code", "CODE", "the program itself, instead of a FILE" },
 	{ OPT_LANGUAGE, 'l', "language", "LANG", "its language; default: by the file's name or its #! line" },
-	{ OPT_TIMEOUT, 0, "timeout", "SEC", "wall time (30)" },
-	{ OPT_CPU_TIME, 0, "cpu-time", "SEC", "CPU time of all its processes (no other than the timeout)" },
-	{ OPT_MEMORY, 0, "memory", "SIZE", "memory of all its processes, without swap (512m)" },
-	{ OPT_CPUS, 0, "cpus", "N", "cores, also a part of one (1)" },
-	{ OPT_PIDS, 0, "pids", "N", "processes and threads (64)" },
-	{ OPT_DISK, 0, "disk", "SIZE", "what it may write below /sandbox and /tmp (1g)" },
-	{ OPT_MAX_OUTPUT, 0, "max-output", "SIZE", "how much of each stream a result shows (20k)" },
+#define LIMIT(NAME, KEY, KIND, LEAST, MOST, DEFAULT, FLAGS, WORDS, EXPECTED, HELP, ...)                                \
+	{ OPT_LIMIT + LIMIT_##NAME, 0, KEY, OPTION_VALUE_##KIND, HELP },
+#include "schema/limits.def"
 	{ OPT_STDIN, 0, "stdin", "FILE|-", "the program's input; default: ours, unless the code comes from there" },
 	{ OPT_TTY, 't', "tty", NULL, "give it a terminal, so that it can ask and be answered" },
 	{ OPT_ENV, 0, "env", "K=V", "set an environment variable; may be repeated" },
@@ -186,6 +176,13 @@ int run_blocked(const struct run *run, const eb_error *why)
 	return code;
 }
 
+/* Whether a cell of a session, too, may have it; all else is the session's. */
+static bool is_of_run(int option)
+{
+	return option == OPT_LANGUAGE || (option >= OPT_LIMIT && option < OPT_LIMIT + LIMITS &&
+					  limit_rows[option - OPT_LIMIT].flags & LIMIT_OF_RUN);
+}
+
 static const struct option_spec *spec_of(int id)
 {
 	const struct option_spec *spec = specs;
@@ -233,8 +230,7 @@ static int take_option(struct run *run, int option, const char *value)
 			run->project = value;
 		if (option == OPT_ENTRY)
 			run->entry = value;
-		if (option != OPT_LANGUAGE && option != OPT_TIMEOUT && option != OPT_CPU_TIME &&
-		    option != OPT_MAX_OUTPUT)
+		if (!is_of_run(option))
 			run->of_box = spec_of(option)->name;
 		if (option == OPT_LANGUAGE && run->deferred)
 			return 0;

@@ -33,7 +33,8 @@ enum {
 static const struct option_spec specs[] = {
 	{ OPT_ALL, 'a', "all", NULL, "list: also those that have ended; stop: all that live" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON, as the HTTP API answers it" },
-	SESSION_WISH_OPTIONS("start: "),
+#define SESSION_OPTION(ID, NAME, VALUE, HELP) { ID, 0, NAME, VALUE, "start: " HELP },
+#include "cli/session_wish.def"
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
 };

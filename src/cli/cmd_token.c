@@ -17,27 +17,17 @@
 
 enum {
 	OPT_SCOPE = 1,
-	OPT_TIMEOUT,
-	OPT_CPU_TIME,
-	OPT_MEMORY,
-	OPT_CPUS,
-	OPT_PIDS,
-	OPT_DISK,
-	OPT_MAX_OUTPUT,
 	OPT_MAX_CONCURRENT,
 	OPT_JSON,
-	OPT_HELP
+	OPT_HELP,
+	OPT_LIMIT, /* and enum limit_id */
 };
 
 static const struct option_spec specs[] = {
 	{ OPT_SCOPE, 0, "scope", "SCOPE,...", "add: what it may do: execute, read, metrics, admin, trusted (execute)" },
-	{ OPT_TIMEOUT, 0, "timeout", "SEC", "add: the most that its requests may ask for" },
-	{ OPT_CPU_TIME, 0, "cpu-time", "SEC", "add: the same for CPU time" },
-	{ OPT_MEMORY, 0, "memory", "SIZE", "add: the same for memory" },
-	{ OPT_CPUS, 0, "cpus", "N", "add: the same for cores" },
-	{ OPT_PIDS, 0, "pids", "N", "add: the same for processes" },
-	{ OPT_DISK, 0, "disk", "SIZE", "add: the same for what it writes" },
-	{ OPT_MAX_OUTPUT, 0, "max-output", "SIZE", "add: the same for the output that a result shows" },
+#define LIMIT(NAME, KEY, KIND, LEAST, MOST, DEFAULT, FLAGS, WORDS, EXPECTED, HELP, SESSION, TOKEN)                     \
+	{ OPT_LIMIT + LIMIT_##NAME, 0, KEY, OPTION_VALUE_##KIND, "add: " TOKEN },
+#include "schema/limits.def"
 	{ OPT_MAX_CONCURRENT, 0, "max-concurrent", "N", "add: its requests at a time" },
 	{ OPT_JSON, 0, "json", NULL, "list: print JSON" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
@@ -90,32 +80,15 @@ static int read_scopes(const char *value, struct token *token)
 	}
 }
 
-static int read_limit(const char *option, const char *value, struct token *token)
+static int read_limit(enum limit_id id, const char *value, struct token *token)
 {
+	struct limits checks = { 0 };
 	struct error err = { 0 };
-	struct spec spec;
-	char name[16];
-	int done;
 
-	spec_init(&spec);
-	done = spec_set(&spec, option, value, &err);
-	spec_free(&spec);
-	if (done < 0)
+	if (limit_set(&checks, id, value, &err) < 0)
 		return cmd_usage("token", "--%s", err.text);
-	snprintf(name, sizeof(name), "%s", option);
-	for (char *dash = strchr(name, '-'); dash; dash = strchr(dash, '-'))
-		*dash = '_';
-	*token_limit(token, name, NULL) = value;
+	token->limits.of[id] = value;
 	return 0;
-}
-
-static const char *option_name(int id)
-{
-	const struct option_spec *spec = specs;
-
-	while (spec->id != id)
-		spec++;
-	return spec->name;
 }
 
 static int read_option(int option, const char *value, struct asked *asked)
@@ -129,8 +102,8 @@ static int read_option(int option, const char *value, struct asked *asked)
 	}
 	if (option == OPT_SCOPE)
 		return read_scopes(value, &asked->token);
-	if (option != OPT_MAX_CONCURRENT)
-		return read_limit(option_name(option), value, &asked->token);
+	if (option >= OPT_LIMIT)
+		return read_limit((enum limit_id)(option - OPT_LIMIT), value, &asked->token);
 	if (!text_count(value, &count) || count < 1 || count > TOKEN_CONCURRENT_MAX)
 		return cmd_usage("token", "--max-concurrent: \"%.64s\" is not a number from 1 to %d", value,
 				 TOKEN_CONCURRENT_MAX);
@@ -241,12 +214,11 @@ static void list_text(struct table *table, struct token *token)
 {
 	_cleanup_buf_ struct buf limits = { 0 };
 	char scopes[TOKEN_SCOPES_MAX];
-	const char *name;
 
-	for (size_t i = 0; (name = token_limit_name(i)); i++)
-		if (*token_limit(token, name, NULL))
-			buf_printf(&limits, "%s%s=%s", limits.size > 0 ? " " : "", name,
-				   *token_limit(token, name, NULL));
+	for (size_t i = 0; i < LIMITS; i++)
+		if (token->limits.of[i])
+			buf_printf(&limits, "%s%s=%s", limits.size > 0 ? " " : "", limit_rows[i].name,
+				   token->limits.of[i]);
 	if (token->max_concurrent)
 		buf_printf(&limits, "%smax_concurrent=%u", limits.size > 0 ? " " : "", token->max_concurrent);
 	table_add(table, PAINT_NONE, token->name);
@@ -259,14 +231,13 @@ static json_t *list_json(struct token *token)
 {
 	json_t *limits = json_object(), *scopes = json_array();
 	char words[TOKEN_SCOPES_MAX], *word, *rest = words;
-	const char *name;
 
 	token_scopes_text(token->scopes, words);
 	while ((word = strsep(&rest, ",")))
 		json_array_append_new(scopes, json_string(word));
-	for (size_t i = 0; (name = token_limit_name(i)); i++)
-		if (*token_limit(token, name, NULL))
-			json_object_set_new(limits, name, json_string(*token_limit(token, name, NULL)));
+	for (size_t i = 0; i < LIMITS; i++)
+		if (token->limits.of[i])
+			json_object_set_new(limits, limit_rows[i].name, json_string(token->limits.of[i]));
 	return json_pack("{ss so so so}", "name", token->name, "scopes", scopes, "max_concurrent",
 			 token->max_concurrent ? json_integer(token->max_concurrent) : json_null(), "limits", limits);
 }

@@ -28,20 +28,12 @@ int run_failed(const struct run *run, const struct error *err)
 	return run_refused(run, &outer);
 }
 
-static int set_limits(struct run *run, const struct config_limits *limits)
+static int set_limits(struct run *run, const struct limit_texts *limits)
 {
-	const struct {
-		const char *key, *value;
-	} all[] = {
-		{ "timeout", limits->timeout },
-		{ "memory", limits->memory },
-		{ "cpus", limits->cpus },
-		{ "max-output", limits->max_output },
-	};
 	eb_error err = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (all[i].value && eb_request_set(run->request, all[i].key, all[i].value, &err) < 0)
+	for (size_t i = 0; i < LIMITS; i++)
+		if (limits->of[i] && eb_request_set(run->request, limit_rows[i].key, limits->of[i], &err) < 0)
 			return run_refused(run, &err);
 	return 0;
 }

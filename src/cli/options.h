@@ -20,6 +20,12 @@ struct option_spec {
 	const char *help;  /* one line */
 };
 
+/* What the values of limits are called, by their KIND in schema/limits.def. */
+#define OPTION_VALUE_SECONDS "SEC"
+#define OPTION_VALUE_BYTES   "SIZE"
+#define OPTION_VALUE_CORES   "N"
+#define OPTION_VALUE_COUNT   "N"
+
 enum {
 	OPTION_END = 0,   /* no more arguments */
 	OPTION_WORD = -1, /* not an option: value is the word */

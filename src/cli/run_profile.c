@@ -18,21 +18,13 @@ static const char *get_said(void *to, const char *key)
 {
 	const struct run *run = to;
 	const struct limits *limits = &request_spec(run->request)->limits;
-	const struct {
-		const char *key;
-		int said;
-	} all[] = {
-		{ "timeout", limits->timeout > 0 }, { "cpu-time", limits->cpu_time > 0 },
-		{ "memory", limits->memory > 0 },   { "cpus", limits->cpus > 0 },
-		{ "pids", limits->pids > 0 },       { "disk", limits->disk > 0 },
-		{ "net", run->net_given },          { "max-output", limits->max_output > 0 },
-	};
+	const struct limit_row *limit = limit_by_key(key);
 
 	if (strcmp(key, "language") == 0)
 		return run->language;
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (strcmp(key, all[i].key) == 0 && all[i].said)
-			return "";
+	if (limit ? limit_get(limits, (enum limit_id)(limit - limit_rows)) > 0
+		  : strcmp(key, "net") == 0 && run->net_given)
+		return "";
 	return NULL;
 }
 

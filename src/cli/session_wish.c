@@ -7,7 +7,11 @@
 
 #include <string.h>
 
-static const struct option_spec specs[] = { SESSION_WISH_OPTIONS(""), { 0 } };
+static const struct option_spec specs[] = {
+#define SESSION_OPTION(ID, NAME, VALUE, HELP) { ID, 0, NAME, VALUE, HELP },
+#include "cli/session_wish.def"
+	{ 0 }
+};
 
 int session_failed(const struct error *err)
 {
@@ -54,7 +58,7 @@ int session_wish_take(struct session_wish *wish, const char *command, int option
 	struct error err = { 0 };
 
 	/* What each cell may be told anew is no matter of new sessions only. */
-	wish->any |= option != WISH_TIMEOUT;
+	wish->any |= option != WISH_LIMIT + LIMIT_timeout;
 	switch (option) {
 	case WISH_PROFILE:
 		wish->profile = value;

@@ -105,36 +105,21 @@ static bool put_env(struct buf *out, const struct spec *spec)
 	return true;
 }
 
-/* Sizes as text: a number might be taken for megabytes. */
-static void put_size(struct buf *out, const char **before, const char *key, uint64_t bytes)
-{
-	if (bytes == 0)
-		return;
-	buf_printf(out, "%s\"%s\":\"%llu\"", *before, key, (unsigned long long)bytes);
-	*before = ",";
-}
-
-static void put_number(struct buf *out, const char **before, const char *key, double number)
-{
-	char text[TEXT_NUMBER_MAX];
-
-	if (number <= 0)
-		return;
-	buf_printf(out, "%s\"%s\":%s", *before, key, text_number_format(number, text));
-	*before = ",";
-}
-
 static void put_limits(struct buf *out, const struct limits *limits)
 {
 	const char *before = ",\"limits\":{";
 
-	put_number(out, &before, "timeout", limits->timeout);
-	put_number(out, &before, "cpu_time", limits->cpu_time);
-	put_size(out, &before, "memory", limits->memory);
-	put_number(out, &before, "cpus", limits->cpus);
-	put_number(out, &before, "pids", (double)limits->pids);
-	put_size(out, &before, "disk", limits->disk);
-	put_size(out, &before, "max_output", limits->max_output);
+	for (enum limit_id id = 0; id < LIMITS; id++) {
+		const double amount = limit_get(limits, id);
+		char text[TEXT_NUMBER_MAX];
+
+		if (amount <= 0)
+			continue;
+		/* Sizes as text: a number might be taken for megabytes. */
+		buf_printf(out, limit_rows[id].kind == LIMIT_BYTES ? "%s\"%s\":\"%s\"" : "%s\"%s\":%s", before,
+			   limit_rows[id].name, text_number_format(amount, text));
+		before = ",";
+	}
 	buf_text(out, before[1] == '\0' ? "}" : "");
 }
 
@@ -199,9 +184,7 @@ static bool put_files(struct buf *out, const struct spec *spec)
 /* A cell is code, its times and how much is shown: all else is the session's. */
 static bool cell_json(const struct spec *spec, const struct request_extra *extra, struct buf *out)
 {
-	const struct limits limits = { .timeout = spec->limits.timeout,
-				       .cpu_time = spec->limits.cpu_time,
-				       .max_output = spec->limits.max_output };
+	const struct limits limits = limits_of_run(&spec->limits, &(struct limits){ 0 });
 
 	buf_text(out, "{\"session\":");
 	if (!put_string(out, extra->session, strlen(extra->session)))

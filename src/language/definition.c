@@ -75,7 +75,6 @@ struct field {
 	const char *needed;              /* what to write when it is missing; NULL: it need not be there */
 	const char *what;                /* what is expected: of a text, or of each item of a list */
 	bool (*check)(const char *text); /* whether it is that */
-	double low, high;                /* bounds of a number */
 	unsigned scope;                  /* of a command line or an environment: IN_… */
 	const struct field *fields;      /* of a mapping, up to one without a key */
 };
@@ -327,38 +326,6 @@ static int read_environment(struct reader *r, const struct yaml_node *node, cons
 	return 0;
 }
 
-static int read_number(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
-{
-	double number;
-
-	if (node->kind != YAML_TEXT || !text_number(node->text, &number) || number < f->low || number > f->high)
-		return yaml_expected(&r->doc, node, r->err, "%s", f->what);
-	*(double *)at = number;
-	return 0;
-}
-
-static int read_count(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
-{
-	uint64_t count;
-
-	if (node->kind != YAML_TEXT || !text_count(node->text, &count) || (double)count < f->low ||
-	    (double)count > f->high)
-		return yaml_expected(&r->doc, node, r->err, "%s", f->what);
-	*(uint64_t *)at = count;
-	return 0;
-}
-
-static int read_size(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
-{
-	uint64_t bytes;
-
-	if (node->kind != YAML_TEXT || !text_size(node->text, &bytes) || (double)bytes < f->low ||
-	    (double)bytes > f->high)
-		return yaml_expected(&r->doc, node, r->err, "%s", f->what);
-	*(uint64_t *)at = bytes;
-	return 0;
-}
-
 static int read_exit(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
 {
 	uint64_t code;
@@ -420,26 +387,30 @@ static int read_fields(struct reader *r, const struct yaml_node *node, const str
 	return 0;
 }
 
+static int read_limits(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+{
+	const char *known[LIMITS + 1] = { NULL };
+	char expected[LIMIT_SENTENCE];
+	size_t count = 0;
+
+	(void)f;
+	if (yaml_expect(&r->doc, node, YAML_MAP, "a mapping of limits", r->err) < 0)
+		return -1;
+	for (size_t i = 0; i < LIMITS; i++)
+		if (limit_rows[i].flags & LIMIT_IN_DEFINITION)
+			known[count++] = limit_rows[i].name;
+	if (yaml_unknown_keys(&r->doc, node, known, r->err) < 0)
+		return -1;
+	for (enum limit_id id = 0; id < LIMITS; id++) {
+		const struct yaml_node *value = yaml_map_get(node, limit_rows[id].name);
+
+		if (value && (value->kind != YAML_TEXT || !limit_set_plain(at, id, value->text)))
+			return yaml_expected(&r->doc, value, r->err, "%s", limit_expected(id, expected));
+	}
+	return 0;
+}
+
 /* The tables, innermost first */
-
-#define MIB 1048576.0
-#define GIB (1024 * MIB)
-
-static const struct field limit_fields[] = {
-	{ "timeout", read_number, offsetof(struct limits, timeout),
-	  .what = "a number of seconds between 0.001 and 86400", .low = 0.001, .high = 86400 },
-	{ "cpu_time", read_number, offsetof(struct limits, cpu_time),
-	  .what = "a number of seconds between 0.001 and 86400", .low = 0.001, .high = 86400 },
-	{ "memory", read_size, offsetof(struct limits, memory),
-	  .what = "a size between 4m and 1024g, as 64k, 256m, 1g or in bytes", .low = 4 * MIB, .high = 1024 * GIB },
-	{ "cpus", read_number, offsetof(struct limits, cpus), .what = "a number of cores between 0.01 and 1024",
-	  .low = 0.01, .high = 1024 },
-	{ "pids", read_count, offsetof(struct limits, pids), .what = "a number of processes between 1 and 32768",
-	  .low = 1, .high = 32768 },
-	{ "disk", read_size, offsetof(struct limits, disk),
-	  .what = "a size between 64k and 1024g, as 64k, 256m, 1g or in bytes", .low = 65536, .high = 1024 * GIB },
-	{ NULL },
-};
 
 #define COMMAND(KEY, OFFSET, NEEDED, SCOPE)                                                                            \
 	{                                                                                                              \
@@ -449,9 +420,9 @@ static const struct field limit_fields[] = {
 	{                                                                                                              \
 		"environment", read_environment, OFFSET, .scope = SCOPE                                                \
 	}
-#define LIMITS(OFFSET)                                                                                                 \
+#define LIMITS_AT(OFFSET)                                                                                              \
 	{                                                                                                              \
-		"limits", read_fields, OFFSET, .what = "a mapping of limits", .fields = limit_fields                   \
+		"limits", read_limits, OFFSET                                                                          \
 	}
 #define LIST(KEY, OFFSET, WHAT, CHECK)                                                                                 \
 	{                                                                                                              \
@@ -466,7 +437,7 @@ static const struct field prepare_fields[] = {
 	COMMAND("run", offsetof(struct runtime_prepare, step.argv),
 		"the command line that leaves files in /sandbox/output", IN_PREPARE),
 	ENVIRONMENT(offsetof(struct runtime_prepare, step.environment), IN_PREPARE),
-	LIMITS(offsetof(struct runtime_prepare, step.limits)),
+	LIMITS_AT(offsetof(struct runtime_prepare, step.limits)),
 	{ "writable", read_bool, offsetof(struct runtime_prepare, writable) },
 	{ NULL },
 };
@@ -479,7 +450,7 @@ static const struct field compile_fields[] = {
 	TEXT("artifact", offsetof(struct runtime_compile, artifact),
 	     "the name of the file it leaves in /sandbox/output", "a file's name without directories", is_file_name),
 	ENVIRONMENT(offsetof(struct runtime_compile, step.environment), IN_COMPILE),
-	LIMITS(offsetof(struct runtime_compile, step.limits)),
+	LIMITS_AT(offsetof(struct runtime_compile, step.limits)),
 	{ NULL },
 };
 
@@ -652,7 +623,7 @@ static const struct field runtime_fields[] = {
 	LIST("binds", offsetof(struct runtime, binds), "an absolute path without . and ..", is_absolute),
 	LIST("scratch", offsetof(struct runtime, scratch), "an absolute path without . and ..", is_absolute),
 	ENVIRONMENT(offsetof(struct runtime, environment), IN_ENVIRONMENT),
-	LIMITS(offsetof(struct runtime, limits)),
+	LIMITS_AT(offsetof(struct runtime, limits)),
 	{ "prepare", read_fields, offsetof(struct runtime, prepare), .what = "a mapping with \"run\"",
 	  .fields = prepare_fields },
 	{ "compile", read_fields, offsetof(struct runtime, compile), .what = "a mapping with \"run\" and \"artifact\"",

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "language/limits.h"
+#include "schema/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -60,33 +60,24 @@ static void give_turn(struct container *container)
 	(void)!write(container->turn_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
-static int check_limit(const char *name, uint64_t asked, uint64_t has, bool size, struct error *err)
-{
-	char text[TEXT_SIZE_MAX];
-
-	if (asked == 0 || asked == has)
-		return 0;
-	if (size)
-		text_size_format(has, text);
-	else
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)has);
-	return error_usage(err, "%s: it is the container's, which was started with %s; leave it out", name, text);
-}
-
 /* Limits of the box cannot be another's for a while. */
 static int check_limits(const struct container *container, const struct limits *asked, struct error *err)
 {
-	const struct limits *has = &container->limits;
-	char number[TEXT_NUMBER_MAX];
+	struct limits has = container->limits;
+	char text[TEXT_NUMBER_MAX];
 
-	if (check_limit("memory", asked->memory, has->memory, true, err) < 0 ||
-	    check_limit("pids", asked->pids, has->pids, false, err) < 0 ||
-	    check_limit("disk", asked->disk, has->disk, true, err) < 0 ||
-	    check_limit("inodes", asked->inodes, has->inodes, false, err) < 0)
-		return -1;
-	if (asked->cpus > 0 && asked->cpus != container->job.limits.cpus)
-		return error_usage(err, "cpus: it is the container's, which was started with %s; leave it out",
-				   text_number_format(container->job.limits.cpus, number));
+	/* Those it was started with: what the host cannot enforce is not in force. */
+	has.cpus = container->job.limits.cpus;
+	for (enum limit_id id = 0; id < LIMITS; id++) {
+		const struct limit_row *row = &limit_rows[id];
+		const double amount = limit_get(&has, id);
+
+		if (row->flags & LIMIT_OF_RUN || limit_get(asked, id) <= 0 || limit_get(asked, id) == amount)
+			continue;
+		return error_usage(err, "%s: it is the container's, which was started with %s; leave it out", row->key,
+				   row->kind == LIMIT_BYTES ? text_size_format((uint64_t)amount, text)
+							    : text_number_format(amount, text));
+	}
 	return 0;
 }
 
@@ -120,19 +111,6 @@ static int check_spec(const struct container *container, const struct spec *spec
 	used->policy = in_force_settle(spec, container->policy);
 	memcpy(used->weaker, container->weaker, sizeof(used->weaker));
 	return check_limits(container, &spec->limits, err);
-}
-
-static struct limits exec_limits(const struct container *container, const struct spec *spec)
-{
-	struct limits limits = container->limits;
-
-	if (spec->limits.timeout > 0)
-		limits.timeout = spec->limits.timeout;
-	if (spec->limits.cpu_time > 0)
-		limits.cpu_time = spec->limits.cpu_time;
-	if (spec->limits.max_output)
-		limits.max_output = spec->limits.max_output;
-	return limits;
 }
 
 /* The box's directories, to be read whatever becomes of it. */
@@ -235,7 +213,7 @@ static int run_job(struct container *container, struct job *job, const char *com
 static int exec_spec(struct container *container, const struct probe *probe, const struct spec *spec,
 		     const char *command, const struct supervise_io *io, struct result *result, struct error *err)
 {
-	const struct limits limits = exec_limits(container, spec);
+	const struct limits limits = limits_of_run(&spec->limits, &container->limits);
 	struct build build = BUILD_INIT;
 	struct job_given given;
 	struct job job = { 0 };

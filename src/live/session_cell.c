@@ -37,8 +37,6 @@ int session_has_ended(struct session *session, struct error *err)
 /* What the spec says, with what is the session's to say. */
 static int check_spec(const struct session *session, const struct spec *spec, struct spec *used, struct error *err)
 {
-	const struct limits *asked = &spec->limits;
-
 	if (spec->runtime && spec->runtime != session->runtime &&
 	    strcmp(spec->runtime->name, session->runtime->name) != 0)
 		return error_usage(err, "language: the session's is %s, not %s; start another for that",
@@ -54,29 +52,14 @@ static int check_spec(const struct session *session, const struct spec *spec, st
 	if (spec->profile || spec->read_only)
 		return error_usage(err, "%s: it is the session's, since it was started; leave it out",
 				   spec->profile ? "profile" : "read_only");
-	if (asked->memory || asked->pids || asked->disk || asked->inodes || asked->cpus > 0)
-		return error_usage(err, "%s: it is the session's, since it was started; leave it out",
-				   asked->memory ? "memory"
-				   : asked->pids ? "pids"
-				   : asked->disk ? "disk"
-						 : "cpus");
+	for (enum limit_id id = 0; id < LIMITS; id++)
+		if (!(limit_rows[id].flags & LIMIT_OF_RUN) && limit_get(&spec->limits, id) > 0)
+			return error_usage(err, "%s: it is the session's, since it was started; leave it out",
+					   limit_rows[id].key);
 	*used = *spec;
 	used->runtime = session->runtime;
 	used->policy = in_force_settle(spec, session->spec.policy);
 	return 0;
-}
-
-static struct limits cell_limits(const struct session *session, const struct spec *spec)
-{
-	struct limits limits = session->limits;
-
-	if (spec->limits.timeout > 0)
-		limits.timeout = spec->limits.timeout;
-	if (spec->limits.cpu_time > 0)
-		limits.cpu_time = spec->limits.cpu_time;
-	if (spec->limits.max_output)
-		limits.max_output = spec->limits.max_output;
-	return limits;
 }
 
 /* What an earlier cell has left of its input is not this one's; and its end may have been closed. */
@@ -394,7 +377,7 @@ static int take_and_run(struct session *session, const struct spec *spec, const 
 int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
 		    const struct supervise_io *io, struct result **out, struct error *err)
 {
-	const struct limits limits = cell_limits(session, spec);
+	const struct limits limits = limits_of_run(&spec->limits, &session->limits);
 	_cleanup_gate_ struct gate gate = { 0 };
 	struct result *result;
 	struct spec used;

@@ -212,24 +212,23 @@ static int check_tls(const struct config *config, struct error *err)
 									: config_name(missing));
 }
 
-static const char *limit_text(const struct config *config, enum config_key key, bool registry)
+/* The limits that settings are: those of the registry, or those that beat it. */
+static int fill_limits(struct config *config, bool registry, struct limit_texts *out, struct error *err)
 {
-	const struct config_value *value = &config->values[key];
+	*out = (struct limit_texts){ 0 };
+	for (int i = 0; i < CONFIG_KEYS; i++) {
+		const struct config_value *value = &config->values[i];
+		enum limit_id id;
 
-	return value->source == CONFIG_DEFAULT || (value->source == CONFIG_REGISTRY) != registry ? NULL : value->text;
-}
-
-static int fill_limits(struct config *config, bool registry, struct config_limits *out, struct error *err)
-{
-	const char *output = limit_text(config, CONFIG_MAX_OUTPUT, registry);
-
-	*out = (struct config_limits){
-		.timeout = limit_text(config, CONFIG_TIMEOUT, registry),
-		.memory = limit_text(config, CONFIG_MEMORY, registry),
-		.cpus = limit_text(config, CONFIG_CPUS, registry),
-		.max_output = output ? arena_printf(&config->arena, "%sk", output) : NULL,
-	};
-	return output && !out->max_output ? no_memory(err) : 0;
+		if (value->source == CONFIG_DEFAULT || (value->source == CONFIG_REGISTRY) != registry ||
+		    !setting_limit((enum config_key)i, &id))
+			continue;
+		/* The unit of this one is in its name. */
+		out->of[id] = i == CONFIG_MAX_OUTPUT ? arena_printf(&config->arena, "%sk", value->text) : value->text;
+		if (!out->of[id])
+			return no_memory(err);
+	}
+	return 0;
 }
 
 /* `registry`, unless NULL, gets what is wrong with it, and the rest is used. */

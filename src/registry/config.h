@@ -34,19 +34,11 @@ struct config_value {
 	const char *said;          /* of a file: where it stands and its name, for sentences; or NULL */
 };
 
-/* The settings that are limits of a run, as spec_set() takes them; NULL: not said. */
-struct config_limits {
-	const char *timeout;    /* of SANDBOX_TIMEOUT_SEC */
-	const char *memory;     /* of DOCKER_MEMORY_LIMIT */
-	const char *cpus;       /* of DOCKER_CPU_LIMIT */
-	const char *max_output; /* of SANDBOX_MAX_OUTPUT_KB, with its unit */
-};
-
 struct config {
 	struct arena arena;                      /* owns all */
 	struct config_value values[CONFIG_KEYS]; /* by their key */
-	struct config_limits said;               /* by options, the environment and .env: they beat a profile */
-	struct config_limits settings;           /* by the registry's settings: a profile beats them */
+	struct limit_texts said;                 /* by options, the environment and .env: they beat a profile */
+	struct limit_texts settings;             /* by the registry's settings: a profile beats them */
 	struct registry registry;                /* as parsed */
 	char registry_where[4096];               /* the file's name, also of one that is not there */
 	const char *registry_text;               /* as read, for config_encode() */
@@ -90,9 +82,8 @@ struct front_config {
 	struct arena arena;            /* owns all */
 	struct registry registry;      /* as parsed */
 	struct tokens tokens;          /* who may ask */
-	const char *timeout, *memory;  /* by the environment and .env, as spec_set() takes them; NULL: not said */
-	const char *cpus, *max_output; /* the same */
-	struct config_limits settings; /* by the registry's settings, which a profile beats */
+	struct limit_texts said;       /* limits by the environment and .env */
+	struct limit_texts settings;   /* by the registry's settings, which a profile beats */
 	const char *const *hosts;      /* NULL-terminated, never NULL */
 	const char *store_code;        /* SANDBOX_STORE_CODE; NULL: the default */
 	enum policy_mode policy;       /* config_policy() */

@@ -15,8 +15,11 @@
 #include <string.h>
 
 enum {
-	NAME_ROOM = 24 /* of a record's name */
+	NAME_ROOM = 32 /* of a record's name */
 };
+
+/* Before the names of limits that the registry's settings have. */
+#define SETTINGS "settings."
 
 static void put(struct buf *out, const char *name, const void *data, size_t size)
 {
@@ -29,6 +32,16 @@ static void put_text(struct buf *out, const char *name, const char *text)
 {
 	if (text)
 		put(out, name, text, strlen(text));
+}
+
+static void put_limits(struct buf *out, const char *before, const struct limit_texts *limits)
+{
+	char name[NAME_ROOM];
+
+	for (size_t i = 0; i < LIMITS; i++) {
+		snprintf(name, sizeof(name), "%s%s", before, limit_rows[i].name);
+		put_text(out, name, limits->of[i]);
+	}
 }
 
 enum policy_mode config_policy(const struct config *config)
@@ -51,14 +64,8 @@ int config_encode(const struct config *config, const char *first_token, const ch
 
 	put_text(&out, "where", config->registry_where);
 	put(&out, "registry", config->registry_text ? config->registry_text : "", config->registry_size);
-	put_text(&out, "timeout", config->said.timeout);
-	put_text(&out, "memory", config->said.memory);
-	put_text(&out, "cpus", config->said.cpus);
-	put_text(&out, "max_output", config->said.max_output);
-	put_text(&out, "settings.timeout", config->settings.timeout);
-	put_text(&out, "settings.memory", config->settings.memory);
-	put_text(&out, "settings.cpus", config->settings.cpus);
-	put_text(&out, "settings.max_output", config->settings.max_output);
+	put_limits(&out, "", &config->said);
+	put_limits(&out, SETTINGS, &config->settings);
 	put_text(&out, "hosts", config->values[CONFIG_HOSTS].text);
 	put_text(&out, "store_code", config->values[CONFIG_STORE_CODE].text);
 	put_text(&out, "audit", config->values[CONFIG_AUDIT].text);
@@ -83,19 +90,16 @@ struct span {
 struct wire {
 	struct span where, registry, first, tokens, hosts; /* texts of their own */
 	struct span store_code, audit, policy;             /* settings */
-	struct span limits[8];                             /* of the environment, then of the registry */
+	struct span said[LIMITS], settings[LIMITS];        /* limits: of the environment, of the registry */
 };
 
 static struct span *record_of(struct wire *wire, const char *name)
 {
-	static const char *const limits[] = {
-		"timeout",          "memory",          "cpus",          "max_output",
-		"settings.timeout", "settings.memory", "settings.cpus", "settings.max_output"
-	};
+	const bool setting = strncmp(name, SETTINGS, strlen(SETTINGS)) == 0;
+	const struct limit_row *limit = limit_by_name(setting ? name + strlen(SETTINGS) : name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		if (strcmp(name, limits[i]) == 0)
-			return &wire->limits[i];
+	if (limit)
+		return &(setting ? wire->settings : wire->said)[limit - limit_rows];
 	return strcmp(name, "where") == 0        ? &wire->where
 	       : strcmp(name, "registry") == 0   ? &wire->registry
 	       : strcmp(name, "first") == 0      ? &wire->first
@@ -149,7 +153,6 @@ static int decode(const char *text, size_t size, struct front_config *out, struc
 {
 	unsigned char first[TOKEN_HASH];
 	struct wire wire = { 0 };
-	struct span *l = wire.limits;
 
 	for (size_t used = 0, step; used < size; used += step) {
 		step = read_record(text + used, size - used, &out->arena, &wire);
@@ -159,11 +162,10 @@ static int decode(const char *text, size_t size, struct front_config *out, struc
 	if (!wire.where.data || !wire.registry.data || !wire.tokens.data ||
 	    (wire.first.data && !token_unhex(wire.first.data, wire.first.size, first, sizeof(first))))
 		return error_set(err, ERROR_FAILED, 0, "the configuration is not whole");
-	out->timeout = l[0].data;
-	out->memory = l[1].data;
-	out->cpus = l[2].data;
-	out->max_output = l[3].data;
-	out->settings = (struct config_limits){ l[4].data, l[5].data, l[6].data, l[7].data };
+	for (size_t i = 0; i < LIMITS; i++) {
+		out->said.of[i] = wire.said[i].data;
+		out->settings.of[i] = wire.settings[i].data;
+	}
 	out->hosts = split_hosts(&wire.hosts, &out->arena);
 	out->store_code = wire.store_code.data;
 	out->audit = wire.audit.data;

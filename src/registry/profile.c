@@ -12,92 +12,51 @@
 #include <string.h>
 #include <strings.h>
 
-/* A limit in the five places that know it. */
-struct limit {
-	const char *key; /* of spec_set() */
-	enum {
-		SECONDS,
-		SIZE,
-		CORES,
-		COUNT
-	} kind;            /* how it is written */
-	size_t in_profile; /* offset of its text */
-	size_t in_token;   /* the same */
-	int in_config;     /* the same, or -1: there is no such setting */
-};
-
-static const struct limit limits[] = {
-	{ "timeout", SECONDS, offsetof(struct profile, timeout), offsetof(struct token, timeout),
-	  offsetof(struct config_limits, timeout) },
-	{ "cpu-time", SECONDS, offsetof(struct profile, cpu_time), offsetof(struct token, cpu_time), -1 },
-	{ "memory", SIZE, offsetof(struct profile, memory), offsetof(struct token, memory),
-	  offsetof(struct config_limits, memory) },
-	{ "cpus", CORES, offsetof(struct profile, cpus), offsetof(struct token, cpus),
-	  offsetof(struct config_limits, cpus) },
-	{ "pids", COUNT, offsetof(struct profile, pids), offsetof(struct token, pids), -1 },
-	{ "disk", SIZE, offsetof(struct profile, disk), offsetof(struct token, disk), -1 },
-	{ "max-output", SIZE, offsetof(struct profile, max_output), offsetof(struct token, max_output),
-	  offsetof(struct config_limits, max_output) },
-};
-
-static const char *text_at(const void *place, size_t offset)
-{
-	return place ? *(const char *const *)((const char *)place + offset) : NULL;
-}
-
-/* Of a text that spec_set() took; exact for every size that there is. */
-static double amount(const struct limit *limit, const char *text)
-{
-	uint64_t bytes = 0;
-	double number = 0;
-
-	if (limit->kind == SIZE)
-		return text_size(text, &bytes) ? (double)bytes : 0;
-	return (limit->kind == SECONDS ? text_duration(text, &number) : text_number(text, &number)) ? number : 0;
-}
-
 /* What a request without the limit gets; 0: there is none, which is only so for the CPU time. */
-static double default_amount(const struct limit *limit, const struct profile_target *target)
+static double default_amount(enum limit_id id, const struct profile_target *target)
 {
 	const char *language = target->get(target->request, "language");
 	const struct runtime *runtime = language ? runtime_find(language) : NULL;
 	const struct limits all = limits_settle(&(struct limits){ 0 }, runtime ? &runtime->limits : NULL);
-	const double amounts[] = { all.timeout,      all.cpu_time,     (double)all.memory,    all.cpus,
-				   (double)all.pids, (double)all.disk, (double)all.max_output };
 
-	return amounts[limit - limits];
+	return limit_get(&all, id);
 }
 
-static int settle_limit(const struct limit *limit, const struct profile *profile, const struct token *token,
-			const struct config_limits *const config[2], const struct profile_target *target,
-			struct error *err)
+static const char *limit_text(const struct limit_texts *limits, enum limit_id id)
 {
-	const char *asked = target->get(target->request, limit->key), *most = text_at(token, limit->in_token);
-	const char *value = NULL;
+	return limits ? limits->of[id] : NULL;
+}
+
+static int settle_limit(enum limit_id id, const struct profile *profile, const struct token *token,
+			const struct limit_texts *said, const struct limit_texts *settings,
+			const struct profile_target *target, struct error *err)
+{
+	const char *const key = limit_rows[id].key;
+	const char *asked = target->get(target->request, key), *most = limit_text(token ? &token->limits : NULL, id);
+	const char *value;
 
 	/* Files are memory: who may have so much of the one has no more of the other. */
-	if (!most && limit->in_token == offsetof(struct token, disk))
-		most = text_at(token, offsetof(struct token, memory));
+	if (!most && token && id == LIMIT_disk)
+		most = token->limits.memory;
 
 	if (asked) {
-		if (most && amount(limit, asked) > amount(limit, most))
-			return error_usage(err, "%s: \"%.64s\" is more than the token \"%s\" allows: at most %s",
-					   limit->key, asked, token->name, most);
+		if (most && limit_amount(id, asked) > limit_amount(id, most))
+			return error_usage(err, "%s: \"%.64s\" is more than the token \"%s\" allows: at most %s", key,
+					   asked, token->name, most);
 		return 0;
 	}
-	if (limit->in_config >= 0)
-		value = text_at(config[0], (size_t)limit->in_config);
+	value = limit_text(said, id);
 	if (!value)
-		value = text_at(profile, limit->in_profile);
-	if (!value && limit->in_config >= 0)
-		value = text_at(config[1], (size_t)limit->in_config);
+		value = limit_text(profile ? &profile->limits : NULL, id);
+	if (!value)
+		value = limit_text(settings, id);
 	if (most) {
-		double much = value ? amount(limit, value) : default_amount(limit, target);
+		double much = value ? limit_amount(id, value) : default_amount(id, target);
 
-		if (much <= 0 || much > amount(limit, most))
+		if (much <= 0 || much > limit_amount(id, most))
 			value = most;
 	}
-	return value ? target->set(target->request, limit->key, value, err) : 0;
+	return value ? target->set(target->request, key, value, err) : 0;
 }
 
 /* The reference of an image: of a Dockerfile's text what its FROM names, NULL if it is none (but a file's path). */
@@ -201,15 +160,13 @@ static int settle_security(const struct profile *profile, const struct profile_t
 	return 0;
 }
 
-int profile_settle(const struct profile *profile, const struct token *token, const struct config_limits *said,
-		   const struct config_limits *settings, const struct profile_target *target, struct error *err)
+int profile_settle(const struct profile *profile, const struct token *token, const struct limit_texts *said,
+		   const struct limit_texts *settings, const struct profile_target *target, struct error *err)
 {
-	const struct config_limits *const config[] = { said, settings };
-
 	if (profile && (settle_language(profile, target, err) < 0 || settle_security(profile, target, err) < 0))
 		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		if (settle_limit(&limits[i], profile, token, config, target, err) < 0)
+	for (enum limit_id id = 0; id < LIMITS; id++)
+		if (settle_limit(id, profile, token, said, settings, target, err) < 0)
 			return -1;
 	return 0;
 }
@@ -217,9 +174,7 @@ int profile_settle(const struct profile *profile, const struct token *token, con
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
 		     const struct profile_target *target, struct error *err)
 {
-	const struct config_limits said = { config->timeout, config->memory, config->cpus, config->max_output };
-
-	return profile_settle(profile, token, &said, &config->settings, target, err);
+	return profile_settle(profile, token, &config->said, &config->settings, target, err);
 }
 
 /* "; Bash, Shell and Zsh have it, Python has not": a profile of other languages. */

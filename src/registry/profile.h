@@ -28,8 +28,8 @@ struct profile_target {
  *
  * It does not ask for a confirmation: see profile->needs_confirm.
  */
-int profile_settle(const struct profile *profile, const struct token *token, const struct config_limits *said,
-		   const struct config_limits *settings, const struct profile_target *target, struct error *err);
+int profile_settle(const struct profile *profile, const struct token *token, const struct limit_texts *said,
+		   const struct limit_texts *settings, const struct profile_target *target, struct error *err);
 
 /* The same with what the front has. */
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,

@@ -176,54 +176,38 @@ static int read_security(const struct yaml_doc *doc, const struct yaml_node *nod
 			 err);
 }
 
-/* By spec_set() itself, so that the bounds and the sentences are those of a request. */
-static int read_limit(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
+static int read_limit(const struct yaml_doc *doc, const struct yaml_node *node, enum limit_id id, struct profile *out,
 		      struct error *err)
 {
-	const struct {
-		const char *key, *spec, *what;
-		const char **field;
-	} limits[] = {
-		{ "timeout", "timeout", "a time such as 60 or 1m", &out->timeout },
-		{ "cpu_time", "cpu-time", "a time such as 60 or 1m", &out->cpu_time },
-		{ "memory", "memory", "a size such as 256m", &out->memory },
-		{ "cpus", "cpus", "a number of cores such as 0.5", &out->cpus },
-		{ "pids", "pids", "a number of processes", &out->pids },
-		{ "disk", "disk", "a size such as 256m", &out->disk },
-		{ "max_output", "max-output", "a size such as 20k", &out->max_output },
-	};
-	struct spec spec;
+	struct limits checks = { 0 };
 	struct error why = { 0 };
-	size_t i = 0, skip;
-	int done;
 
-	while (strcmp(limits[i].key, key) != 0)
-		i++;
-	if (yaml_text(doc, node, limits[i].what, limits[i].field, err) < 0)
+	if (yaml_text(doc, node, limit_rows[id].expected, &out->limits.of[id], err) < 0)
 		return -1;
-	spec_init(&spec);
-	done = spec_set(&spec, limits[i].spec, node->text, &why);
-	spec_free(&spec);
-	if (done == 0)
-		return 0;
 	/* The sentence begins with the key, which the place has already. */
-	skip = strlen(limits[i].spec);
-	skip = strncmp(why.text, limits[i].spec, skip) == 0 && why.text[skip] == ':' ? skip + 2 : 0;
-	return yaml_fault(doc, node, err, "%s", why.text + skip);
+	if (limit_set(&checks, id, node->text, &why) < 0)
+		return yaml_fault(doc, node, err, "%s", why.text + strlen(limit_rows[id].key) + 2);
+	return 0;
 }
 
 static int read_resources(const struct yaml_doc *doc, const struct yaml_node *node, const char *key,
 			  struct profile *out, struct error *err)
 {
-	static const struct reader readers[] = {
-		{ "memory", read_limit },   { "cpus", read_limit },
-		{ "timeout", read_limit },  { "pids", read_limit },
-		{ "disk", read_limit },     { "max_output", read_limit },
-		{ "cpu_time", read_limit }, { NULL },
-	};
+	const char *known[LIMITS + 1] = { NULL };
 
 	(void)key;
-	return read_keys(doc, node, readers, "a mapping with memory, cpus, timeout, ...", out, err);
+	for (size_t i = 0; i < LIMITS; i++)
+		known[i] = limit_rows[i].name;
+	if (yaml_expect(doc, node, YAML_MAP, "a mapping with memory, cpus, timeout, ...", err) < 0 ||
+	    yaml_unknown_keys(doc, node, known, err) < 0)
+		return -1;
+	for (enum limit_id id = 0; id < LIMITS; id++) {
+		const struct yaml_node *value = yaml_map_get(node, limit_rows[id].name);
+
+		if (value && read_limit(doc, value, id, out, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int read_profile(const struct yaml_doc *doc, const struct yaml_node *node, struct profile *out,

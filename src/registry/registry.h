@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "schema/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,13 +32,7 @@ struct profile {
 	bool read_only;              /* security.read_only */
 	bool needs_confirm;          /* security.needs_confirm */
 	bool confirm_once;           /* security.confirm: once; of a box that lives only its start is asked about */
-	const char *timeout;         /* this and the next: resources as spec_set() takes them; NULL: not said */
-	const char *cpu_time;        /* seconds */
-	const char *memory;          /* a size */
-	const char *cpus;            /* cores */
-	const char *pids;            /* processes */
-	const char *disk;            /* a size */
-	const char *max_output;      /* a size */
+	struct limit_texts limits;   /* resources */
 };
 
 /* Which imports are blocked beside the language's own list, and which are not after all: names with commas between

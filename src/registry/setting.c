@@ -2,7 +2,6 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "schema/spec.h"
 #include "registry/tokens.h"
 
 #include <stdio.h>
@@ -19,27 +18,21 @@ struct setting {
 	const char *fallback; /* the default; NULL: computed, or none */
 	/* 0, or -1 with a sentence that begins with the name. */
 	int (*check)(const char *name, const char *value, const char *detail, struct error *err);
-	const char *detail;  /* for the check: a key of spec_set(), or words */
+	const char *detail;  /* for the check: a limit's key, or words */
 	unsigned places;     /* enum place */
 	const char *meaning; /* one line */
 };
 
-/* As spec_set() has it. The sentence begins with the key, which nobody typed. */
+/* The sentence begins with the key, which nobody typed. */
 static int check_limit(const char *name, const char *value, const char *key, struct error *err)
 {
-	size_t skip = strlen(key);
+	const enum limit_id id = (enum limit_id)(limit_by_key(key) - limit_rows);
+	struct limits checks = { 0 };
 	struct error why = { 0 };
-	struct spec spec;
-	int done;
 
-	spec_init(&spec);
-	done = spec_set(&spec, key, value, &why);
-	spec_free(&spec);
-	if (done == 0)
+	if (limit_set(&checks, id, value, &why) == 0)
 		return 0;
-	if (strncmp(why.text, key, skip) != 0 || why.text[skip] != ':')
-		return error_usage(err, "%s: %s", name, why.text);
-	return error_usage(err, "%s: %s", name, why.text + skip + 2);
+	return error_usage(err, "%s: %s", name, why.text + strlen(key) + 2);
 }
 
 /* The unit is ours to add: a value that brings its own must not be taken for another. */
@@ -253,6 +246,14 @@ const char *config_option_name(enum config_key key)
 const char *setting_default(enum config_key key)
 {
 	return settings[key].fallback;
+}
+
+bool setting_limit(enum config_key key, enum limit_id *id)
+{
+	if (settings[key].check != check_limit && settings[key].check != check_output)
+		return false;
+	*id = (enum limit_id)(limit_by_key(settings[key].detail) - limit_rows);
+	return true;
 }
 
 bool setting_find(const char *name, enum config_key *key)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "schema/limits.h"
 
 #include <stdbool.h>
 
@@ -44,6 +45,8 @@ const char *config_option_name(enum config_key key); /* "--listen", or NULL: the
 const char *setting_default(enum config_key key);
 /* Its name that begins with EMBERBOX_, where its own does not; or NULL. In one place it beats the other. */
 const char *setting_other_name(enum config_key key);
+/* Whether it is a limit of a run, and which. */
+bool setting_limit(enum config_key key, enum limit_id *id);
 bool setting_find(const char *name, enum config_key *key);
 /* The sentence begins with `name` and ": "; it never has the text of a token. */
 int setting_check(enum config_key key, const char *name, const char *value, struct error *err);

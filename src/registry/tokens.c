@@ -2,7 +2,6 @@
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "schema/spec.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -17,20 +16,6 @@ static const struct {
 } scopes[] = {
 	{ "execute", SCOPE_EXECUTE }, { "read", SCOPE_READ },       { "metrics", SCOPE_METRICS },
 	{ "admin", SCOPE_ADMIN },     { "trusted", SCOPE_TRUSTED },
-};
-
-static const struct {
-	const char *name; /* in the file */
-	const char *spec; /* of spec_set() */
-	size_t field;     /* of the struct */
-} limits[] = {
-	{ "timeout", "timeout", offsetof(struct token, timeout) },
-	{ "cpu_time", "cpu-time", offsetof(struct token, cpu_time) },
-	{ "memory", "memory", offsetof(struct token, memory) },
-	{ "cpus", "cpus", offsetof(struct token, cpus) },
-	{ "pids", "pids", offsetof(struct token, pids) },
-	{ "disk", "disk", offsetof(struct token, disk) },
-	{ "max_output", "max-output", offsetof(struct token, max_output) },
 };
 
 /* tokens.json while it is read. */
@@ -131,23 +116,6 @@ const char *token_scopes_text(unsigned bits, char *out)
 	return out;
 }
 
-const char **token_limit(struct token *token, const char *name, const char **spec_key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		if (strcmp(limits[i].name, name) != 0)
-			continue;
-		if (spec_key)
-			*spec_key = limits[i].spec;
-		return (const char **)((char *)token + limits[i].field);
-	}
-	return NULL;
-}
-
-const char *token_limit_name(size_t index)
-{
-	return index < ARRAY_SIZE(limits) ? limits[index].name : NULL;
-}
-
 bool token_is_usable(const char *text)
 {
 	size_t length = strlen(text);
@@ -234,28 +202,22 @@ static int read_concurrent(const struct reading *r, const json_t *object, struct
 
 static int read_limit(const struct reading *r, const char *name, const json_t *value, struct token *out)
 {
-	const char *key = NULL, *text = json_string_value(value), **field = token_limit(out, name, &key);
+	const struct limit_row *row = limit_by_name(name);
+	const char *text = json_string_value(value);
+	const enum limit_id id = row ? (enum limit_id)(row - limit_rows) : 0;
+	struct limits checks = { 0 };
 	struct error why = { 0 };
-	char place[64];
-	struct spec spec;
-	size_t skip;
-	int done;
+	char place[64], names[128];
 
 	snprintf(place, sizeof(place), "limits.%.40s", name);
-	if (!field)
-		return fault(r, place,
-			     "there is no such limit; expected timeout, cpu_time, memory, cpus, pids, disk or "
-			     "max_output");
+	if (!row)
+		return fault(r, place, "there is no such limit; expected %s", limit_names_text(names, sizeof(names)));
 	if (!text)
 		return fault(r, place, "expected a text such as \"256m\" or \"10\"");
-	spec_init(&spec);
-	done = spec_set(&spec, key, text, &why);
-	spec_free(&spec);
-	skip = strlen(key);
-	if (done < 0)
-		return fault(r, place, "%s", strncmp(why.text, key, skip) == 0 ? why.text + skip + 2 : why.text);
-	*field = arena_string(r->arena, text);
-	return *field ? 0 : no_memory(r->err);
+	if (limit_set(&checks, id, text, &why) < 0)
+		return fault(r, place, "%s", why.text + strlen(row->key) + 2);
+	out->limits.of[id] = arena_string(r->arena, text);
+	return out->limits.of[id] ? 0 : no_memory(r->err);
 }
 
 static int read_limits(const struct reading *r, json_t *object, struct token *out)
@@ -386,12 +348,9 @@ static json_t *token_json(const struct token *token)
 	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++)
 		if (token->scopes & scopes[i].bit)
 			json_array_append_new(list, json_string(scopes[i].name));
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		const char *text = *(const char *const *)((const char *)token + limits[i].field);
-
-		if (text)
-			json_object_set_new(bounds, limits[i].name, json_string(text));
-	}
+	for (size_t i = 0; i < LIMITS; i++)
+		if (token->limits.of[i])
+			json_object_set_new(bounds, limit_rows[i].name, json_string(token->limits.of[i]));
 	object = json_pack("{ss ss so}", "name", token->name, "sha256", hash, "scopes", list);
 	if (token->max_concurrent > 0)
 		json_object_set_new(object, "max_concurrent", json_integer(token->max_concurrent));

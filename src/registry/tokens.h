@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "schema/limits.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,15 +42,9 @@ struct token {
 	unsigned char hash[TOKEN_HASH]; /* SHA-256 of its text */
 	unsigned scopes;                /* enum token_scope; the first has all */
 	unsigned max_concurrent;        /* requests at a time, queued or running; 0: no bound of its own */
-	/* The most that its requests may ask for, as spec_set() takes them; NULL: no bound of its own. A request
-	 * without the limit gets the smaller of this and the default. See profile.h. */
-	const char *timeout;    /* seconds */
-	const char *cpu_time;   /* seconds */
-	const char *memory;     /* a size */
-	const char *cpus;       /* cores */
-	const char *pids;       /* processes */
-	const char *disk;       /* a size */
-	const char *max_output; /* a size */
+	/* The most that its requests may ask for; NULL: no bound of its own. A request without the limit gets the
+	 * smaller of this and the default. See profile.h. */
+	struct limit_texts limits;
 };
 
 struct tokens {
@@ -78,11 +73,6 @@ unsigned token_scope_of(const char *word, size_t size);
 /* "execute,read"; `out` has TOKEN_SCOPES_MAX bytes. */
 #define TOKEN_SCOPES_MAX 40
 const char *token_scopes_text(unsigned scopes, char *out);
-/* The limits by their names in the file, e.g. "cpu_time"; NULL: no such name. `spec_key` gets spec_set()'s, unless
- * NULL. */
-const char **token_limit(struct token *token, const char *name, const char **spec_key);
-/* The name of the limit by index, in the order they are shown; NULL past the end. */
-const char *token_limit_name(size_t index);
 /* Whether somebody's own text may be a token: TOKEN_MIN to TOKEN_MAX - 1 visible ASCII characters. */
 bool token_is_usable(const char *text);
 

@@ -102,11 +102,19 @@ static json_t *files_json(const struct file_list *files)
 
 json_t *result_limits_json(const struct limits *limits)
 {
-	return json_pack("{s:f, s:o, s:I, s:o, s:I, s:I, s:I}", "timeout", limits->timeout, "cpu_time",
-			 limits->cpu_time > 0 ? json_real(limits->cpu_time) : json_null(), "memory",
-			 (json_int_t)limits->memory, "cpus", limits->cpus > 0 ? json_real(limits->cpus) : json_null(),
-			 "pids", (json_int_t)limits->pids, "disk", (json_int_t)limits->disk, "max_output",
-			 (json_int_t)limits->max_output);
+	json_t *object = json_object();
+
+	for (enum limit_id id = 0; id < LIMITS; id++) {
+		const struct limit_row *row = &limit_rows[id];
+		const double amount = limit_get(limits, id);
+		const bool whole = row->kind == LIMIT_BYTES || row->kind == LIMIT_COUNT;
+
+		json_object_set_new(object, row->name,
+				    row->flags & LIMIT_OR_NULL && amount <= 0 ? json_null()
+				    : whole                                   ? json_integer((json_int_t)amount)
+									      : json_real(amount));
+	}
+	return object;
 }
 
 enum {

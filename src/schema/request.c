@@ -260,12 +260,7 @@ static const char *number_text(const json_t *value, char *out)
 /* The limits that have two fields. */
 static bool limit_given(const struct reading *r, const char *key)
 {
-	const struct limits *limits = &r->checks.limits;
-
-	return (strcmp(key, "timeout") == 0 && limits->timeout > 0) ||
-	       (strcmp(key, "memory") == 0 && limits->memory > 0) ||
-	       (strcmp(key, "cpu-time") == 0 && limits->cpu_time > 0) ||
-	       (strcmp(key, "max-output") == 0 && limits->max_output > 0);
+	return limit_get(&r->checks.limits, (enum limit_id)(limit_by_key(key) - limit_rows)) > 0;
 }
 
 static int put_limit(struct reading *r, const char *name, const char *key, json_t *value, const char *unit)
@@ -401,13 +396,8 @@ static int read_fields(struct reading *r, json_t *object, const char *before, co
 static int read_limits(struct reading *r, const struct field *field, const char *name, json_t *value)
 {
 	static const struct field limits[] = {
-		{ "timeout", "timeout", read_limit },
-		{ "cpu_time", "cpu-time", read_limit },
-		{ "memory", "memory", read_limit },
-		{ "cpus", "cpus", read_limit },
-		{ "pids", "pids", read_limit },
-		{ "disk", "disk", read_limit },
-		{ "max_output", "max-output", read_limit },
+#define LIMIT(NAME, KEY, ...) { #NAME, KEY, read_limit },
+#include "schema/limits.def"
 		{ NULL },
 	};
 

@@ -8,10 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define KIB (UINT64_C(1) << 10)
-#define MIB (UINT64_C(1) << 20)
-#define GIB (UINT64_C(1) << 30)
-
 static const char *const layer_names[LAYERS] = {
 	[LAYER_CGROUP] = "cgroup",
 	[LAYER_LANDLOCK] = "landlock",
@@ -26,42 +22,6 @@ const char *layer_name(enum layer layer)
 void spec_init(struct spec *spec)
 {
 	*spec = (struct spec){ 0 };
-}
-
-struct limits limits_settle(const struct limits *asked, const struct limits *own)
-{
-	static const struct limits ours = {
-		.timeout = 30,
-		.memory = 512 * MIB,
-		.cpus = 1,
-		.pids = 64,
-		.disk = GIB,
-		.inodes = 100000,
-		.max_output = 20 * KIB,
-	};
-	const struct limits *const order[] = { own ? own : &ours, &ours };
-	struct limits all = *asked;
-
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		all.timeout = all.timeout > 0 ? all.timeout : order[i]->timeout;
-		all.cpu_time = all.cpu_time > 0 ? all.cpu_time : order[i]->cpu_time;
-		all.memory = all.memory ?: order[i]->memory;
-		all.cpus = all.cpus > 0 ? all.cpus : order[i]->cpus;
-		all.pids = all.pids ?: order[i]->pids;
-		all.disk = all.disk ?: order[i]->disk;
-		all.inodes = all.inodes ?: order[i]->inodes;
-		all.max_output = all.max_output ?: order[i]->max_output;
-	}
-	return all;
-}
-
-struct limits limits_settle_place(const struct limits *asked, const struct limits *own)
-{
-	struct limits all = limits_settle(asked, own);
-
-	if (asked->disk == 0 && (!own || own->disk == 0) && all.disk > all.memory)
-		all.disk = all.memory;
-	return all;
 }
 
 const char *spec_entry(const struct spec *spec)
@@ -100,35 +60,6 @@ void spec_free(struct spec *spec)
 static int out_of_memory(struct error *err)
 {
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
-}
-
-static int set_seconds(double *field, const char *key, const char *value, double most, struct error *err)
-{
-	char high[TEXT_NUMBER_MAX];
-	double number;
-
-	if (!text_duration(value, &number) || number < 0.001 || number > most)
-		return error_usage(
-			err,
-			"%s: \"%.64s\" is not a time between 0.001 and %s seconds; write it as 30, 500ms, 2m or 1h30m",
-			key, value, text_number_format(most, high));
-	*field = number;
-	return 0;
-}
-
-/* `examples` are between the two bounds. */
-static int set_size(uint64_t *field, const char *key, const char *value, uint64_t least, uint64_t most,
-		    const char *examples, struct error *err)
-{
-	char low[TEXT_SIZE_MAX], high[TEXT_SIZE_MAX];
-	uint64_t bytes;
-
-	if (!text_size(value, &bytes) || bytes < least || bytes > most)
-		return error_usage(err,
-				   "%s: \"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes",
-				   key, value, text_size_format(least, low), text_size_format(most, high), examples);
-	*field = bytes;
-	return 0;
 }
 
 static int set_text(struct spec *spec, const char **field, const char *key, const char *value, struct error *err)
@@ -339,26 +270,6 @@ static int set_net(const char *value, struct error *err)
 			   value);
 }
 
-static int set_cpus(struct spec *spec, const char *value, struct error *err)
-{
-	double number;
-
-	if (!text_number(value, &number) || number < 0.01 || number > 1024)
-		return error_usage(err, "cpus: \"%.64s\" is not a number of cores between 0.01 and 1024", value);
-	spec->limits.cpus = number;
-	return 0;
-}
-
-static int set_pids(struct spec *spec, const char *value, struct error *err)
-{
-	uint64_t count;
-
-	if (!text_count(value, &count) || count < 1 || count > 32768)
-		return error_usage(err, "pids: \"%.64s\" is not a number of processes between 1 and 32768", value);
-	spec->limits.pids = count;
-	return 0;
-}
-
 static int set_policy(struct spec *spec, const char *value, struct error *err)
 {
 	static const char *const words[] = { "off", "warn", "block" };
@@ -398,8 +309,10 @@ static int set_tty(struct spec *spec, const char *value, struct error *err)
 
 int spec_set(struct spec *spec, const char *key, const char *value, struct error *err)
 {
-	struct limits *limits = &spec->limits;
+	const struct limit_row *limit = limit_by_key(key);
 
+	if (limit)
+		return limit_set(&spec->limits, (enum limit_id)(limit - limit_rows), value, err);
 	if (strcmp(key, "language") == 0)
 		return set_language(spec, value, err);
 	if (strcmp(key, "entry") == 0)
@@ -422,20 +335,6 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 		return set_text(spec, &spec->policy_in_force, key, value, err);
 	if (strcmp(key, "tty") == 0)
 		return set_tty(spec, value, err);
-	if (strcmp(key, "timeout") == 0)
-		return set_seconds(&limits->timeout, key, value, 86400, err);
-	if (strcmp(key, "cpu-time") == 0)
-		return set_seconds(&limits->cpu_time, key, value, 86400, err);
-	if (strcmp(key, "memory") == 0)
-		return set_size(&limits->memory, key, value, 4 * MIB, 1024 * GIB, "64m, 1g", err);
-	if (strcmp(key, "cpus") == 0)
-		return set_cpus(spec, value, err);
-	if (strcmp(key, "pids") == 0)
-		return set_pids(spec, value, err);
-	if (strcmp(key, "disk") == 0)
-		return set_size(&limits->disk, key, value, 64 * KIB, 1024 * GIB, "64m, 1g", err);
-	if (strcmp(key, "max-output") == 0)
-		return set_size(&limits->max_output, key, value, 1, 16 * MIB, "64k, 1m", err);
 	if (strcmp(key, "net") == 0)
 		return set_net(value, err);
 	if (strcmp(key, "project") == 0)

@@ -88,11 +88,6 @@ int spec_set_mode(struct spec *spec, const char *mode, struct error *err);
 /* What can only be said once all is set: there is a language and code. */
 int spec_check(const struct spec *spec, struct error *err);
 
-/* The limits in force: what was asked for, else what `own` says (a runtime's or a step's; may be NULL), else ours. */
-struct limits limits_settle(const struct limits *asked, const struct limits *own);
-/* The same of a place that lives. What it holds in files is its memory: nobody having asked for another disk, that is
- * no larger. */
-struct limits limits_settle_place(const struct limits *asked, const struct limits *own);
 /* The entry's path below /sandbox/code; the runtime is set. */
 const char *spec_entry(const struct spec *spec);
 /* Whether one of the files given is at this path below /sandbox/code. */

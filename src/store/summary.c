@@ -28,13 +28,8 @@ static json_t *limits_json(const struct limits *limits)
 {
 	json_t *object = json_object();
 
-	limit(object, "timeout", limits->timeout);
-	limit(object, "cpu_time", limits->cpu_time);
-	limit(object, "memory", (double)limits->memory);
-	limit(object, "cpus", limits->cpus);
-	limit(object, "pids", (double)limits->pids);
-	limit(object, "disk", (double)limits->disk);
-	limit(object, "max_output", (double)limits->max_output);
+	for (enum limit_id id = 0; id < LIMITS; id++)
+		limit(object, limit_rows[id].name, limit_get(limits, id));
 	return object;
 }
 

@@ -13,6 +13,7 @@ import yaml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
+import schema
 from service import Service
 
 PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1", "serve": "emberbox-serve.1",
@@ -124,11 +125,11 @@ def registry_keys_are_documented():
     named = set(first_column(text))
     source = text_of("src", "registry", "registry.c")
     groups = [re.findall(r'\{ "([a-z_]+)", read_\w+ \}', part) for part in re.findall(r"readers\[\] = \{(.*?)\{ NULL \}", source, re.S)]
-    kit.equal(sorted(map(len, groups)), [4, 7, 8], f"{groups}")
-    known = {"auto_cleanup", "max_concurrent"}
+    kit.equal(sorted(map(len, groups)), [4, 8], f"{groups}")
+    known = {"auto_cleanup", "max_concurrent"} | {"resources." + name for name in schema.limits()}
     known |= {"LANGUAGE." + key for key in re.findall(r'yaml_map_get\(item, "(\w+)"\)', source)}
     for group in groups:
-        prefix = {4: "security.", 7: "resources.", 8: ""}[len(group)]
+        prefix = {4: "security.", 8: ""}[len(group)]
         known |= {prefix + key for key in group}
     kit.equal(sorted(named), sorted(known - {"security", "resources"}))
 
@@ -219,7 +220,7 @@ def the_ways_in_are_named():
 @kit.test
 def service_fields_are_documented():
     named = first_column(section(text_of("docs", "service.md"), "The request"))
-    known = fields_of_source("request_fields") + [f"limits.{name}" for name in fields_of_source("limits")]
+    known = fields_of_source("request_fields") + [f"limits.{name}" for name in schema.limits()]
     kit.equal(sorted(named), sorted(known))
 
 

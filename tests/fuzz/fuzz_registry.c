@@ -25,10 +25,10 @@ static void registry_profile_holds(const struct profile *p)
 	MUST(!p->allow || (!p->bridge && p->allow[0]));
 	if (p->allow)
 		registry_list_holds(p->allow);
-	MUST(!p->timeout || text_number(p->timeout, &number));
-	MUST(!p->cpus || text_number(p->cpus, &number));
-	MUST(!p->memory || text_size(p->memory, &bytes));
-	MUST(!p->pids || text_count(p->pids, &bytes));
+	MUST(!p->limits.timeout || text_number(p->limits.timeout, &number));
+	MUST(!p->limits.cpus || text_number(p->limits.cpus, &number));
+	MUST(!p->limits.memory || text_size(p->limits.memory, &bytes));
+	MUST(!p->limits.pids || text_count(p->limits.pids, &bytes));
 }
 
 static void registry_holds(const struct registry *registry)

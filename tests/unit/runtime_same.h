@@ -25,9 +25,10 @@ static void same_list(const char *field, const char *const *a, const char *const
 
 static void same_limits(const char *field, const struct limits *a, const struct limits *b)
 {
-	if (a->timeout != b->timeout || a->cpu_time != b->cpu_time || a->memory != b->memory || a->cpus != b->cpus ||
-	    a->pids != b->pids || a->disk != b->disk || a->inodes != b->inodes || a->max_output != b->max_output)
-		check_fail("%s differ", field);
+	for (enum limit_id id = 0; id < LIMITS; id++)
+		if (limit_get(a, id) != limit_get(b, id))
+			check_fail("%s.%s differ", field, limit_rows[id].name);
+	CHECK_INT(a->inodes, b->inodes);
 }
 
 static void same_step(const char *field, const struct runtime_step *a, const struct runtime_step *b)

@@ -402,11 +402,11 @@ static void the_front_gets_the_same(void)
 	CHECK(!memmem(text, size, "the first one", 13));
 	CHECK_INT(config_decode(text, size, &front, &err), 0);
 	CHECK_INT(front.registry.count, 1);
-	CHECK_STR(front.registry.profiles[0].memory, "64m");
+	CHECK_STR(front.registry.profiles[0].limits.memory, "64m");
 	CHECK_INT(front.registry.max_concurrent, 7);
-	CHECK_STR(front.timeout, "9");
-	CHECK_STR(front.max_output, "5k");
-	CHECK(!front.memory && !front.cpus);
+	CHECK_STR(front.said.timeout, "9");
+	CHECK_STR(front.said.max_output, "5k");
+	CHECK(!front.said.memory && !front.said.cpus);
 	CHECK_STR(front.settings.memory, "128m");
 	CHECK_STR(front.store_code, "never");
 	CHECK_STR(front.hosts[0], "a.example");

@@ -44,9 +44,12 @@ static int set(void *data, const char *key, const char *value, struct error *why
 }
 
 static const struct profile_target target = { get, set, &request };
-static const struct profile python = {
-	.name = "p", .language = "python", .timeout = "60", .memory = "256m", .pids = "9", .max_output = "4k"
-};
+static const struct profile python = { .name = "p",
+				       .language = "python",
+				       .limits.timeout = "60",
+				       .limits.memory = "256m",
+				       .limits.pids = "9",
+				       .limits.max_output = "4k" };
 
 static void say(const char *key, const char *value)
 {
@@ -54,8 +57,8 @@ static void say(const char *key, const char *value)
 	request.said[request.count++][1] = value;
 }
 
-static int settle(const struct profile *profile, const struct token *token, const struct config_limits *said,
-		  const struct config_limits *settings)
+static int settle(const struct profile *profile, const struct token *token, const struct limit_texts *said,
+		  const struct limit_texts *settings)
 {
 	request.got_count = 0;
 	err = (struct error){ 0 };
@@ -92,8 +95,8 @@ static void a_profile_gives_what_is_lacking(void)
 
 static void the_environment_beats_the_profile_which_beats_settings(void)
 {
-	const struct config_limits said = { .timeout = "5", .max_output = "1k" };
-	const struct config_limits settings = { .timeout = "6", .memory = "128m", .cpus = "0.5" };
+	const struct limit_texts said = { .timeout = "5", .max_output = "1k" };
+	const struct limit_texts settings = { .timeout = "6", .memory = "128m", .cpus = "0.5" };
 
 	fresh();
 	CHECK_INT(settle(&python, NULL, &said, &settings), 0);
@@ -195,13 +198,13 @@ static void a_token_refuses_more(void)
 		{ "max-output", "1k", "2k", "max-output: \"2k\" is more than the token \"ci\" allows: at most 1k" },
 	};
 	static const struct token token = { .name = "ci",
-					    .timeout = "10",
-					    .cpu_time = "2",
-					    .memory = "64m",
-					    .cpus = "0.5",
-					    .pids = "8",
-					    .disk = "8m",
-					    .max_output = "1k" };
+					    .limits.timeout = "10",
+					    .limits.cpu_time = "2",
+					    .limits.memory = "64m",
+					    .limits.cpus = "0.5",
+					    .limits.pids = "8",
+					    .limits.disk = "8m",
+					    .limits.max_output = "1k" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		fresh();
@@ -220,8 +223,8 @@ static void a_token_refuses_more(void)
 
 static void a_token_bounds_what_is_not_said(void)
 {
-	struct token token = { .name = "ci", .timeout = "10", .memory = "64m", .cpu_time = "2" };
-	const struct config_limits said = { .timeout = "20", .memory = "32m" };
+	struct token token = { .name = "ci", .limits.timeout = "10", .limits.memory = "64m", .limits.cpu_time = "2" };
+	const struct limit_texts said = { .timeout = "20", .memory = "32m" };
 
 	/* The defaults are 30 s, 512m and no CPU time. */
 	fresh();
@@ -239,7 +242,11 @@ static void a_token_bounds_what_is_not_said(void)
 	CHECK_STR(get(&request, "timeout"), "10");
 	CHECK_STR(get(&request, "memory"), "32m");
 	/* A bound above the default leaves that alone. */
-	token = (struct token){ .name = "ci", .timeout = "3600", .memory = "8g", .disk = "100g", .pids = "1000" };
+	token = (struct token){ .name = "ci",
+				.limits.timeout = "3600",
+				.limits.memory = "8g",
+				.limits.disk = "100g",
+				.limits.pids = "1000" };
 	fresh();
 	say("language", "python");
 	CHECK_INT(settle(NULL, &token, NULL, NULL), 0);
@@ -252,7 +259,7 @@ static void the_languages_own_default_counts(void)
 	static const char yaml[] =
 		"display: Greedy\nfile: main.x\ntools: {demo: [/usr/bin/demo]}\nversion: [\"{demo}\"]\n"
 		"install: get demo\nrun: [\"{demo}\"]\nlimits: {memory: 1g}\n";
-	const struct token token = { .name = "ci", .memory = "600m" };
+	const struct token token = { .name = "ci", .limits.memory = "600m" };
 	char *home = tree_new();
 	int dir = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

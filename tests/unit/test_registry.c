@@ -65,10 +65,10 @@ static void the_example_is_taken(void)
 	CHECK_STR(p->triggers[2], "test this");
 	CHECK(!p->triggers[3] && !p->image && !p->allow && !p->bridge && !p->read_only && !p->needs_confirm &&
 	      !p->confirm_once);
-	CHECK_STR(p->memory, "256m");
-	CHECK_STR(p->cpus, "0.5");
-	CHECK_STR(p->timeout, "60");
-	CHECK(!p->pids && !p->disk && !p->max_output && !p->cpu_time);
+	CHECK_STR(p->limits.memory, "256m");
+	CHECK_STR(p->limits.cpus, "0.5");
+	CHECK_STR(p->limits.timeout, "60");
+	CHECK(!p->limits.pids && !p->limits.disk && !p->limits.max_output && !p->limits.cpu_time);
 	CHECK_INT(registry_check("r.yaml", &registry, &err), 0);
 }
 
@@ -100,11 +100,11 @@ static void everything_can_be_said(void)
 	CHECK_STR(p->allow[0], "api.example.com");
 	CHECK_STR(p->allow[2], "[::1]:80");
 	CHECK(!p->allow[3]);
-	CHECK_STR(p->pids, "9");
-	CHECK_STR(p->disk, "8m");
-	CHECK_STR(p->max_output, "2k");
-	CHECK_STR(p->cpu_time, "1");
-	CHECK_STR(p->timeout, "0.5");
+	CHECK_STR(p->limits.pids, "9");
+	CHECK_STR(p->limits.disk, "8m");
+	CHECK_STR(p->limits.max_output, "2k");
+	CHECK_STR(p->limits.cpu_time, "1");
+	CHECK_STR(p->limits.timeout, "0.5");
 	CHECK(registry.profiles[1].bridge);
 	CHECK_STR(registry.profiles[1].name, "B_2.x-y");
 	CHECK_STR(registry.profiles[1].image_key, "rootfs");

@@ -44,7 +44,7 @@ static void the_first_one_may_do_everything(void)
 		CHECK_STR(token->name, "default");
 		CHECK_INT(token->scopes, SCOPE_EXECUTE | SCOPE_READ | SCOPE_METRICS | SCOPE_ADMIN | SCOPE_TRUSTED);
 		CHECK_INT(token->max_concurrent, 0);
-		CHECK(!token->timeout && !token->memory);
+		CHECK(!token->limits.timeout && !token->limits.memory);
 	}
 	CHECK(!tokens_find(&tokens, "the first token's tex", 21));
 	CHECK(!tokens_find(&tokens, "the first token's textt", 23));
@@ -75,13 +75,13 @@ static void others_are_known_by_their_hash(void)
 	CHECK_STR(token->name, "ci-1");
 	CHECK_INT(token->scopes, SCOPE_EXECUTE | SCOPE_METRICS);
 	CHECK_INT(token->max_concurrent, 4);
-	CHECK_STR(token->timeout, "10");
-	CHECK_STR(token->cpu_time, "1");
-	CHECK_STR(token->memory, "256m");
-	CHECK_STR(token->cpus, "0.5");
-	CHECK_STR(token->pids, "8");
-	CHECK_STR(token->disk, "8m");
-	CHECK_STR(token->max_output, "2k");
+	CHECK_STR(token->limits.timeout, "10");
+	CHECK_STR(token->limits.cpu_time, "1");
+	CHECK_STR(token->limits.memory, "256m");
+	CHECK_STR(token->limits.cpus, "0.5");
+	CHECK_STR(token->limits.pids, "8");
+	CHECK_STR(token->limits.disk, "8m");
+	CHECK_STR(token->limits.max_output, "2k");
 	token = tokens_find(&tokens, "first", 5);
 	CHECK(token && strcmp(token->name, "default") == 0);
 }
@@ -89,7 +89,7 @@ static void others_are_known_by_their_hash(void)
 static void what_is_written_is_read_again(void)
 {
 	struct token all[2] = { { .name = "x", .scopes = SCOPE_READ },
-				{ .name = "y", .scopes = SCOPE_ALL, .max_concurrent = 2, .memory = "64m" } };
+				{ .name = "y", .scopes = SCOPE_ALL, .max_concurrent = 2, .limits.memory = "64m" } };
 	char *json = NULL;
 	size_t size;
 
@@ -100,7 +100,7 @@ static void what_is_written_is_read_again(void)
 	CHECK_INT(parse(json, "first"), 0);
 	CHECK_INT(tokens.count, 3);
 	CHECK_STR(tokens_find(&tokens, "abc", 3)->name, "x");
-	CHECK_STR(tokens_find(&tokens, "def", 3)->memory, "64m");
+	CHECK_STR(tokens_find(&tokens, "def", 3)->limits.memory, "64m");
 	free(json);
 	/* The first one is in a file of its own. */
 	CHECK_INT(tokens_format(&tokens, &json, &size, &err), 0);

@@ -184,7 +184,7 @@ static uint64_t shown_max(struct front *front, const struct peer *peer)
 	const struct token *token = peer->caller.token ? policy_token(front, peer->caller.name) : NULL;
 	uint64_t bytes = 0;
 
-	return token && token->max_output && text_size(token->max_output, &bytes) ? bytes : 0;
+	return token && token->limits.max_output && text_size(token->limits.max_output, &bytes) ? bytes : 0;
 }
 
 void mcp_call(struct front *front, struct peer *peer)

@@ -122,15 +122,17 @@ static int put_nothing(void *list, const char *key, const char *value, struct er
 	return 0;
 }
 
-/* A container has its limits since it was started. Only the times are a request's own, and no more than its token
- * allows; what it does not say is the container's. */
+/* A container has its limits since it was started. Only the times and the size of the output are a request's own, and
+ * no more than its token allows; what it does not say is the container's. */
 static int bound_inside(const struct token *token, const struct profile_target *target, struct error *err)
 {
 	struct profile_target as_said = *target;
 	struct token times = token ? *token : (struct token){ 0 };
 
 	as_said.set = put_nothing;
-	times.memory = times.cpus = times.pids = times.disk = NULL;
+	for (size_t i = 0; i < LIMITS; i++)
+		if (!(limit_rows[i].flags & LIMIT_OF_RUN))
+			times.limits.of[i] = NULL;
 	return token ? profile_settle(NULL, &times, NULL, NULL, &as_said, err) : 0;
 }
 

@@ -326,7 +326,8 @@ static json_t *profile_json(const struct profile *profile)
 			 profile->name, "description", profile->description, "language", profile->language, "image",
 			 profile->image, "triggers", triggers, "security", "network_mode", network_json(profile),
 			 "read_only", profile->read_only, "needs_confirm", profile->needs_confirm, "confirm", how_often,
-			 "resources", "memory", profile->memory, "cpus", profile->cpus, "timeout", profile->timeout);
+			 "resources", "memory", profile->limits.memory, "cpus", profile->limits.cpus, "timeout",
+			 profile->limits.timeout);
 }
 
 static void containers(struct front *front, struct peer *peer, const char *body, size_t size)

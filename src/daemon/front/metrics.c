@@ -12,7 +12,7 @@
 #define NAME_MAX_BYTES 48 /* of a label's value, with its end */
 #define METHODS_MAX    16 /* more than HTTP has */
 #define STATUSES       (STATUS_ERROR + 1)
-#define LIMITS         (OUTCOME_LIMIT_OUTPUT + 1)
+#define LIMITS_HIT     (OUTCOME_LIMIT_OUTPUT + 1)
 #define BOUNDS_MAX     16 /* buckets but for +Inf */
 #define OTHER          0  /* the place of "other" in each table of names */
 #define NAMES          (METRICS_NAMES_MAX + 1)
@@ -51,7 +51,7 @@ struct request_count {
 struct metrics {
 	struct names languages, routes, methods, events;     /* label values met so far */
 	uint64_t executions[NAMES][STATUSES][2];             /* by language, status, warm */
-	uint64_t limits[LIMITS];                             /* by enum outcome_limit */
+	uint64_t limits[LIMITS_HIT];                         /* by enum outcome_limit */
 	uint64_t event_counts[NAMES];                        /* by event */
 	struct histogram execution[NAMES][2];                /* by language, warm */
 	struct histogram program[NAMES];                     /* by language */
@@ -64,7 +64,7 @@ struct metrics {
 
 static const char *const starts[] = { "cold", "warm" };
 
-static const char *const limit_names[LIMITS] = {
+static const char *const limit_names[LIMITS_HIT] = {
 	[OUTCOME_LIMIT_TIMEOUT] = "timeout",
 	[OUTCOME_LIMIT_CPU_TIME] = "cpu_time",
 	[OUTCOME_LIMIT_MEMORY] = "memory",
@@ -73,7 +73,7 @@ static const char *const limit_names[LIMITS] = {
 
 uint8_t outcome_limit(const char *name)
 {
-	for (uint8_t i = OUTCOME_LIMIT_TIMEOUT; name && i < LIMITS; i++)
+	for (uint8_t i = OUTCOME_LIMIT_TIMEOUT; name && i < LIMITS_HIT; i++)
 		if (strcmp(name, limit_names[i]) == 0)
 			return i;
 	return OUTCOME_LIMIT_NONE;
@@ -81,7 +81,7 @@ uint8_t outcome_limit(const char *name)
 
 const char *outcome_limit_name(uint8_t limit)
 {
-	return limit < LIMITS ? limit_names[limit] : NULL;
+	return limit < LIMITS_HIT ? limit_names[limit] : NULL;
 }
 
 /* Counting */
@@ -321,7 +321,7 @@ static void add_executions(const struct metrics *metrics, struct buf *out)
 	add_histogram(out, "emberbox_queue_seconds", LABELS(), &metrics->queue, true);
 
 	add_head(out, "emberbox_limits_hit_total", "counter", "Runs that a limit ended.");
-	for (size_t i = OUTCOME_LIMIT_TIMEOUT; i < LIMITS; i++)
+	for (size_t i = OUTCOME_LIMIT_TIMEOUT; i < LIMITS_HIT; i++)
 		add_number(out, "emberbox_limits_hit_total", LABELS({ "limit", limit_names[i] }), metrics->limits[i]);
 }
 
