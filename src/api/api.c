@@ -136,15 +136,11 @@ int eb_execute(const eb_request *request, const eb_options *options, eb_result *
 
 eb_result *eb_result_of_error(const eb_request *request, const eb_error *err)
 {
-	struct error inner = {
-		.kind = err->code == EB_BAD_REQUEST   ? ERROR_USAGE
-			: err->code == EB_NO_LANGUAGE ? ERROR_LANGUAGE
-			: err->code == EB_BLOCKED     ? ERROR_BLOCKED
-						      : ERROR_FAILED,
-		.errnum = err->errnum,
-	};
+	struct error inner;
 
-	snprintf(inner.text, sizeof(inner.text), "%.*s", (int)sizeof(inner.text) - 1, err->message);
+	error_set(&inner, err->code == EB_OK ? ERROR_FAILED : (enum error_kind)err->code, 0, "%.*s",
+		  (int)sizeof(inner.text) - 1, err->message);
+	inner.errnum = err->errnum;
 	return result_wrap(result_refused(request ? &request->spec : NULL, &inner));
 }
 

@@ -325,7 +325,8 @@ int doctor_report(bool json, const struct doctor_setting *settings, size_t count
 	*healthy = report.healthy;
 	*text = json ? report_json(&report) : report_text(&report);
 	if (!*text)
-		return public_error(err, &(struct error){ .kind = ERROR_FAILED, .text = "no memory" });
+		return public_error(err,
+				    &(struct error){ .kind = ERROR_FAILED, .code = CODE_FAILED, .text = "no memory" });
 	return 0;
 }
 

@@ -144,6 +144,7 @@ int eb_languages(int json, char **text, eb_error *err)
 		*text = buf_take(&table);
 	}
 	if (!*text)
-		return public_error(err, &(struct error){ .kind = ERROR_FAILED, .text = "no memory" });
+		return public_error(err,
+				    &(struct error){ .kind = ERROR_FAILED, .code = CODE_FAILED, .text = "no memory" });
 	return 0;
 }

@@ -16,10 +16,10 @@ static inline int public_error(eb_error *to, const struct error *from)
 {
 	if (!to)
 		return -1;
-	to->code = from->kind == ERROR_USAGE      ? EB_BAD_REQUEST
-		   : from->kind == ERROR_LANGUAGE ? EB_NO_LANGUAGE
-		   : from->kind == ERROR_BLOCKED  ? EB_BLOCKED
-						  : EB_FAILED;
+	_Static_assert((int)ERROR_USAGE == (int)EB_BAD_REQUEST && (int)ERROR_FAILED == (int)EB_FAILED &&
+			       (int)ERROR_BLOCKED == (int)EB_BLOCKED && (int)ERROR_LANGUAGE == (int)EB_NO_LANGUAGE,
+		       "a kind is an exit code");
+	to->code = (eb_errc)from->kind;
 	to->errnum = from->errnum;
 	snprintf(to->message, sizeof(to->message), "%s", from->text);
 	return -1;

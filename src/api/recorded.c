@@ -41,7 +41,7 @@ static int give_up(struct recording *recording, const char *what, struct error *
 	recording->journal = NULL;
 	if (!recording->required)
 		return 0;
-	err->kind = ERROR_FAILED;
+	error_recode(err, CODE_FAILED);
 	return error_prefix(err, "%s, and EMBERBOX_AUDIT is required", what);
 }
 

@@ -2,16 +2,85 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-static void set_text(struct error *err, enum error_kind kind, int errnum, const char *format, va_list args)
+static const struct {
+	const char *name;     /* the API's */
+	int status;           /* of HTTP */
+	enum error_kind kind; /* the exit code */
+	const char *meaning;  /* one sentence */
+} rows[CODE_COUNT] = {
+	[CODE_NONE] = { "", 200, ERROR_NONE, "" },
+#define ERROR_CODE(id, name, status, exit, meaning) [CODE_##id] = { name, status, (enum error_kind)(exit), meaning },
+#include "base/error_codes.def"
+#undef ERROR_CODE
+};
+
+static bool code_known(enum error_code code)
+{
+	return (unsigned)code < CODE_COUNT;
+}
+
+const char *error_code_name(enum error_code code)
+{
+	return rows[code_known(code) ? code : CODE_FAILED].name;
+}
+
+int error_code_status(enum error_code code)
+{
+	return rows[code_known(code) ? code : CODE_FAILED].status;
+}
+
+enum error_kind error_code_kind(enum error_code code)
+{
+	return rows[code_known(code) ? code : CODE_FAILED].kind;
+}
+
+const char *error_code_meaning(enum error_code code)
+{
+	return rows[code_known(code) ? code : CODE_FAILED].meaning;
+}
+
+enum error_code error_code_find(const char *name)
+{
+	for (int code = CODE_NONE + 1; code < CODE_COUNT; code++)
+		if (strcmp(rows[code].name, name) == 0)
+			return (enum error_code)code;
+	return CODE_NONE;
+}
+
+/* What is said where nothing more exact is known. */
+static enum error_code general_code(enum error_kind kind)
+{
+	switch (kind) {
+	case ERROR_NONE:
+		return CODE_NONE;
+	case ERROR_USAGE:
+		return CODE_BAD_REQUEST;
+	case ERROR_BLOCKED:
+		return CODE_FORBIDDEN_SCOPE;
+	case ERROR_LANGUAGE:
+		return CODE_UNKNOWN_LANGUAGE;
+	default:
+		return CODE_FAILED;
+	}
+}
+
+static void set_text(struct error *err, enum error_code code, int errnum, const char *field, const char *format,
+		     va_list args)
 {
 	size_t used;
 
-	err->kind = kind;
+	err->code = code;
+	err->kind = error_code_kind(code);
 	err->errnum = errnum;
-	vsnprintf(err->text, sizeof(err->text), format, args);
+	snprintf(err->field, sizeof(err->field), "%s", field);
+	used = *err->field ? (size_t)snprintf(err->text, sizeof(err->text), "%s: ", err->field) : 0;
+	err->detail = (uint16_t)used;
+	vsnprintf(err->text + used, sizeof(err->text) - used, format, args);
 	used = strlen(err->text);
 	if (errnum)
 		snprintf(err->text + used, sizeof(err->text) - used, ": %s",
@@ -24,7 +93,7 @@ int error_set(struct error *err, enum error_kind kind, int errnum, const char *f
 
 	if (err) {
 		va_start(args, format);
-		set_text(err, kind, errnum, format, args);
+		set_text(err, general_code(kind), errnum, "", format, args);
 		va_end(args);
 	}
 	return -1;
@@ -37,7 +106,7 @@ int error_errno(struct error *err, const char *format, ...)
 
 	if (err) {
 		va_start(args, format);
-		set_text(err, ERROR_FAILED, errnum, format, args);
+		set_text(err, CODE_FAILED, errnum, "", format, args);
 		va_end(args);
 	}
 	return -1;
@@ -49,7 +118,31 @@ int error_usage(struct error *err, const char *format, ...)
 
 	if (err) {
 		va_start(args, format);
-		set_text(err, ERROR_USAGE, 0, format, args);
+		set_text(err, CODE_BAD_REQUEST, 0, "", format, args);
+		va_end(args);
+	}
+	return -1;
+}
+
+int error_refuse(struct error *err, enum error_code code, const char *field, const char *format, ...)
+{
+	va_list args;
+
+	if (err) {
+		va_start(args, format);
+		set_text(err, code, 0, field, format, args);
+		va_end(args);
+	}
+	return -1;
+}
+
+int error_field(struct error *err, const char *field, const char *format, ...)
+{
+	va_list args;
+
+	if (err) {
+		va_start(args, format);
+		set_text(err, CODE_BAD_REQUEST, 0, field, format, args);
 		va_end(args);
 	}
 	return -1;
@@ -69,6 +162,7 @@ int error_prefix(struct error *err, const char *format, ...)
 	va_end(args);
 	used = strlen(err->text);
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", tail);
+	err->detail = 0;
 	return -1;
 }
 
@@ -77,4 +171,32 @@ void error_hint(struct error *err, const char *hint)
 	size_t used = strlen(err->text);
 
 	snprintf(err->text + used, sizeof(err->text) - used, "%s", hint);
+}
+
+int error_recode(struct error *err, enum error_code code)
+{
+	if (err) {
+		err->code = code;
+		err->kind = error_code_kind(code);
+	}
+	return -1;
+}
+
+const char *error_detail(const struct error *err)
+{
+	return err->text + err->detail;
+}
+
+void error_rename(struct error *err, const char *field)
+{
+	char tail[sizeof(err->text)];
+
+	if (!err->field[0])
+		return;
+	snprintf(err->field, sizeof(err->field), "%s", field);
+	if (!err->detail)
+		return;
+	memcpy(tail, err->text, sizeof(tail));
+	snprintf(err->text, sizeof(err->text), "%s%s%s", err->field, err->field[0] ? ": " : "", tail + err->detail);
+	err->detail = (uint16_t)(err->field[0] ? strlen(err->field) + 2 : 0);
 }

@@ -16,10 +16,7 @@ static const struct option_spec specs[] = {
 int session_failed(const struct error *err)
 {
 	cmd_complain("%s", err->text);
-	return err->kind == ERROR_USAGE      ? EXIT_USAGE
-	       : err->kind == ERROR_LANGUAGE ? EB_NO_LANGUAGE
-	       : err->kind == ERROR_BLOCKED  ? EB_BLOCKED
-					     : EXIT_BROKEN;
+	return (int)err->kind;
 }
 
 int session_configure(struct config *config)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -153,4 +154,31 @@ void message_free(struct message *message)
 	message->body = NULL;
 	for (size_t i = 0; i < MESSAGE_FDS; i++)
 		close_fd(&message->fds[i]);
+}
+
+void refusal_pack(const struct error *err, struct message_refusal *refusal)
+{
+	*refusal = (struct message_refusal){ .code = err->code, .errnum = err->errnum, .detail = err->detail };
+	snprintf(refusal->field, sizeof(refusal->field), "%s", err->field);
+	snprintf(refusal->message, sizeof(refusal->message), "%s", err->text);
+}
+
+void refusal_unpack(const void *body, size_t size, struct error *err)
+{
+	struct message_refusal refusal;
+
+	if (size != sizeof(refusal)) {
+		error_set(err, ERROR_FAILED, 0, "the keeper gave no reason");
+		return;
+	}
+	memcpy(&refusal, body, size);
+	refusal.message[sizeof(refusal.message) - 1] = '\0';
+	refusal.field[sizeof(refusal.field) - 1] = '\0';
+	*err = (struct error){ .errnum = refusal.errnum };
+	error_recode(err, refusal.code > CODE_NONE && refusal.code < CODE_COUNT ? (enum error_code)refusal.code
+										: CODE_FAILED);
+	if (refusal.detail <= strlen(refusal.message))
+		err->detail = (uint16_t)refusal.detail;
+	memcpy(err->field, refusal.field, sizeof(err->field));
+	memcpy(err->text, refusal.message, sizeof(err->text));
 }

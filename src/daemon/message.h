@@ -102,10 +102,13 @@ struct message_run {
 	double idle_ttl;           /* of a session that starts: the same without a cell */
 };
 
+/* A struct error on its way between processes. */
 struct message_refusal {
-	uint32_t kind;      /* enum error_kind */
-	int32_t errnum;     /* behind it */
-	char message[1024]; /* the sentence */
+	uint32_t code;                /* enum error_code */
+	int32_t errnum;               /* as in struct error, and so is the rest */
+	uint32_t detail;              /* within the sentence */
+	char field[ERROR_FIELD_MAX];  /* terminated */
+	char message[ERROR_TEXT_MAX]; /* terminated */
 };
 
 struct message {
@@ -119,3 +122,6 @@ int message_send(int socket, const struct message_head *head, const void *body, 
 /* 1, 0 at the end, -1. What is wrong with a peer's message is an error, not a crash. */
 int message_receive(int socket, struct message *message, struct error *err);
 void message_free(struct message *message);
+/* An error for another process, and what came of one: whatever the bytes are, it is an error that can be used. */
+void refusal_pack(const struct error *err, struct message_refusal *refusal);
+void refusal_unpack(const void *body, size_t size, struct error *err);

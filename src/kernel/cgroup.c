@@ -256,7 +256,7 @@ int cgroup_make(const struct cgroup_site *site, const char *name, const struct c
 {
 	*out = NULL;
 	if (site->version == 0)
-		return error_set(err, ERROR_LAYER, 0, "%s", site->why);
+		return error_refuse(err, CODE_CANNOT_ENFORCE, "", "%s", site->why);
 	if (!name[0] || name[0] == '.' || strchr(name, '/') || strlen(name) >= sizeof((*out)->name))
 		return error_set(err, ERROR_FAILED, EINVAL, "A control group cannot be named \"%s\"", name);
 

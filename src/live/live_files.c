@@ -73,7 +73,7 @@ int live_mend(struct error *err, int errnum, const char *format, ...)
 {
 	va_list args;
 
-	*err = (struct error){ .kind = ERROR_USAGE, .errnum = errnum };
+	*err = (struct error){ .kind = ERROR_USAGE, .code = CODE_BAD_REQUEST, .errnum = errnum };
 	va_start(args, format);
 	vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);

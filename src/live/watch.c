@@ -266,7 +266,7 @@ static int look(struct watch *w, struct error *err)
 	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->inotify < 0) {
 		error_errno(err, "session: no more can be watched on this machine now");
-		err->kind = ERROR_USAGE;
+		error_recode(err, CODE_BAD_REQUEST);
 		err->errnum = EBUSY;
 		return -1;
 	}

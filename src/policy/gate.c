@@ -185,12 +185,8 @@ static const char **words_copy(struct result *result, const char *const *words, 
 int gate_refuse(const struct gate *gate, const char *what, struct error *err)
 {
 	if (gate->blocked_count > 0)
-		error_set(err, ERROR_BLOCKED, 0, "Security policy blocked import: %s", gate->blocked[0]);
-	else
-		error_set(err, ERROR_BLOCKED, 0, "Security policy cannot look at the %s: %s", what, gate->unread);
-	if (err)
-		err->errnum = EPERM;
-	return -1;
+		return error_refuse(err, CODE_BLOCKED, "", "Security policy blocked import: %s", gate->blocked[0]);
+	return error_refuse(err, CODE_BLOCKED, "", "Security policy cannot look at the %s: %s", what, gate->unread);
 }
 
 void gate_block(const struct gate *gate, struct result *result)
@@ -198,7 +194,6 @@ void gate_block(const struct gate *gate, struct result *result)
 	struct error why = { 0 };
 
 	gate_refuse(gate, "program", &why);
-	why.errnum = 0;
 	result_fail(result, &why);
 	result->blocked_count = gate->blocked_count;
 	result->blocked = words_copy(result, gate->blocked, &result->blocked_count);

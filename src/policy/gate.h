@@ -30,7 +30,7 @@ struct gate {
 int gate_look(const struct spec *spec, struct gate *gate, struct error *err);
 /* Whether it would look at a file of that path in the box, "sandbox/code/lib.py" or below /sandbox/code. */
 bool gate_takes(const struct spec *spec, const char *path);
-/* After 1: the refusal of what is no run and has no result. ERROR_BLOCKED with EPERM; -1. `what`: "file", "program". */
+/* After 1: the refusal of what is no run and has no result. CODE_BLOCKED; -1. `what`: "file", "program". */
 int gate_refuse(const struct gate *gate, const char *what, struct error *err);
 /* The result is that of a run that was not allowed. */
 void gate_block(const struct gate *gate, struct result *result);

@@ -449,9 +449,7 @@ static int check_policies(const char *where, const struct registry *registry, st
 		if (!runtime) {
 			runtime_unknown(policy->language, err);
 			error_prefix(err, "%s:%u:%u: policy", where, policy->line, policy->column);
-			if (err)
-				err->kind = ERROR_USAGE;
-			return -1;
+			return error_recode(err, CODE_BAD_REQUEST);
 		}
 		for (size_t j = 0; j < i; j++)
 			if (runtime_find(registry->policies[j].language) == runtime)
@@ -474,9 +472,7 @@ int registry_check(const char *where, const struct registry *registry, struct er
 		runtime_unknown(profile->language, err);
 		error_prefix(err, "%s:%u:%u: containers.%s.language", where, profile->line, profile->column,
 			     profile->name);
-		if (err)
-			err->kind = ERROR_USAGE;
-		return -1;
+		return error_recode(err, CODE_BAD_REQUEST);
 	}
 	return 0;
 }

@@ -144,7 +144,7 @@ int result_exit_code(const struct result *result)
 	case STATUS_BLOCKED:
 		return 126;
 	case STATUS_ERROR:
-		return v->failure.kind == ERROR_USAGE ? 2 : v->failure.kind == ERROR_LANGUAGE ? 127 : 125;
+		return v->failure.kind == ERROR_NONE ? ERROR_FAILED : (int)v->failure.kind;
 	default:
 		return 128 + SIGKILL;
 	}

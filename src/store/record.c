@@ -184,10 +184,7 @@ int record_refused(struct journal *journal, const char *id, const struct error *
 	field_add_text(&fields, FIELD_ID, id);
 	field_add_number(&fields, FIELD_ENDED, now_msec());
 	field_add_text(&fields, FIELD_STATUS, status_name(STATUS_ERROR));
-	field_add_number(&fields, FIELD_EXIT_CODE,
-			 why->kind == ERROR_USAGE      ? 2
-			 : why->kind == ERROR_LANGUAGE ? 127
-						       : 125);
+	field_add_number(&fields, FIELD_EXIT_CODE, why->kind);
 	field_add_text(&fields, FIELD_MESSAGE, why->text);
 	return append(journal, RECORD_REFUSED, &fields, part(NULL, 0), part(NULL, 0), err);
 }

@@ -185,7 +185,7 @@ def sources():
 
 def source_of(name):
     """A file of src/, wherever it is: no two have one name."""
-    found = [path for path in sources() if os.path.basename(path) == name]
+    found = glob.glob(os.path.join(kit.REPO, "src", "**", name), recursive=True)
     kit.equal(len(found), 1, f"{name}: {found}")
     return text_of(found[0])
 
@@ -246,14 +246,20 @@ def service_examples_are_taken():
             kit.equal((answer.get("status"), answer["error"]), ("ok", None), f"{request}")
 
 
+def error_codes():
+    """{code: (status, exit code, meaning)} of src/base/error_codes.def, which all doors derive theirs from."""
+    rows = re.findall(r'^ERROR_CODE\([A-Z_]+, "([a-z_]+)", (\d+), (\d+), "([^"]+)"\)$', source_of("error_codes.def"), re.M)
+    kit.true(len(rows) > 20, f"{rows}")
+    kit.equal(len(rows), len(re.findall(r"^ERROR_CODE\(", source_of("error_codes.def"), re.M)), "rows of another form")
+    return {code: (int(status), int(exit_code), meaning) for code, status, exit_code, meaning in rows}
+
+
 @kit.test
 def service_errors_are_documented():
+    """Those of runs."""
     named = first_column(section(text_of("docs", "service.md"), "Errors"))
-    front = "".join(source_of(name) for name in ("front.c", "front_peer.c", "front_run.c", "front_frames.c"))
-    used = set(re.findall(r'(?:peer_refuse|front_error_json)\([^";]*?"([a-z_]+)"', front))
-    used |= set(re.findall(r'[?:] "([a-z_]+)"', front.split("void peer_refuse_error", 1)[1].split("}", 1)[0]))
-    kit.equal(sorted(named), sorted(used))
-    kit.true(len(used) > 4, f"{used}")
+    kit.equal([code for code in named if code not in error_codes()], [])
+    kit.true(len(named) > 10, f"{named}")
 
 
 def routes():
@@ -280,38 +286,25 @@ def http_paths_are_in_the_description():
     kit.equal(sorted(found), routes())
 
 
-def http_errors():
-    """The codes that the front, the keeper and the store answer with."""
-    found = set()
-    for path in sources():
-        if not re.search(r"/daemon/(front|keeper|store)/.*\.c$", path):
-            continue
-        source = text_of(path)
-        calls = r"\b(?:http_answer_error|refuse_early|deny|peer_refuse|tell_error|front_error_json)"
-        for call in re.findall(calls + r"\(((?:[^;\"]|\"(?:[^\"\\\\]|\\\\.)*\")*);", source):
-            # The code is the first word of each; a field's name may come behind it. Not of the functions themselves.
-            if "const char" not in call:
-                found |= set(re.findall(r'"([a-z_]+)"', call)[:1]) | set(re.findall(r'[?:] "([a-z_]+)"', call))
-        # A table of errno, status and code.
-        found |= set(re.findall(r'\{ E[A-Z]+, \d{3}, "([a-z_]+)" \}', source))
-        for function in ("void peer_refuse_error", "void answer_error"):
-            if function in source:
-                found |= set(re.findall(r'[?:] "([a-z_]+)"', source.split(function, 1)[1].split("}", 1)[0].split(";", 1)[0]))
-    return found
-
-
 @kit.test
 def http_errors_are_documented():
     text = section(text_of("docs", "http.md"), "Errors")
     rows = {code: int(row[1]) for row in (line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `"))
             for code in re.findall(r"`([a-z_]+)`", row[0])}
-    kit.equal(sorted(rows), sorted(http_errors()))
+    kit.equal(rows, {code: status for code, (status, _, _) in error_codes().items()})
     error = yaml.safe_load(text_of("api", "openapi.yaml"))["components"]["schemas"]["Error"]["properties"]["error"]
     kit.equal(sorted(error["properties"]["code"]["enum"]), sorted(rows))
-    table = source_of("front_execute.c").split("} statuses[] = {", 1)[1].split("};", 1)[0]
-    statuses = {code: int(status) for code, status in re.findall(r'\{ "([a-z_]+)", (\d+) \}', table)}
-    kit.true(len(statuses) > 5, table)
-    kit.equal({code: rows[code] for code in statuses}, statuses)
+
+
+@kit.test
+def no_error_has_a_code_of_its_own():
+    """Whatever a process answers with is a row of the list: no code is spelled where an error is made."""
+    calls = r"\b(?:http_answer_error|refuse_early|deny|peer_refuse|tell_error|front_error_json)"
+    for path in sources():
+        for call in re.findall(calls + r"\(((?:[^;\"]|\"(?:[^\"\\\\]|\\\\.)*\")*);", text_of(path)):
+            for word in re.findall(r'"([a-z_]+)"', call)[:1]:
+                if "const char" not in call:
+                    kit.true(word in error_codes(), f"{path}: {call}")
 
 
 @kit.test

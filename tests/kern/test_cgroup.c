@@ -620,7 +620,7 @@ static void no_site_is_said(void)
 	struct error err = { 0 };
 
 	CHECK_INT(cgroup_make(&none, "box-1-1", &usual, &group, &err), -1);
-	CHECK_INT(err.kind, ERROR_LAYER);
+	CHECK_INT(err.code, CODE_CANNOT_ENFORCE);
 	CHECK_STR(err.text, none.why);
 	cgroup_free(NULL);
 }

@@ -205,17 +205,18 @@ static void a_request_that_cannot_be_meant(void)
 static void the_keeper_refuses(void)
 {
 	static const struct {
-		enum error_kind kind;
+		enum error_code code;
 		const char *message, *answer;
 	} refusals[] = {
-		{ ERROR_USAGE, "code: there is none",
+		{ CODE_BAD_REQUEST, "code: there is none",
 		  "{\"error\":{\"code\":\"bad_request\",\"message\":\"code: there is none\",\"field\":\"code\"}}" },
-		{ ERROR_LANGUAGE, "Unknown language",
+		{ CODE_UNKNOWN_LANGUAGE, "Unknown language",
 		  "{\"error\":{\"code\":\"unknown_language\",\"message\":\"Unknown "
 		  "language\",\"field\":\"language\"}}" },
-		{ ERROR_FAILED, "no \xff memory",
+		{ CODE_FAILED, "no \xff memory",
 		  "{\"error\":{\"code\":\"failed\",\"message\":\"no \xef\xbf\xbd memory\"}}" },
-		{ ERROR_LAYER, "no layer", "{\"error\":{\"code\":\"cannot_enforce\",\"message\":\"no layer\"}}" },
+		{ CODE_CANNOT_ENFORCE, "no layer",
+		  "{\"error\":{\"code\":\"cannot_enforce\",\"message\":\"no layer\"}}" },
 	};
 	struct message run;
 	int fd;
@@ -223,7 +224,7 @@ static void the_keeper_refuses(void)
 	start((struct front_options){ 0 });
 	fd = join();
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		struct message_refusal refusal = { .kind = refusals[i].kind };
+		struct message_refusal refusal = { .code = refusals[i].code };
 
 		snprintf(refusal.message, sizeof(refusal.message), "%s", refusals[i].message);
 		/* Which languages there are is the keeper's to say. */

@@ -56,7 +56,7 @@ static void output_as_it_comes(void)
 /* What is refused before anything ran has its true status. */
 static void a_refusal_is_no_stream(void)
 {
-	struct message_refusal refusal = { .kind = ERROR_USAGE, .message = "code: there is none" };
+	struct message_refusal refusal = { .code = CODE_BAD_REQUEST, .message = "code: there is none" };
 	struct message run;
 	int fd;
 

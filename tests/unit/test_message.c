@@ -219,6 +219,46 @@ static void bodies_that_are_not_sealed(void)
 	}
 }
 
+/* What a keeper says of an error reaches the front whole. */
+static void refusals_cross(void)
+{
+	struct message_refusal refusal;
+	struct error err, there = { 0 };
+
+	error_refuse(&err, CODE_NOT_FOUND, "session", "there is no session of that id");
+	err.errnum = ESRCH;
+	refusal_pack(&err, &refusal);
+	refusal_unpack(&refusal, sizeof(refusal), &there);
+	CHECK_INT(there.kind, ERROR_FAILED);
+	CHECK_INT(there.code, CODE_NOT_FOUND);
+	CHECK_INT(there.errnum, ESRCH);
+	CHECK_STR(there.field, "session");
+	CHECK_STR(there.text, "session: there is no session of that id");
+	CHECK_STR(error_detail(&there), "there is no session of that id");
+}
+
+/* And whatever a keeper that was taken over says is an error that can be used. */
+static void refusals_that_lie(void)
+{
+	struct message_refusal refusal;
+	struct error err;
+
+	memset(&refusal, 0xff, sizeof(refusal));
+	refusal_unpack(&refusal, sizeof(refusal), &err);
+	CHECK_INT(err.code, CODE_FAILED);
+	CHECK_INT(err.kind, ERROR_FAILED);
+	CHECK_INT(strlen(err.text), sizeof(err.text) - 1);
+	CHECK_INT(strlen(err.field), sizeof(err.field) - 1);
+	CHECK_STR(error_detail(&err), err.text);
+	refusal = (struct message_refusal){ .code = CODE_NONE, .detail = 1 };
+	refusal_unpack(&refusal, sizeof(refusal), &err);
+	CHECK_INT(err.code, CODE_FAILED);
+	CHECK_STR(error_detail(&err), "");
+	refusal_unpack(&refusal, sizeof(refusal) - 1, &err);
+	CHECK_INT(err.code, CODE_FAILED);
+	CHECK_STR(err.text, "the keeper gave no reason");
+}
+
 int main(void)
 {
 	RUN(bodies_of_every_size);
@@ -229,5 +269,7 @@ int main(void)
 	RUN(sizes_that_lie);
 	RUN(more_descriptors_than_there_may_be);
 	RUN(bodies_that_are_not_sealed);
+	RUN(refusals_cross);
+	RUN(refusals_that_lie);
 	return check_failures != 0;
 }

@@ -246,7 +246,7 @@ static void refused(const char *sentence)
 	plan_free(&plan);
 	if (make(JOB_RUN) == 0)
 		check_fail("it is not refused");
-	CHECK_INT(err.kind, ERROR_LAYER);
+	CHECK_INT(err.code, CODE_CANNOT_ENFORCE);
 	CHECK_STR(err.text, sentence);
 	CHECK_INT(plan.op_count, 0);
 }

@@ -447,7 +447,7 @@ static void refusals(void)
 	static const struct {
 		enum error_kind kind;
 		int code;
-	} kinds[] = { { ERROR_FAILED, 125 }, { ERROR_LAYER, 125 }, { ERROR_LANGUAGE, 127 }, { ERROR_USAGE, 2 } };
+	} kinds[] = { { ERROR_FAILED, 125 }, { ERROR_LANGUAGE, 127 }, { ERROR_USAGE, 2 } };
 	struct error err;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

@@ -366,7 +366,7 @@ static void failures_have_the_name_of_their_exception(void)
 static void refused_run_says_why(void)
 {
 	struct run run = { .begins = true };
-	const struct error why = { .kind = ERROR_LAYER, .text = "the box lacks a layer" };
+	const struct error why = { .kind = ERROR_FAILED, .code = CODE_CANNOT_ENFORCE, .text = "the box lacks a layer" };
 
 	begin();
 	record(&run);

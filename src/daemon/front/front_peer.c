@@ -164,13 +164,7 @@ void peer_refuse(struct front *front, struct peer *peer, const char *code, const
 
 void peer_refuse_error(struct front *front, struct peer *peer, const struct error *err, const char *field)
 {
-	const char *code = err->kind == ERROR_USAGE      ? "bad_request"
-			   : err->kind == ERROR_LANGUAGE ? "unknown_language"
-			   : err->kind == ERROR_LAYER    ? "cannot_enforce"
-			   : err->kind == ERROR_BLOCKED  ? "forbidden_scope"
-							 : "failed";
-
-	peer_refuse(front, peer, code, field, 0, err->text);
+	peer_refuse(front, peer, error_code_name(err->code), field, 0, err->text);
 }
 
 void peer_name_field(const struct peer *peer, struct error *err, char field[REQUEST_FIELD_MAX])

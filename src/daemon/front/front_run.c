@@ -278,23 +278,16 @@ static void run_result(struct front *front, struct run *run, const struct messag
 
 static void run_refused(struct front *front, struct run *run, const struct message *message)
 {
-	const struct message_refusal *refusal = message->body;
 	struct peer *peer = run_end(front, run);
-	struct error err = { .kind = ERROR_FAILED, .text = "the keeper gave no reason" };
 	char field[REQUEST_FIELD_MAX];
+	struct error err;
 
-	if (message->head.size == sizeof(*refusal)) {
-		err.kind = (enum error_kind)refusal->kind;
-		err.errnum = refusal->errnum;
-		snprintf(err.text, sizeof(err.text), "%.*s", (int)sizeof(refusal->message) - 1, refusal->message);
-	}
+	refusal_unpack(message->body, message->head.size, &err);
 	if (peer)
 		peer_name_field(peer, &err, field);
 	/* Not wrong, but too many. When it works again is for whoever stops one: no time is said. */
 	if (peer && err.kind == ERROR_USAGE && err.errnum == EACCES && peer->seal[0])
 		policy_ask(front, peer, err.text);
-	else if (peer && err.kind == ERROR_BLOCKED && err.errnum == EPERM)
-		peer_refuse(front, peer, "blocked", field, 0, err.text);
 	else if (peer && err.kind == ERROR_USAGE && err.errnum == ENOTSUP)
 		peer_refuse(front, peer, "no_sessions", field, 0, err.text);
 	else if (peer && err.kind == ERROR_USAGE && err.errnum == EBUSY)

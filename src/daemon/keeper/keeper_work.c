@@ -125,9 +125,9 @@ static void answer(const struct run *run, enum message_kind kind, uint32_t strea
 
 static void refuse(const struct run *run, const struct error *err)
 {
-	struct message_refusal refusal = { .kind = err->kind, .errnum = err->errnum };
+	struct message_refusal refusal;
 
-	snprintf(refusal.message, sizeof(refusal.message), "%s", err->text);
+	refusal_pack(err, &refusal);
 	answer(run, MESSAGE_REFUSED, 0, &refusal, sizeof(refusal));
 }
 

@@ -229,9 +229,10 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 	if (pid < 0 && errno != EPERM && errno != EACCES && errno != EINVAL && errno != ENOSYS && errno != ENOSPC &&
 	    errno != EUSERS)
 		return error_errno(err, "cannot make the box's first process");
-	if (pid < 0)
-		return error_set(err, ERROR_LAYER, errno,
-				 "the kernel refuses the namespaces of a box (emberbox doctor tells what to change)");
+	if (pid < 0) {
+		error_errno(err, "the kernel refuses the namespaces of a box (emberbox doctor tells what to change)");
+		return error_recode(err, CODE_CANNOT_ENFORCE);
+	}
 	box->pid = pid;
 	return 0;
 }

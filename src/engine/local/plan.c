@@ -51,8 +51,9 @@ static int need(const struct spec *spec, enum layer layer, bool there, bool *use
 	*use = there;
 	if (there || spec->weaker[layer])
 		return 0;
-	return error_set(err, ERROR_LAYER, 0, "this host cannot enforce %s: %s; accept that with --allow-weaker %s",
-			 layer_name(layer), why, layer_name(layer));
+	return error_refuse(err, CODE_CANNOT_ENFORCE, "",
+			    "this host cannot enforce %s: %s; accept that with --allow-weaker %s", layer_name(layer),
+			    why, layer_name(layer));
 }
 
 static int choose_layers(const struct spec *spec, const struct probe *probe, struct plan *plan, bool *seccomp,
@@ -76,10 +77,10 @@ static int choose_layers(const struct spec *spec, const struct probe *probe, str
 	/* The default may go unenforced, and the result says so; a limit that somebody asked for may not. */
 	if (spec->limits.cpus > 0 && !spec->weaker[LAYER_CGROUP] &&
 	    (!plan->group || probe->cgroup.where[CGROUP_CPU] < 0))
-		return error_set(err, ERROR_LAYER, 0,
-				 "this host cannot limit CPU (--cpus): %s; leave --cpus out, or accept that with "
-				 "--allow-weaker cgroup",
-				 plan->group ? "the control group has no cpu controller" : probe->cgroup.why);
+		return error_refuse(err, CODE_CANNOT_ENFORCE, "",
+				    "this host cannot limit CPU (--cpus): %s; leave --cpus out, or accept that with "
+				    "--allow-weaker cgroup",
+				    plan->group ? "the control group has no cpu controller" : probe->cgroup.why);
 	return 0;
 }
 

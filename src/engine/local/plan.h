@@ -97,8 +97,8 @@ struct plan {
 	bool segments;                              /* and the list of System V segments, which then count as memory */
 };
 
-/* Refuses with ERROR_LAYER when the host lacks a layer that the request does not give up. The plan borrows from the
- * job.
+/* Refuses with CODE_CANNOT_ENFORCE when the host lacks a layer that the request does not give up. The plan borrows from
+ * the job.
  */
 int plan_make(const struct job *job, const struct probe *probe, struct plan *plan, struct error *err);
 

@@ -88,9 +88,9 @@ static void explain_failure(struct watch *w, const struct report *report)
 
 		op_explain(plan, op, 0, &text);
 		if (op->kind == OP_PROVE)
-			error_set(&err, ERROR_LAYER, 0,
-				  "step %u of the launch, prove: the isolation \"%s\" does not hold on this host",
-				  report->index, op->path);
+			error_refuse(&err, CODE_CANNOT_ENFORCE, "",
+				     "step %u of the launch, prove: the isolation \"%s\" does not hold on this host",
+				     report->index, op->path);
 		else
 			error_set(&err, ERROR_FAILED, report->errnum > 0 ? report->errnum : EPROTO,
 				  "step %u of the launch failed, %.200s", report->index,
