@@ -5,6 +5,7 @@
 #include "cli/cmd.h"
 #include "cli/door.h"
 #include "registry/config.h"
+#include "term/cells.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -29,13 +30,18 @@ struct client {
 /* The environment of a program, as far as emberbox needs it: assistants hand little of their own on. */
 static const char *const kept[] = { "EMBERBOX_HOME", "EMBERBOX_SOCKET" };
 
-/* A word for a shell, which takes nothing in it for its own. */
+/*
+ * A word for a shell, quoted whole. Control characters are written as an escape ($'\177', which Bash, Zsh and POSIX of
+ * 2024 know): what is printed goes through the filter for terminals, which would change them.
+ */
 static void add_word(struct buf *out, const char *word)
 {
 	buf_text(out, " '");
 	for (; *word; word++)
 		if (*word == '\'')
 			buf_text(out, "'\\''");
+		else if (text_is_control((unsigned char)*word) && *word != '\t' && (unsigned char)*word < 0x80)
+			buf_printf(out, "'$'\\%03o''", (unsigned char)*word);
 		else
 			buf_add(out, word, 1);
 	buf_text(out, "'");

@@ -5,7 +5,6 @@
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -38,7 +37,8 @@ def understood(client, r):
         kit.equal((outer, list(servers)), (LISTS.get(client, "mcpServers"), ["emberbox"]))
         server = servers["emberbox"]
         return {("url" if key == ADDRESSES.get(client) else key): value for key, value in server.items()}
-    words = shlex.split(r.text)
+    # By a shell, as whoever pastes it does.
+    words = kit.command(["/bin/bash", "-c", f"printf '%s\\0' {r.text}"]).text.split("\0")[:-1]
     kit.equal(words[:3], ["claude", "mcp", "add"])
     if "http" in words:
         kit.equal((words[3:6], words[7], len(words)), (["--transport", "http", "emberbox"], "--header", 9))
