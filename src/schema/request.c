@@ -27,6 +27,12 @@ struct reading {
 	struct error *err;             /* what is wrong */
 };
 
+enum {
+	FIELD_TOOL = 1,   /* for the tests of documents: an MCP tool has it */
+	FIELD_FRAMES = 2, /* the same: only our own client may say it */
+	FIELD_LISTED = 4, /* it passes in the list */
+};
+
 struct field {
 	const char *name;                                                                           /* in the JSON */
 	const char *key;                                                                            /* in the list */
@@ -257,7 +263,9 @@ static const char *number_text(const json_t *value, char *out)
 	return out;
 }
 
-/* The limits that have two fields. */
+static const struct field *field_by_key(const char *key);
+
+/* Some limits have two fields. */
 static bool limit_given(const struct reading *r, const char *key)
 {
 	return limit_get(&r->checks.limits, (enum limit_id)(limit_by_key(key) - limit_rows)) > 0;
@@ -266,20 +274,20 @@ static bool limit_given(const struct reading *r, const char *key)
 static int put_limit(struct reading *r, const char *name, const char *key, json_t *value, const char *unit)
 {
 	char number[TEXT_NUMBER_MAX], text[TEXT_NUMBER_MAX + 8];
-	const char *word = text, *alone = strncmp(name, "limits.", 7) == 0 ? name + 7 : name;
+	const bool nested = strncmp(name, "limits.", 7) == 0;
+	const struct limit_row *row = limit_by_key(key);
+	const char *word = text;
 
 	if (limit_given(r, key))
 		return fault(r, name, "this limit is given twice; leave one of %s and limits.%s out",
-			     strcmp(key, "memory") == 0 ? "memory_limit" : alone,
-			     strcmp(key, "memory") == 0 ? key : alone);
+			     field_by_key(key)->name, row->name);
 	if (json_is_number(value))
 		snprintf(text, sizeof(text), "%s%s", number_text(value, number), unit);
 	else if (!json_is_string(value))
 		return expected(r, name, "a number or a text", value);
 	else if (text_of(r, name, value, &word) < 0)
 		return -1;
-	r->manner->nested_timeout |= strcmp(name, "limits.timeout") == 0;
-	r->manner->nested_memory |= strcmp(name, "limits.memory") == 0;
+	r->manner->nested[row - limit_rows] = nested;
 	return put_checked(r, name, key, word);
 }
 
@@ -423,36 +431,20 @@ static int read_tty(struct reading *r, const struct field *field, const char *na
 }
 
 static const struct field request_fields[] = {
-	{ "language", "language", read_language },
-	{ "code", "code", read_content },
-	{ "stdin", "stdin", read_content },
-	{ "args", "arg", read_words },
-	{ "env", "env", read_env },
-	{ "files", "path", read_files },
-	{ "timeout", "timeout", read_limit },
-	{ "memory_limit", "memory", read_memory_limit },
-	{ "limits", NULL, read_limits },
-	{ "cpu_time", "cpu-time", read_cell_limit },
-	{ "max_output", "max-output", read_cell_limit },
-	{ "network", "net", read_network },
-	{ "profile", NULL, read_profile },
-	{ "applied_profile", NULL, read_applied },
-	{ "container", NULL, read_container },
-	{ "command", "code", read_command },
-	{ "filename", "filename", read_text },
-	{ "entry", "entry", read_text },
-	{ "check", "check", read_bool },
-	{ "allow_weaker", "allow-weaker", read_words },
-	{ "stream", NULL, read_stream },
-	{ "input", NULL, read_input },
-	{ "packages", NULL, read_not_yet },
-	{ "read_only", "read-only", read_bool },
-	{ "policy", "policy", read_text },
-	{ "tty", "tty", read_tty },
-	{ "session", NULL, read_session },
-	{ "confirm", NULL, read_confirm },
+#define FIELD(NAME, KEY, READ, ...) { #NAME, KEY, READ },
+#define PART(NAME, KEY, READ, ...)  { #NAME, KEY, READ },
+#include "schema/fields.def"
 	{ NULL },
 };
+
+/* The field that is not within `limits`, by its key; NULL: there is none. */
+static const struct field *field_by_key(const char *key)
+{
+	for (const struct field *field = request_fields; field->name; field++)
+		if (field->key && strcmp(field->key, key) == 0)
+			return field;
+	return NULL;
+}
 
 enum {
 	OWN_MAX = 4 /* fields that a path has beside */
@@ -636,17 +628,19 @@ static bool record_next(const char *list, size_t size, size_t *at, const char **
 /* A path or anything else of the host's must not be among them. */
 static bool key_is_word(const char *key)
 {
-	static const char *const keys[] = {
-		"language",       "arg",          "env",       "timeout", "cpu-time",     "memory",       "cpus",
-		"pids",           "disk",         "net",       "profile", "max-output",   "filename",     "entry",
-		"check",          "allow-weaker", "read-only", "policy",  "policy-block", "policy-allow", "tty",
-		"policy-in-force"
+	static const struct {
+		const char *key;
+		unsigned flags;
+	} keys[] = {
+#define FIELD(NAME, KEY, ...)                 { KEY, FIELD_LISTED },
+#define WORD(KEY, SET, MEMBER, OPTION, FLAGS) { KEY, FLAGS },
+#include "schema/fields.def"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if (strcmp(key, keys[i]) == 0)
-			return true;
-	return false;
+		if (strcmp(key, keys[i].key) == 0)
+			return keys[i].flags & FIELD_LISTED;
+	return limit_by_key(key) != NULL;
 }
 
 const char *request_value(const void *list, size_t size, const char *key)
@@ -716,24 +710,27 @@ void request_rename(struct error *err, const char *field)
 	memcpy(err->text, text, sizeof(text));
 }
 
+/* What this request calls a key of the spec; "" when it has no name for it. */
+static void json_name(const char *key, const struct request_manner *manner, char out[REQUEST_FIELD_MAX])
+{
+	const struct limit_row *limit = limit_by_key(key);
+	const struct field *field = field_by_key(key);
+
+	/* Those of cells are found within `limits` as well. */
+	if (limit && (!field || field->read == read_cell_limit || manner->nested[limit - limit_rows])) {
+		snprintf(out, REQUEST_FIELD_MAX, "limits.%s", limit->name);
+		return;
+	}
+	if (strcmp(key, "file") == 0 || strcmp(key, "mode") == 0)
+		field = field_by_key("path");
+	for (const struct field *known = request_fields; !field && known->name; known++)
+		if (strcmp(key, known->name) == 0)
+			field = known;
+	snprintf(out, REQUEST_FIELD_MAX, "%s", field ? field->name : "");
+}
+
 void request_field(const struct error *err, const struct request_manner *manner, char field[REQUEST_FIELD_MAX])
 {
-	const char *const renamed[][2] = {
-		{ "arg", "args" },
-		{ "file", "files" },
-		{ "path", "files" },
-		{ "mode", "files" },
-		{ "net", "network" },
-		{ "allow-weaker", "allow_weaker" },
-		{ "read-only", "read_only" },
-		{ "timeout", manner->nested_timeout ? "limits.timeout" : "timeout" },
-		{ "memory", manner->nested_memory ? "limits.memory" : "memory_limit" },
-		{ "cpu-time", "limits.cpu_time" },
-		{ "cpus", "limits.cpus" },
-		{ "pids", "limits.pids" },
-		{ "disk", "limits.disk" },
-		{ "max-output", "limits.max_output" },
-	};
 	size_t size = strcspn(err->text, ":");
 	char name[REQUEST_FIELD_MAX] = "";
 
@@ -742,10 +739,6 @@ void request_field(const struct error *err, const struct request_manner *manner,
 		snprintf(name, sizeof(name), "language");
 	else if (err->kind == ERROR_USAGE && err->text[size] == ':' && size < sizeof(name))
 		memcpy(name, err->text, size);
-	for (size_t i = 0; i < ARRAY_SIZE(renamed); i++)
-		if (strcmp(name, renamed[i][0]) == 0)
-			snprintf(field, REQUEST_FIELD_MAX, "%s", renamed[i][1]);
-	for (const struct field *known = request_fields; !*field && known->name; known++)
-		if (strcmp(name, known->name) == 0)
-			snprintf(field, REQUEST_FIELD_MAX, "%s", name);
+	if (*name)
+		json_name(name, manner, field);
 }

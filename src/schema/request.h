@@ -33,8 +33,7 @@ struct request_manner {
 	bool input;                        /* stdin comes in frames */
 	bool tty;                          /* the program has a terminal */
 	bool command;                      /* in a container: the code is a command of its shell */
-	bool nested_timeout;               /* the timeout was given as limits.timeout … */
-	bool nested_memory;                /* … and memory as limits.memory, not as memory_limit */
+	bool nested[LIMITS];               /* the limit was given within `limits` */
 	char profile[REQUEST_NAME_MAX];    /* of the registry or of the language; "": none */
 	char applied[REQUEST_NAME_MAX];    /* a profile of the client's own registry, which it has used; "": none */
 	char container[REQUEST_NAME_MAX];  /* where it is to run; "": in a box of its own */

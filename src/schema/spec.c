@@ -62,12 +62,16 @@ static int out_of_memory(struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 }
 
-static int set_text(struct spec *spec, const char **field, const char *key, const char *value, struct error *err)
+/*
+ * The setters of fields.def: each checks a text and puts it where `member` points into the spec.
+ */
+
+static int set_text(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	if (*value == '\0')
 		return error_usage(err, "%s: it is empty", key);
-	*field = arena_string(&spec->arena, value);
-	return *field ? 0 : out_of_memory(err);
+	*(const char **)member = arena_string(&spec->arena, value);
+	return *(const char **)member ? 0 : out_of_memory(err);
 }
 
 static int add_word(struct spec *spec, const char ***words, size_t *count, const char *key, const char *value,
@@ -89,16 +93,21 @@ static int add_word(struct spec *spec, const char ***words, size_t *count, const
 	return 0;
 }
 
-static int add_env(struct spec *spec, const char *value, struct error *err)
+static int add_arg(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	return add_word(spec, member, &spec->arg_count, key, value, err);
+}
+
+static int add_env(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *equals = strchr(value, '=');
 
 	if (!equals || equals == value)
 		return error_usage(err, "env: \"%.64s\" is not NAME=VALUE", value);
-	return add_word(spec, &spec->env, &spec->env_count, "env", value, err);
+	return add_word(spec, member, &spec->env_count, key, value, err);
 }
 
-static int set_weaker(struct spec *spec, const char *value, struct error *err)
+static int set_weaker(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	for (int i = 0; i < LAYERS; i++) {
 		if (strcmp(value, layer_names[i]) == 0) {
@@ -107,9 +116,9 @@ static int set_weaker(struct spec *spec, const char *value, struct error *err)
 		}
 	}
 	return error_usage(err,
-			   "allow-weaker: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
+			   "%s: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
 			   "and seccomp",
-			   value);
+			   key, value);
 }
 
 /* The same path, or one where the other needs a directory. */
@@ -186,7 +195,7 @@ static int add_file(struct spec *spec, struct spec_file file, struct error *err)
 }
 
 /* HOST or HOST:BOX; without BOX the file keeps its name, in the working directory. */
-static int add_host_file(struct spec *spec, const char *value, struct error *err)
+static int add_host_file(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *colon = strrchr(value, ':');
 	size_t length = colon ? (size_t)(colon - value) : strlen(value);
@@ -227,30 +236,30 @@ int spec_set_mode(struct spec *spec, const char *mode, struct error *err)
 	return 0;
 }
 
-static int set_language(struct spec *spec, const char *value, struct error *err)
+static int set_language(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	spec->runtime = runtime_find(value);
 	return spec->runtime ? 0 : runtime_unknown(value, err);
 }
 
-static int set_entry(struct spec *spec, const char *value, struct error *err)
+static int set_entry(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *fault = path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
 		return error_usage(err, "entry: \"%.64s\" cannot be a file's path below /sandbox/code: %s", value,
 				   fault);
-	return set_text(spec, &spec->name, "entry", value, err);
+	return set_text(spec, member, key, value, err);
 }
 
-static int set_filename(struct spec *spec, const char *value, struct error *err)
+static int set_filename(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *fault =
 		strchr(value, '/') ? "it is a path" : path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
 		return error_usage(err, "filename: \"%.64s\" cannot be a file's name: %s", value, fault);
-	return set_text(spec, &spec->filename, "filename", value, err);
+	return set_text(spec, member, key, value, err);
 }
 
 static int set_bool(bool *field, const char *key, const char *value, const char *when, struct error *err)
@@ -261,16 +270,28 @@ static int set_bool(bool *field, const char *key, const char *value, const char 
 	return 0;
 }
 
-static int set_net(const char *value, struct error *err)
+static int set_yes(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
-	if (strcmp(value, "none") == 0)
-		return 0;
-	return error_usage(err,
-			   "net: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)",
-			   value);
+	return set_bool(member, key, value, "yes", err);
 }
 
-static int set_policy(struct spec *spec, const char *value, struct error *err)
+/* Of a member that says what is left out. */
+static int set_no(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	return set_bool(member, key, value, "no", err);
+}
+
+static int set_net(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	if (strcmp(value, "none") != 0)
+		return error_usage(
+			err, "%s: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)",
+			key, value);
+	*(enum network_mode *)member = NETWORK_NONE;
+	return 0;
+}
+
+static int set_policy(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	static const char *const words[] = { "off", "warn", "block" };
 
@@ -285,7 +306,7 @@ static int set_policy(struct spec *spec, const char *value, struct error *err)
 }
 
 /* "24x80", rows first; or whether there is a terminal at all. */
-static int set_tty(struct spec *spec, const char *value, struct error *err)
+static int set_tty(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *cross = strchr(value, 'x');
 	char rows[8] = "";
@@ -307,48 +328,26 @@ static int set_tty(struct spec *spec, const char *value, struct error *err)
 	return 0;
 }
 
+static const struct {
+	const char *key; /* of spec_set() */
+	int (*set)(struct spec *spec, void *member, const char *key, const char *value,
+		   struct error *err); /* into it */
+	size_t member;                 /* its offset */
+} setters[] = {
+#define FIELD(NAME, KEY, READ, SET, MEMBER, ...) { KEY, SET, offsetof(struct spec, MEMBER) },
+#define WORD(KEY, SET, MEMBER, ...)              { KEY, SET, offsetof(struct spec, MEMBER) },
+#include "schema/fields.def"
+};
+
 int spec_set(struct spec *spec, const char *key, const char *value, struct error *err)
 {
 	const struct limit_row *limit = limit_by_key(key);
 
 	if (limit)
 		return limit_set(&spec->limits, (enum limit_id)(limit - limit_rows), value, err);
-	if (strcmp(key, "language") == 0)
-		return set_language(spec, value, err);
-	if (strcmp(key, "entry") == 0)
-		return set_entry(spec, value, err);
-	if (strcmp(key, "filename") == 0)
-		return set_filename(spec, value, err);
-	if (strcmp(key, "profile") == 0)
-		return set_text(spec, &spec->profile, key, value, err);
-	if (strcmp(key, "check") == 0)
-		return set_bool(&spec->unchecked, key, value, "no", err);
-	if (strcmp(key, "read-only") == 0)
-		return set_bool(&spec->read_only, key, value, "yes", err);
-	if (strcmp(key, "policy") == 0)
-		return set_policy(spec, value, err);
-	if (strcmp(key, "policy-block") == 0)
-		return set_text(spec, &spec->policy_block, key, value, err);
-	if (strcmp(key, "policy-allow") == 0)
-		return set_text(spec, &spec->policy_allow, key, value, err);
-	if (strcmp(key, "policy-in-force") == 0)
-		return set_text(spec, &spec->policy_in_force, key, value, err);
-	if (strcmp(key, "tty") == 0)
-		return set_tty(spec, value, err);
-	if (strcmp(key, "net") == 0)
-		return set_net(value, err);
-	if (strcmp(key, "project") == 0)
-		return set_text(spec, &spec->project, key, value, err);
-	if (strcmp(key, "output") == 0)
-		return set_text(spec, &spec->output, key, value, err);
-	if (strcmp(key, "env") == 0)
-		return add_env(spec, value, err);
-	if (strcmp(key, "arg") == 0)
-		return add_word(spec, &spec->args, &spec->arg_count, key, value, err);
-	if (strcmp(key, "file") == 0)
-		return add_host_file(spec, value, err);
-	if (strcmp(key, "allow-weaker") == 0)
-		return set_weaker(spec, value, err);
+	for (size_t i = 0; i < ARRAY_SIZE(setters); i++)
+		if (strcmp(setters[i].key, key) == 0)
+			return setters[i].set(spec, (char *)spec + setters[i].member, key, value, err);
 	return error_usage(err, "\"%.64s\" is not a field of a request", key);
 }
 

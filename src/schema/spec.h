@@ -27,6 +27,11 @@ enum policy_mode {
 	POLICY_BLOCK, /* a program with a blocked import is not run */
 };
 
+/* What a program may reach beside its own loopback. */
+enum network_mode {
+	NETWORK_NONE, /* nothing */
+};
+
 enum {
 	SPEC_CODE_MAX = 16 << 20,  /* bytes of code, and of stdin given with the request */
 	SPEC_WORDS_MAX = 1024,     /* arguments; variables; files: of each */
@@ -54,6 +59,7 @@ struct spec {
 	const char *profile;           /* of the runtime, or NULL */
 	bool unchecked;                /* leave out the compiler's check of types */
 	bool read_only;                /* the program may not change its code and data */
+	enum network_mode network;     /* what it may reach */
 	enum policy_mode policy;       /* whether its imports are looked at first */
 	const char *policy_block;      /* modules beside the language's own list, with commas between them; or NULL */
 	const char *policy_allow;      /* modules that are not blocked after all; or NULL */

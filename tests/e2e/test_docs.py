@@ -200,14 +200,6 @@ def first_column(text):
     return [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
 
 
-def fields_of_source(table):
-    """The names in a table of src/schema/request.c."""
-    body = source_of("request.c").split(f"static const struct field {table}[] = {{", 1)[1].split("};", 1)[0]
-    found = re.findall(r'\{ "([a-z_]+)", ', body)
-    kit.true(len(found) > 5, f"{table} has no fields: {body!r}")
-    return found
-
-
 @kit.test
 def the_ways_in_are_named():
     """Who looks for the API or for a manual finds it where he looks first."""
@@ -220,7 +212,7 @@ def the_ways_in_are_named():
 @kit.test
 def service_fields_are_documented():
     named = first_column(section(text_of("docs", "service.md"), "The request"))
-    known = fields_of_source("request_fields") + [f"limits.{name}" for name in schema.limits()]
+    known = [*schema.fields()] + [f"limits.{name}" for name in schema.limits()]
     kit.equal(sorted(named), sorted(known))
 
 

@@ -151,7 +151,8 @@ static int seal_manner(mbedtls_md_context_t *md, const struct peer *peer)
 	int failed = mbedtls_md_hmac_update(md, &kind, sizeof(kind));
 
 	_Static_assert(_Alignof(struct request_manner) == 1, "each of its bytes is a field's: there is no padding");
-	manner.stream = manner.nested_timeout = manner.nested_memory = false;
+	manner.stream = false;
+	memset(manner.nested, 0, sizeof(manner.nested));
 	memset(manner.confirm, 0, sizeof(manner.confirm));
 	failed = failed ?: mbedtls_md_hmac_update(md, (const unsigned char *)&manner, sizeof(manner));
 	failed = failed ?: mbedtls_md_hmac_update(md, (const unsigned char *)&peer->about.ttl, sizeof(peer->about.ttl));
