@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
+#include "engine/local/local_engine.h"
 #include "engine/local/supervise.h"
 
 #include <errno.h>
@@ -277,9 +278,10 @@ static int explain_start(struct container *container, struct error *err)
 static int make_plan(struct container *container, const struct probe *probe, const struct spec *spec, struct error *err)
 {
 	const struct supervise_io io = { .cancel_fd = container->stop_fd, .stdin_fd = -1 };
+	const struct engines engines = local_engines(probe);
 	struct job_given given;
 
-	if (job_run_needs_prepared(spec->runtime) && build_prepare(spec, probe, &io, &container->build, err) < 0)
+	if (job_run_needs_prepared(spec->runtime) && build_prepare(spec, &engines, &io, &container->build, err) < 0)
 		return -1;
 	given = build_given(&container->build);
 	if (!job_run_needs_prepared(spec->runtime))

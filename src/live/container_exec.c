@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/local/cycle.h"
+#include "engine/local/local_engine.h"
 #include "policy/gate.h"
 #include "policy/in_force.h"
 
@@ -214,6 +215,7 @@ static int exec_spec(struct container *container, const struct probe *probe, con
 		     const char *command, const struct supervise_io *io, struct result *result, struct error *err)
 {
 	const struct limits limits = limits_of_run(&spec->limits, &container->limits);
+	const struct engines engines = local_engines(probe);
 	struct build build = BUILD_INIT;
 	struct job_given given;
 	struct job job = { 0 };
@@ -225,7 +227,7 @@ static int exec_spec(struct container *container, const struct probe *probe, con
 	if (!command) {
 		done = spec_check(spec, err);
 		if (done == 0)
-			done = build_compile(spec, probe, io, &build, result, err);
+			done = build_compile(spec, &engines, io, &build, result, err);
 		/* It does not compile, and the result says so. */
 		if (done == 1) {
 			build_free(&build);

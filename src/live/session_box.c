@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "engine/local/cycle.h"
+#include "engine/local/local_engine.h"
 #include "engine/warm/pool.h"
 
 #include <errno.h>
@@ -25,13 +27,14 @@ enum {
 static int make_job(struct session *session, struct pool *pool, struct error *err)
 {
 	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	const struct engines engines = local_engines(pool_probe(pool));
 	struct resident *home = &session->home;
 	const struct spec *spec = &session->spec;
 	const bool prepared = job_session_needs_prepared(spec->runtime);
 	struct job_given given;
 	int ends[2], on = 1;
 
-	if (prepared && build_prepare(spec, pool_probe(pool), &io, &home->build, err) < 0)
+	if (prepared && build_prepare(spec, &engines, &io, &home->build, err) < 0)
 		return -1;
 	given = build_given(&home->build);
 	if (!prepared)

@@ -16,6 +16,9 @@ enum {
 	RESULT_ID = 27 /* bytes of an id, its NUL included */
 };
 
+/* meta.runtime of a run that no engine has executed. */
+#define RESULT_NO_ENGINE "local"
+
 /* Takes copies of listed files below `output`, and marks those in the list. */
 typedef void result_keep(void *data, const char *id, int output, struct file_list *list);
 
@@ -53,6 +56,7 @@ struct result {
 	char told_type[64];              /* of it… */
 	char told_message[384];          /* …for the sentence */
 	uint64_t since_nsec;             /* files count that changed since then; 0: all */
+	const char *engine;              /* what executed it, as meta.runtime says; NULL: nothing was executed */
 	bool warm;                       /* it found its interpreter, or at least its box, ready */
 	bool built;                      /* the language is compiled… */
 	bool build_cached;               /* …and this program was before */

@@ -220,9 +220,10 @@ static json_t *meta_json(const struct result *result, bool truncated)
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
 	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:s, s:o}",
-			 "runtime", "local", "language_version", known ? json_string(version) : json_null(), "start",
-			 result->warm ? "warm" : "cold", "timings", "queue", (double)result->waited_usec / 1e6, "start",
-			 seconds(result->begin_usec, started), "run", seconds(started, v->ended_usec), "collect",
+			 "runtime", result->engine ?: RESULT_NO_ENGINE, "language_version",
+			 known ? json_string(version) : json_null(), "start", result->warm ? "warm" : "cold", "timings",
+			 "queue", (double)result->waited_usec / 1e6, "start", seconds(result->begin_usec, started),
+			 "run", seconds(started, v->ended_usec), "collect",
 			 v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
 			 result_limits_json(&result->limits), "isolation", isolation, "blocked_imports",
 			 words_json(result->blocked, result->blocked_count), "policy_warnings",

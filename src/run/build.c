@@ -3,10 +3,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "engine/local/cycle.h"
 #include "engine/local/fault.h"
 #include "result/output_files.h"
-#include "engine/local/launch.h"
 #include "language/cache.h"
 
 #include <errno.h>
@@ -127,7 +125,7 @@ static int keep_prepared(const int handles[], struct result *result, void *userd
 	return prepared_keep(keeping->name, keeping->key, handles[REPORT_FD_OUTPUT], keeping->prepared, err);
 }
 
-static int make_prepared(const struct job *job, const struct probe *probe, const struct supervise_io *io,
+static int make_prepared(const struct job *job, const struct engines *engines, const struct supervise_io *io,
 			 const struct digest *key, struct prepared *prepared, struct error *err)
 {
 	struct keeping keeping = { .name = job->runtime->name, .key = key, .prepared = prepared };
@@ -137,7 +135,7 @@ static int make_prepared(const struct job *job, const struct probe *probe, const
 
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	done = cycle_run(job, probe, &quiet, result, keep_prepared, &keeping, err);
+	done = engines_run(engines, job, &quiet, result, keep_prepared, &keeping, err);
 	if (done == 0 && result->verdict.cancelled) {
 		done = error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", job->runtime->display);
 	} else if (done == 0 && result->verdict.status != STATUS_OK) {
@@ -158,7 +156,7 @@ static int prepare_job(const struct spec *spec, struct job *job, struct digest *
 	return job_digest(job, NULL, key, err);
 }
 
-int build_prepare(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
+int build_prepare(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
 		  struct build *build, struct error *err)
 {
 	const char *name = spec->runtime->name;
@@ -174,7 +172,7 @@ int build_prepare(const struct spec *spec, const struct probe *probe, const stru
 	if (done == 0 && build->prepared.dir < 0) {
 		done = prepared_begin(name, &key, job.limits.timeout + 10, io->cancel_fd, &build->prepared, err);
 		if (done == 0)
-			done = make_prepared(&job, probe, io, &key, &build->prepared, err);
+			done = make_prepared(&job, engines, io, &key, &build->prepared, err);
 	}
 	job_free(&job);
 	return done < 0 ? -1 : 0;
@@ -245,13 +243,13 @@ static void show_output(const struct job *job, const struct result *result, cons
 	}
 }
 
-static int compile(const struct job *job, const struct probe *probe, const struct supervise_io *io,
+static int compile(const struct job *job, const struct engines *engines, const struct supervise_io *io,
 		   const struct digest *key, struct build *build, struct result *result, struct error *err)
 {
 	struct building building = { .job = job, .key = key, .artifact = -1 };
 	struct supervise_io quiet = quiet_io(io);
 
-	if (cycle_run(job, probe, &quiet, result, keep_artifact, &building, err) < 0)
+	if (engines_run(engines, job, &quiet, result, keep_artifact, &building, err) < 0)
 		return -1;
 	build->artifact = building.artifact;
 	if (result->verdict.status == STATUS_OK)
@@ -276,17 +274,17 @@ static int artifact_key(const struct spec *spec, struct job *job, struct digest 
 	return done < 0 ? -1 : job_digest(job, &prepared, key, err);
 }
 
-static int build_miss(struct job *job, const struct probe *probe, const struct supervise_io *io,
+static int build_miss(struct job *job, const struct engines *engines, const struct supervise_io *io,
 		      const struct digest *key, struct build *build, struct result *result, struct error *err)
 {
-	if (build_prepare(job->spec, probe, io, build, err) < 0)
+	if (build_prepare(job->spec, engines, io, build, err) < 0)
 		return -1;
 	if (build->prepared.dir >= 0 && job_show_prepared(job, build->prepared.path, build->prepared.dir, err) < 0)
 		return -1;
-	return compile(job, probe, io, key, build, result, err);
+	return compile(job, engines, io, key, build, result, err);
 }
 
-int build_compile(const struct spec *spec, const struct probe *probe, const struct supervise_io *io,
+int build_compile(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
 		  struct build *build, struct result *result, struct error *err)
 {
 	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };
@@ -307,7 +305,7 @@ int build_compile(const struct spec *spec, const struct probe *probe, const stru
 	result->built = true;
 	result->build_cached = build->artifact >= 0;
 	if (done == 0 && build->artifact < 0)
-		done = build_miss(&job, probe, io, kept ? &key : NULL, build, result, err);
+		done = build_miss(&job, engines, io, kept ? &key : NULL, build, result, err);
 	result->build_usec = clock_usec() - began;
 	job_free(&job);
 	return done;

@@ -4,9 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "run/build.h"
-#include "engine/local/cycle.h"
 #include "engine/local/fault.h"
-#include "engine/local/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +66,7 @@ void run_begin(struct result *result, const struct run_ticket *ticket)
 	result->keep_data = ticket->keep_data;
 }
 
-static int run_program(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
+static int run_program(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
 		       const struct build *build, struct result *result, struct error *err)
 {
 	struct job_given given = build_given(build);
@@ -79,12 +77,8 @@ static int run_program(const struct spec *spec, const struct run_means *means, c
 		given.prepared = NULL;
 	given.plain = io->stdin_fd < 0;
 	done = job_make(JOB_RUN, spec, &given, &job, err);
-
 	if (done == 0)
-		done = means->cycle ? means->cycle(means->userdata, &job, io, result, run_collect, (void *)spec, err)
-				    : 1;
-	if (done == 1)
-		done = cycle_run(&job, means->probe, io, result, run_collect, (void *)spec, err);
+		done = engines_run(engines, &job, io, result, run_collect, (void *)spec, err);
 	job_free(&job);
 	return done;
 }
@@ -107,28 +101,22 @@ static int check_entry(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-static int run_jobs(const struct spec *spec, const struct run_means *given, const struct supervise_io *io,
+static int run_jobs(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
 		    struct result *result, struct error *err)
 {
-	struct run_means means = given ? *given : (struct run_means){ 0 };
 	struct build build = BUILD_INIT;
-	struct probe probe;
 	int done = spec_check(spec, err);
 
 	if (done == 0)
 		done = check_entry(spec, err);
 	if (done == 0 && spec->output)
 		done = files_check_target(spec->output, err);
-	if (done == 0 && !means.probe) {
-		done = probe_host(&probe, err);
-		means.probe = &probe;
-	}
 	if (done == 0)
-		done = build_compile(spec, means.probe, io, &build, result, err);
+		done = build_compile(spec, engines, io, &build, result, err);
 	if (done == 0 && job_run_needs_prepared(spec->runtime))
-		done = build_prepare(spec, means.probe, io, &build, err);
+		done = build_prepare(spec, engines, io, &build, err);
 	if (done == 0)
-		done = run_program(spec, &means, io, &build, result, err);
+		done = run_program(spec, engines, io, &build, result, err);
 	build_free(&build);
 	return done < 0 ? -1 : 0;
 }
@@ -136,6 +124,18 @@ static int run_jobs(const struct spec *spec, const struct run_means *given, cons
 int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err)
 {
 	return run_spec_by(spec, NULL, io, out, err);
+}
+
+static int run_with(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
+		    struct result *result, struct error *err)
+{
+	struct engines own = { 0 };
+	int done = engines ? 0 : engines_open(&own, engine_table, NULL, err);
+
+	if (done == 0)
+		done = run_jobs(spec, engines ? engines : &own, io, result, err);
+	engines_close(&own);
+	return done;
 }
 
 int run_spec_by(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
@@ -146,7 +146,7 @@ int run_spec_by(const struct spec *spec, const struct run_means *means, const st
 	if (!result)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	run_begin(result, means ? means->ticket : NULL);
-	if (run_jobs(spec, means, io, result, err) < 0) {
+	if (run_with(spec, means ? means->engines : NULL, io, result, err) < 0) {
 		/* A request that cannot be meant is the caller's to mend; all else is a result. */
 		if (err->kind == ERROR_USAGE) {
 			result_free(result);
@@ -167,20 +167,21 @@ int run_spec_by(const struct spec *spec, const struct run_means *means, const st
 int run_prepare(const struct spec *spec, struct error *err)
 {
 	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct engines engines = { 0 };
 	struct build build = BUILD_INIT;
-	struct probe probe;
 	int done = runtime_program(spec->runtime, false) ? 0 : runtime_missing(spec->runtime, err);
 
 	if (done == 0)
-		done = probe_host(&probe, err);
+		done = engines_open(&engines, engine_table, NULL, err);
 	if (done == 0)
-		done = build_prepare(spec, &probe, &io, &build, err);
+		done = build_prepare(spec, &engines, &io, &build, err);
 	build_free(&build);
+	engines_close(&engines);
 	return done;
 }
 
 /* One job's plan, under a heading when there are several. */
-static int explain_job(enum job_kind kind, const struct spec *spec, const struct probe *probe, struct buf *out,
+static int explain_job(enum job_kind kind, const struct spec *spec, const struct engines *engines, struct buf *out,
 		       struct error *err)
 {
 	static const char *const headings[] = { "prepare:\n", "compile:\n", "run:\n" };
@@ -190,33 +191,37 @@ static int explain_job(enum job_kind kind, const struct spec *spec, const struct
 		.prepared_dir = -1,
 		.artifact = spec->runtime->compile.step.argv ? 0 : -1,
 	};
-	struct plan plan = { 0 };
 	struct job job;
 	int done = job_make(kind, spec, &given, &job, err);
 
-	if (done == 0)
-		done = plan_make(&job, probe, &plan, err);
 	if (done == 0 && (spec->runtime->compile.step.argv || spec->runtime->prepare.step.argv))
 		buf_text(out, headings[kind]);
 	if (done == 0)
-		plan_explain(&plan, out);
-	plan_free(&plan);
+		done = engines_explain(engines, &job, out, err);
 	job_free(&job);
 	return done;
+}
+
+static int explain_jobs(const struct spec *spec, const struct engines *engines, struct buf *out, struct error *err)
+{
+	if (spec->runtime->prepare.step.argv && explain_job(JOB_PREPARE, spec, engines, out, err) < 0)
+		return -1;
+	if (spec->runtime->compile.step.argv && explain_job(JOB_COMPILE, spec, engines, out, err) < 0)
+		return -1;
+	return explain_job(JOB_RUN, spec, engines, out, err);
 }
 
 int run_explain(const struct spec *spec, char **text, struct error *err)
 {
 	_cleanup_buf_ struct buf out = { 0 };
-	struct probe probe;
+	struct engines engines;
+	int done;
 
-	if (spec_check(spec, err) < 0 || probe_host(&probe, err) < 0)
+	if (spec_check(spec, err) < 0 || engines_open(&engines, engine_table, NULL, err) < 0)
 		return -1;
-	if (spec->runtime->prepare.step.argv && explain_job(JOB_PREPARE, spec, &probe, &out, err) < 0)
-		return -1;
-	if (spec->runtime->compile.step.argv && explain_job(JOB_COMPILE, spec, &probe, &out, err) < 0)
-		return -1;
-	if (explain_job(JOB_RUN, spec, &probe, &out, err) < 0)
+	done = explain_jobs(spec, &engines, &out, err);
+	engines_close(&engines);
+	if (done < 0)
 		return -1;
 	*text = buf_take(&out);
 	return *text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot print the plan");

@@ -1,7 +1,7 @@
 /* A request from its spec to its result. */
 #pragma once
 
-#include "engine/local/cycle.h"
+#include "engine/engine.h"
 #include "result/result.h"
 
 /* What is known of a run before it begins. */
@@ -12,14 +12,10 @@ struct run_ticket {
 	void *keep_data;         /* for it */
 };
 
-/* Who runs jobs, and on what; for the service. */
+/* For the service. */
 struct run_means {
 	const struct run_ticket *ticket; /* or NULL */
-	const struct probe *probe;       /* of this host */
-	/* As cycle_run(), or 1 when this job is not for it. */
-	int (*cycle)(void *userdata, const struct job *job, const struct supervise_io *io, struct result *result,
-		     cycle_collect *collect, void *collect_data, struct error *err);
-	void *userdata; /* for it */
+	const struct engines *engines;   /* that are open; NULL: they are opened for this run */
 };
 
 /* -1 when there is nothing to report but the error; otherwise *out is the result, of status "error" if the launch
@@ -30,7 +26,7 @@ int run_spec_by(const struct spec *spec, const struct run_means *means, const st
 
 /* What the ticket says, and that it begins now; the ticket may be NULL. */
 void run_begin(struct result *result, const struct run_ticket *ticket);
-/* A cycle_collect: the files under /sandbox/output, copied if the spec (userdata) or the result says so, and rich
+/* An engine_collect: the files under /sandbox/output, copied if the spec (userdata) or the result says so, and rich
  * results. */
 int run_collect(const int handles[], struct result *result, void *userdata, struct error *err);
 

@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "language/runtime.h"
+#include "result/result.h"
 #include "store/kept.h"
 #include "store/spool.h"
 
@@ -312,9 +313,9 @@ static json_t *partial(sqlite3_stmt *stmt)
 		"id", query_text(stmt, 0), "status", status, "success", 0, "exit_code", exit_code, "signal", "stdout",
 		"", "stderr", "", "stdout_bytes", 0, "stderr_bytes", 0, "truncated", 0, "execution_time", 0.0,
 		"cpu_time", 0.0, "memory_used", 0, "timeout", 0, "error_message", why, "language", query_text(stmt, 2),
-		"timestamp", query_time(stmt, 1), "error", "verdict", "outputs", "files", "meta", "runtime", "local",
-		"language_version", "start", "timings", "queue", 0.0, "start", 0.0, "run", 0.0, "collect", 0.0,
-		"resource_limits", "isolation", "blocked_imports", "truncated", 0);
+		"timestamp", query_time(stmt, 1), "error", "verdict", "outputs", "files", "meta", "runtime",
+		RESULT_NO_ENGINE, "language_version", "start", "timings", "queue", 0.0, "start", 0.0, "run", 0.0,
+		"collect", 0.0, "resource_limits", "isolation", "blocked_imports", "truncated", 0);
 }
 
 static int open_artifact(struct store *store, sqlite3_stmt *stmt)

@@ -352,7 +352,7 @@ static void add_requests(const struct metrics *metrics, struct buf *out)
 				   metrics->event_counts[i]);
 }
 
-static void add_pool(const struct pool_stats *pool, struct buf *out)
+static void add_pool(const struct engine_stats *pool, struct buf *out)
 {
 	add_plain(out, "emberbox_pool_embers", "gauge", "Boxes that wait, ready.", pool->idle);
 	add_plain(out, "emberbox_pool_zygotes", "gauge", "Interpreters that boxes are forked from.", pool->zygotes);

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "engine/warm/pool.h"
+#include "engine/engine.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,15 +42,15 @@ struct outcome {
 
 /* What is so right now. */
 struct metrics_now {
-	size_t clients;                /* connections to the front, HTTP and frames */
-	size_t running;                /* runs at the keeper */
-	size_t queued;                 /* runs that wait for a place */
-	size_t streams;                /* event streams that are open */
-	size_t containers;             /* that run */
-	size_t sessions;               /* that live */
-	uint64_t held;                 /* bytes of requests and answers */
-	const struct pool_stats *pool; /* or NULL: not known, and left out */
-	uint64_t uptime_usec;          /* since the front started */
+	size_t clients;                  /* connections to the front, HTTP and frames */
+	size_t running;                  /* runs at the keeper */
+	size_t queued;                   /* runs that wait for a place */
+	size_t streams;                  /* event streams that are open */
+	size_t containers;               /* that run */
+	size_t sessions;                 /* that live */
+	uint64_t held;                   /* bytes of requests and answers */
+	const struct engine_stats *pool; /* or NULL: not known, and left out */
+	uint64_t uptime_usec;            /* since the front started */
 };
 
 /* verdict.limit ("timeout", "cpu_time", "memory", "output" or NULL) as a number, and back; NULL for none and for what

@@ -19,7 +19,6 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/own.h"
-#include "engine/warm/pool.h"
 #include "language/runtime.h"
 #include "daemon/keeper/keeper_work.h"
 #include "daemon/message.h"
@@ -58,7 +57,7 @@ struct keeper {
 	int control;             /* to the supervisor */
 };
 
-/* While this is true the pool stays. */
+/* While this is true the engines stay open. */
 static bool work_begin(struct keeper *keeper)
 {
 	bool ending;
@@ -259,7 +258,7 @@ static int hear(struct keeper *keeper, struct error *err)
 		read_languages();
 		/* No box made ahead is of one of the user's own. */
 		if (what == ROLE_RELOAD)
-			pool_reload(keeper->work.pool);
+			engines_reload(&keeper->work.engines);
 		fd_send(keeper->control, &what, 1, NULL, 0);
 	}
 	return got == 0 ? 0 : error_errno(err, "cannot hear the supervisor");
@@ -267,9 +266,9 @@ static int hear(struct keeper *keeper, struct error *err)
 
 int keeper_run(int control, const struct keeper_options *options, struct error *err)
 {
-	const struct pool_options pool_options = { .embers_max = options->embers,
-						   .memory_max = options->ember_memory,
-						   .say = log_say };
+	const struct engine_options engine_options = { .embers_max = options->embers,
+						       .memory_max = options->ember_memory,
+						       .say = log_say };
 	/* Not on the stack: threads use it until the process ends. */
 	static struct keeper keeper = {
 		.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -287,7 +286,7 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 	keeper.control = control;
 	keeper.workers_max = options->workers;
 	keeper.work.audit = options->audit;
-	if (pool_open(&pool_options, &keeper.work.pool, err) < 0 ||
+	if (engines_open(&keeper.work.engines, engine_table, &engine_options, err) < 0 ||
 	    keeper_work_open(&keeper.work, options->nudge, err) < 0)
 		return -1;
 	if (role_ready(control, err) < 0)
@@ -299,6 +298,6 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 		pthread_cond_wait(&keeper.quiet, &keeper.lock);
 	pthread_mutex_unlock(&keeper.lock);
 	keeper_work_close(&keeper.work);
-	pool_close(keeper.work.pool);
+	engines_close(&keeper.work.engines);
 	return done;
 }

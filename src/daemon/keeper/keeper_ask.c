@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "policy/policy.h"
-#include "engine/warm/pool.h"
 #include "api/doctor.h"
 #include "api/languages.h"
 #include "live/container.h"
@@ -121,9 +120,9 @@ static const char *owner(const json_t *question)
 
 static int pool(struct keeper_work *work, const json_t *question, struct buf *out)
 {
-	struct pool_stats stats;
+	struct engine_stats stats;
 
-	pool_stats(work->pool, &stats);
+	engines_stats(&work->engines, &stats);
 	buf_printf(out,
 		   "{\"idle\":%zu,\"zygotes\":%zu,\"warm\":%llu,\"cold\":%llu,\"forked\":%llu,\"failed\":%llu,"
 		   "\"containers\":%zu,\"sessions\":%zu}",

@@ -6,6 +6,7 @@
 #include "run/run.h"
 #include "policy/gate.h"
 #include "engine/warm/pool.h"
+#include "engine/warm/warm_engine.h"
 #include "daemon/keeper/direct.h"
 #include "schema/request.h"
 #include "live/container.h"
@@ -88,15 +89,16 @@ static void on_session_end(const struct session_ended *ended, void *userdata)
 
 int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
 {
+	struct pool *pool = engines_self(&work->engines, &warm_engine);
 	struct error ignored;
 
 	pthread_mutex_init(&work->lock, NULL);
 	work->nudge = nudge;
 	journal_settle(work, &ignored);
-	if (sessions_open(work->pool, &(struct session_watch){ on_session_end, work }, &work->sessions, err) < 0)
+	if (sessions_open(pool, &(struct session_watch){ on_session_end, work }, &work->sessions, err) < 0)
 		return -1;
-	return containers_open(pool_probe(work->pool), &(struct container_watch){ on_container_end, work },
-			       &work->containers, err);
+	return containers_open(pool_probe(pool), &(struct container_watch){ on_container_end, work }, &work->containers,
+			       err);
 }
 
 void keeper_work_close(struct keeper_work *work)
@@ -400,6 +402,7 @@ static int check_confirmed(const struct keeper_work *work, const struct run *run
 static int run_alone(const struct keeper_work *work, struct run *run, struct result **out, struct error *err)
 {
 	_cleanup_gate_ struct gate gate = { 0 };
+	const struct run_means means = { .ticket = &run->ticket, .engines = &work->engines };
 	int done = gate_look(run->spec, &gate, err);
 
 	if (done == 1) {
@@ -407,7 +410,7 @@ static int run_alone(const struct keeper_work *work, struct run *run, struct res
 		return *out ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	}
 	if (done == 0)
-		done = pool_run(work->pool, run->spec, &run->ticket, run->io, out, err);
+		done = run_spec_by(run->spec, &means, run->io, out, err);
 	if (done < 0)
 		return -1;
 	explain_end(run, *out);

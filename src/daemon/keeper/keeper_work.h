@@ -3,12 +3,13 @@
 
 #include "daemon/message.h"
 #include "daemon/role.h"
+#include "engine/engine.h"
 
 #include <jansson.h>
 #include <pthread.h>
 
 struct keeper_work {
-	struct pool *pool;               /* boxes made ahead */
+	struct engines engines;          /* what executes runs */
 	struct containers *containers;   /* boxes that stay */
 	struct sessions *sessions;       /* boxes that keep a language's state */
 	enum role_audit audit;           /* whether nobody runs while nothing can be written down */

@@ -19,10 +19,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "engine/local/cycle.h"
-#include "kernel/mount.h"
 #include "engine/warm/ember_order.h"
-#include "engine/warm/stem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,14 +51,6 @@ struct source {
 	struct source *next;  /* of the hearth's old ones */
 };
 
-/* An ember, and whose it is. */
-struct held {
-	struct ember ember;    /* itself */
-	struct hearth *hearth; /* where it waited */
-	struct source *source; /* what it was made from */
-	struct held *next;     /* of the ashes */
-};
-
 struct hearth {
 	struct pool *pool;           /* where it belongs */
 	struct stem_begin begin;     /* what it is for */
@@ -79,11 +68,11 @@ struct hearth {
 
 struct pool {
 	pthread_mutex_t lock;                /* for all of it */
-	struct pool_options options;         /* bounds */
+	struct engine_options options;       /* bounds */
 	struct probe probe;                  /* of the host */
 	struct hearth *hearths[HEARTHS_MAX]; /* by first use */
 	size_t hearth_count;                 /* how many */
-	struct pool_stats stats;             /* counted */
+	struct engine_stats stats;           /* counted */
 	struct held *ashes;                  /* used, to be ended */
 	pthread_cond_t swept;                /* there are some */
 	pthread_t sweeper;                   /* who ends them */
@@ -555,72 +544,14 @@ static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_k
 			pool->stats.forked++;
 		}
 	}
-	/* Usually put_out() wakes who makes more; but not after a long run, or many at once. */
+	/* Usually pool_return() wakes the thread that makes more; but not after a long run, or many at once. */
 	if (!held || hearth->idle_count == 0)
 		pthread_cond_signal(&hearth->wake);
 	return held;
 }
 
-/* Its limits are the job's. Less memory than it has already, for one, cannot be: a box of its own begins with none. */
-/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside
- * is bounded by the box's memory there. */
-static int shrink_disk(const struct box *box, uint64_t size)
+void pool_return(struct held *held)
 {
-	_cleanup_close_ int sandbox = openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
-}
-
-static int limit(struct box *box, const struct job *job, struct error *err)
-{
-	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
-				   limits = launch_group_limits(&job->limits);
-
-	if (job->limits.disk < box->plan->limits->disk && shrink_disk(box, job->limits.disk) < 0 &&
-	    !job->disk_by_memory)
-		return error_errno(err, "cannot make the box's disk smaller");
-	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
-}
-
-static int give(struct held *held, const struct job *job, struct error *err)
-{
-	struct box *box = &held->ember.box;
-
-	launch_say_buffered(box, job);
-	/* Before, not after: who is woken may run to its end on our processor. */
-	box->ordered_usec = clock_usec();
-	return order_send(box->control, job, held->ember.kind == ZYGOTE_FORK, box->plan, err);
-}
-
-/* Gives it the job. 1: the ember was no good, and nothing ran. */
-static int use(struct held *held, const struct job *job, const struct supervise_io *io, struct result *result,
-	       cycle_collect *collect, void *collect_data, struct error *err)
-{
-	struct box *box = &held->ember.box;
-	struct error later = { 0 };
-
-	result_begin(result, job->kind, &job->limits);
-	if (!box->group || held->hearth->pool->probe.cgroup.where[CGROUP_CPU] < 0)
-		result->limits.cpus = 0;
-	if (limit(box, job, err) < 0)
-		return 1;
-	if (cycle_layers(result, box->plan, &box->ids) < 0)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	if (give(held, job, err) < 0)
-		return 1;
-	result->warm = true;
-	supervise_box(box, job, io, result->outputs, &result->verdict);
-	if (result->verdict.status == STATUS_ERROR && !result->verdict.started_usec)
-		return 1;
-	if (result->verdict.status != STATUS_ERROR && collect(box->handles, result, collect_data, &later) < 0)
-		result_fail(result, &later);
-	return 0;
-}
-
-/* When the answer is out: the box is taken down, and another made, by others. Before, both would compete with it. */
-static void put_out(void *data)
-{
-	struct held *held = data;
 	struct hearth *hearth = held->hearth;
 
 	/* Now, and not when the sweeper comes to it: whoever the program has left there ends with the answer. */
@@ -631,8 +562,7 @@ static void put_out(void *data)
 	pthread_mutex_unlock(&hearth->pool->lock);
 }
 
-/* One for this job, or NULL. */
-static struct held *find(struct pool *pool, const struct job *job)
+struct held *pool_take(struct pool *pool, const struct job *job)
 {
 	struct stem_begin begin = { 0 };
 	struct hearth *hearth = NULL;
@@ -647,60 +577,29 @@ static struct held *find(struct pool *pool, const struct job *job)
 	return held;
 }
 
-/* `done` as use() gives it. */
-static void count(struct pool *pool, struct held *held, int done)
+void pool_count(struct pool *pool, bool warm)
 {
 	pthread_mutex_lock(&pool->lock);
-	pool->stats.warm += done == 0;
-	pool->stats.cold += done == 1;
-	/* A zygote that died does not come back. */
-	if (held && done == 1)
-		give_up(held->hearth, held->source);
+	pool->stats.warm += warm;
+	pool->stats.cold += !warm;
 	pthread_mutex_unlock(&pool->lock);
 }
 
-struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box)
+void pool_reject(struct held *held, bool counted)
 {
-	struct held *held = find(pool, job);
-	struct error ignored;
-	bool good = held && stem_lend(&held->ember) == 0 && limit(&held->ember.box, job, &ignored) == 0 &&
-		    give(held, job, &ignored) == 0;
+	struct pool *pool = held->hearth->pool;
 
-	count(pool, held, good ? 0 : 1);
-	if (held && !good)
-		put_out(held);
-	else if (held)
-		*box = &held->ember.box;
-	return good ? held : NULL;
-}
-
-void pool_return(struct held *held)
-{
-	put_out(held);
-}
-
-static int cycle(void *userdata, const struct job *job, const struct supervise_io *io, struct result *result,
-		 cycle_collect *collect, void *collect_data, struct error *err)
-{
-	struct pool *pool = userdata;
-	struct held *held = find(pool, job);
-	int done = held ? use(held, job, io, result, collect, collect_data, err) : 1;
-
-	count(pool, held, done);
-	if (done == 1)
-		result->warm = false;
-	if (held && done == 0) {
-		result->on_free = put_out;
-		result->on_free_data = held;
-	} else if (held) {
-		put_out(held);
-	}
-	return done;
+	pthread_mutex_lock(&pool->lock);
+	pool->stats.warm -= counted;
+	pool->stats.cold++;
+	/* A zygote that died does not come back. */
+	give_up(held->hearth, held->source);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* ---- The pool. */
 
-int pool_open(const struct pool_options *options, struct pool **out, struct error *err)
+int pool_open(const struct engine_options *options, struct pool **out, struct error *err)
 {
 	struct pool *pool = calloc(1, sizeof(*pool));
 
@@ -748,14 +647,6 @@ void pool_close(struct pool *pool)
 	free(pool);
 }
 
-int pool_run(struct pool *pool, const struct spec *spec, const struct run_ticket *ticket, const struct supervise_io *io,
-	     struct result **out, struct error *err)
-{
-	const struct run_means means = { .ticket = ticket, .probe = &pool->probe, .cycle = cycle, .userdata = pool };
-
-	return run_spec_by(spec, &means, io, out, err);
-}
-
 void pool_reload(struct pool *pool)
 {
 	pthread_mutex_lock(&pool->lock);
@@ -766,11 +657,15 @@ void pool_reload(struct pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-void pool_stats(struct pool *pool, struct pool_stats *stats)
+void pool_stats(struct pool *pool, struct engine_stats *stats)
 {
 	pthread_mutex_lock(&pool->lock);
-	*stats = pool->stats;
-	stats->idle = pool->idle;
+	stats->idle += pool->idle;
+	stats->warm += pool->stats.warm;
+	stats->cold += pool->stats.cold;
+	stats->forked += pool->stats.forked;
+	stats->failed += pool->stats.failed;
+	stats->zygotes += pool->stats.zygotes;
 	pthread_mutex_unlock(&pool->lock);
 }
 

@@ -1,46 +1,43 @@
 /* Boxes made ahead, and the requests that they serve. */
 #pragma once
 
-#include "run/run.h"
+#include "engine/engine.h"
+#include "engine/warm/stem.h"
 #include "kernel/probe.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct pool;
 
-struct pool_options {
-	size_t embers_max;   /* idle embers altogether */
-	uint64_t memory_max; /* bytes that idle embers may take, by an estimate of each */
-	void (*say)(const char *format, ...) EB_PRINTF(1, 2); /* what went wrong with boxes made ahead; or NULL */
-};
-
-struct pool_stats {
-	size_t idle;     /* embers that wait */
-	size_t zygotes;  /* interpreters that embers are forked from */
-	uint64_t warm;   /* runs that found one */
-	uint64_t cold;   /* runs that did not */
-	uint64_t forked; /* embers made */
-	uint64_t failed; /* embers that could not be made, or died before they were used */
+/* An ember, and whose it is. */
+struct held {
+	struct engine_place place; /* first: the ember as a place of the engine (warm_engine.c) */
+	const struct probe *probe; /* of the host */
+	struct ember ember;        /* itself */
+	struct hearth *hearth;     /* where it waited */
+	struct source *source;     /* what it was made from */
+	struct held *next;         /* of the ashes */
 };
 
 /* Starts what has to run; no ember is made before a language was asked for. */
-int pool_open(const struct pool_options *options, struct pool **out, struct error *err);
+int pool_open(const struct engine_options *options, struct pool **out, struct error *err);
 /* Ends every ember and zygote. Runs under way have to be over. NULL is fine. */
 void pool_close(struct pool *pool);
 
-/* As run_spec(), with an ember where one fits the request. From any thread. */
-int pool_run(struct pool *pool, const struct spec *spec, const struct run_ticket *ticket, const struct supervise_io *io,
-	     struct result **out, struct error *err);
-/* A box made ahead that has been given the job, for who watches it himself: it is the caller's until pool_return(),
- * which kills what is left of it. NULL: none fits. Whether the program starts is told by the box: one that does not was
- * no good, and another, or a cold one, is. */
-struct held;
-struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box);
+/* An ember that fits the job, from any thread; NULL: none does. It is the caller's until pool_return(). */
+struct held *pool_take(struct pool *pool, const struct job *job);
+/* Kills what is left in the ember's box. The box is taken down, and another made, by other threads. */
 void pool_return(struct held *held);
+/* Counts a run that has an ember (warm), or has to go elsewhere. */
+void pool_count(struct pool *pool, bool warm);
+/* The ember was unusable, and its run has to go elsewhere; `counted`: it was counted as warm. */
+void pool_reject(struct held *held, bool counted);
 /* Languages may have changed: what was made from the old definitions goes, as soon as nobody uses it. */
 void pool_reload(struct pool *pool);
 /* What it knows of the host. */
 const struct probe *pool_probe(const struct pool *pool);
-void pool_stats(struct pool *pool, struct pool_stats *stats);
+/* Adds its counts. */
+void pool_stats(struct pool *pool, struct engine_stats *stats);
+
+/* A box made ahead that has been given the job, for a resident; NULL: none fits. */
+struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box);

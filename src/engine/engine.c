@@ -1,0 +1,114 @@
+#include "engine/engine.h"
+
+#include "base/own.h"
+
+int engines_open(struct engines *engines, const struct engine *const *table, const struct engine_options *options,
+		 struct error *err)
+{
+	*engines = (struct engines){ 0 };
+	for (; *table; table++) {
+		void *self = NULL;
+		int done = engines->count < ENGINES_MAX
+				   ? (*table)->open(options, &self, err)
+				   : error_set(err, ERROR_FAILED, 0, "there are more than %d engines", ENGINES_MAX);
+
+		if (done < 0) {
+			engines_close(engines);
+			return -1;
+		}
+		if (done > 0)
+			continue;
+		engines->open[engines->count].engine = *table;
+		engines->open[engines->count++].self = self;
+	}
+	return 0;
+}
+
+void engines_close(struct engines *engines)
+{
+	while (engines->count > 0) {
+		engines->count--;
+		engines->open[engines->count].engine->close(engines->open[engines->count].self);
+	}
+}
+
+void engines_reload(const struct engines *engines)
+{
+	for (size_t i = 0; i < engines->count; i++)
+		if (engines->open[i].engine->reload)
+			engines->open[i].engine->reload(engines->open[i].self);
+}
+
+void engines_stats(const struct engines *engines, struct engine_stats *stats)
+{
+	*stats = (struct engine_stats){ 0 };
+	for (size_t i = 0; i < engines->count; i++)
+		if (engines->open[i].engine->stats)
+			engines->open[i].engine->stats(engines->open[i].self, stats);
+}
+
+void *engines_self(const struct engines *engines, const struct engine *engine)
+{
+	for (size_t i = 0; i < engines->count; i++)
+		if (engines->open[i].engine == engine)
+			return engines->open[i].self;
+	return NULL;
+}
+
+static void close_late(void *data)
+{
+	struct engine_place *place = data;
+
+	place->engine->place_close(place, NULL);
+}
+
+static int run_in(const struct engine *engine, void *self, const struct job *job, const struct supervise_io *io,
+		  struct result *result, engine_collect *collect, void *userdata, struct error *err)
+{
+	struct verdict *verdict = &result->verdict;
+	struct engine_place *place;
+	struct error later;
+	int done;
+
+	result_begin(result, job->kind, &job->limits);
+	result->terminal = job->rows > 0;
+	done = engine->place_open(self, job, &place, err);
+	if (done != 0)
+		return done;
+	done = engine->place_watch(place, job, io, result->outputs, verdict);
+	if (done == 0) {
+		result->engine = engine->runtime;
+		result->warm = engine->can & ENGINE_IS_WARM;
+		if (engine->place_describe(place, result, &later) < 0 ||
+		    (verdict->status != STATUS_ERROR && engine->place_files(place)[REPORT_FD_OUTPUT] >= 0 &&
+		     collect(engine->place_files(place), result, userdata, &later) < 0))
+			result_fail(result, &later);
+	}
+	if (done == 0 && engine->can & ENGINE_CLOSES_LATE) {
+		result->on_free = close_late;
+		result->on_free_data = place;
+	} else if (engine->place_close(place, &later) < 0 && done == 0) {
+		result_fail(result, &later);
+	}
+	return done;
+}
+
+int engines_run(const struct engines *engines, const struct job *job, const struct supervise_io *io,
+		struct result *result, engine_collect *collect, void *userdata, struct error *err)
+{
+	int done = 1;
+
+	for (size_t i = 0; i < engines->count && done == 1; i++)
+		if (job->kind == JOB_RUN || engines->open[i].engine->can & ENGINE_BUILDS)
+			done = run_in(engines->open[i].engine, engines->open[i].self, job, io, result, collect,
+				      userdata, err);
+	return done == 1 ? error_set(err, ERROR_FAILED, 0, "no engine takes this run") : done;
+}
+
+int engines_explain(const struct engines *engines, const struct job *job, struct buf *out, struct error *err)
+{
+	for (size_t i = 0; i < engines->count; i++)
+		if (engines->open[i].engine->explain)
+			return engines->open[i].engine->explain(engines->open[i].self, job, out, err);
+	return error_set(err, ERROR_FAILED, 0, "no engine says what it would do");
+}

@@ -1,0 +1,158 @@
+#include "engine/warm/warm_engine.h"
+
+#include "base/clock.h"
+#include "base/own.h"
+#include "engine/local/cycle.h"
+#include "engine/warm/ember_order.h"
+#include "engine/warm/pool.h"
+#include "kernel/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+static int warm_open(const struct engine_options *options, void **self, struct error *err)
+{
+	struct pool *pool;
+
+	/* A box made ahead for one run would be that run's own. */
+	if (!options)
+		return 1;
+	if (pool_open(options, &pool, err) < 0)
+		return -1;
+	*self = pool;
+	return 0;
+}
+
+static void warm_close(void *self)
+{
+	pool_close(self);
+}
+
+static void warm_reload(void *self)
+{
+	pool_reload(self);
+}
+
+static void warm_stats(void *self, struct engine_stats *stats)
+{
+	pool_stats(self, stats);
+}
+
+/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside
+ * is bounded by the box's memory there. */
+static int shrink_disk(const struct box *box, uint64_t size)
+{
+	_cleanup_close_ int sandbox = openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
+}
+
+/* Gives the box the job's limits. Less memory than it has already, for one, is refused: a box of its own begins with
+ * none. */
+static int set_limits(struct box *box, const struct job *job, struct error *err)
+{
+	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
+				   limits = launch_group_limits(&job->limits);
+
+	if (job->limits.disk < box->plan->limits->disk && shrink_disk(box, job->limits.disk) < 0 &&
+	    !job->disk_by_memory)
+		return error_errno(err, "cannot make the box's disk smaller");
+	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
+}
+
+static int send_order(struct held *held, const struct job *job, struct error *err)
+{
+	struct box *box = &held->ember.box;
+
+	launch_say_buffered(box, job);
+	/* Before, not after: the ember that is woken may run to its end on our processor. */
+	box->ordered_usec = clock_usec();
+	return order_send(box->control, job, held->ember.kind == ZYGOTE_FORK, box->plan, err);
+}
+
+static struct held *held_of(const struct engine_place *place)
+{
+	return (struct held *)place;
+}
+
+/* Why an ember was unusable is nothing to the caller: another engine makes a box. */
+static int place_open(void *self, const struct job *job, struct engine_place **out, struct error *err)
+{
+	struct held *held = pool_take(self, job);
+	struct error ignored;
+
+	if (!held) {
+		pool_count(self, false);
+		return 1;
+	}
+	held->place.engine = &warm_engine;
+	held->probe = pool_probe(self);
+	/* A driver lets others enter its box later. */
+	if ((job->session && stem_lend(&held->ember) < 0) || set_limits(&held->ember.box, job, &ignored) < 0 ||
+	    send_order(held, job, &ignored) < 0) {
+		pool_reject(held, false);
+		pool_return(held);
+		return 1;
+	}
+	pool_count(self, true);
+	*out = &held->place;
+	return 0;
+}
+
+static int place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+		       struct output outputs[2], struct verdict *verdict)
+{
+	supervise_box(&held_of(place)->ember.box, job, io, outputs, verdict);
+	if (verdict->status != STATUS_ERROR || verdict->started_usec)
+		return 0;
+	pool_reject(held_of(place), true);
+	return 1;
+}
+
+static int place_describe(const struct engine_place *place, struct result *result, struct error *err)
+{
+	const struct held *held = held_of(place);
+	const struct box *box = &held->ember.box;
+
+	if (!box->group || held->probe->cgroup.where[CGROUP_CPU] < 0)
+		result->limits.cpus = 0;
+	return cycle_layers(result, box->plan, &box->ids) == 0
+		       ? 0
+		       : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+}
+
+static const int *place_files(const struct engine_place *place)
+{
+	return held_of(place)->ember.box.handles;
+}
+
+static int place_close(struct engine_place *place, struct error *err)
+{
+	pool_return(held_of(place));
+	return 0;
+}
+
+struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box)
+{
+	struct engine_place *place;
+
+	if (place_open(pool, job, &place, NULL) != 0)
+		return NULL;
+	*box = &held_of(place)->ember.box;
+	return held_of(place);
+}
+
+const struct engine warm_engine = {
+	.name = "warm",
+	.runtime = "local",
+	.can = ENGINE_IS_WARM | ENGINE_CLOSES_LATE,
+	.open = warm_open,
+	.close = warm_close,
+	.reload = warm_reload,
+	.stats = warm_stats,
+	.place_open = place_open,
+	.place_watch = place_watch,
+	.place_describe = place_describe,
+	.place_files = place_files,
+	.place_close = place_close,
+};
