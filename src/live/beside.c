@@ -114,7 +114,6 @@ static int set_limits(const struct beside *what)
 		{ "nice", RLIMIT_NICE, 0 },
 		{ "fsize", RLIMIT_FSIZE, limits->disk },
 		{ "nproc", RLIMIT_NPROC, plan_processes_max(what->box->plan, limits) },
-		{ "nofile", RLIMIT_NOFILE, plan_files_max(what->box->plan) },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
@@ -157,6 +156,13 @@ static int prove(const struct plan *plan)
 	return 0;
 }
 
+/* The last limit: the kernel compares it with the descriptors that all boxes of this user on the host have in flight.
+ * With as few as a program has, another box could keep the terminal from being sent. */
+static int limit_files(const struct beside *what)
+{
+	return rlimit_apply(&(struct rlimit_entry){ "nofile", RLIMIT_NOFILE, plan_files_max(what->box->plan) });
+}
+
 static _Noreturn void become_program(const struct beside *what, int socket, int begun)
 {
 	const struct word started = { .step = STEP_STARTED };
@@ -190,6 +196,8 @@ static _Noreturn void become_program(const struct beside *what, int socket, int 
 		stop(socket, STEP_TERMINAL);
 	if (chdir("/sandbox/code") < 0 || fd_send(socket, &started, sizeof(started), &master, 1) < 0)
 		stop(socket, STEP_PROGRAM);
+	if (limit_files(what) < 0)
+		stop(socket, STEP_LIMITS);
 	for (const char *const *program = what->programs; *program; program++)
 		execve(*program, (char *const[]){ (char *)*program, NULL }, (char *const *)what->envp);
 	stop(socket, STEP_PROGRAM);

@@ -6,6 +6,7 @@ tests/run: alone
 """
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import box
 import kit
 import service
+from web import Web
+from websocket import Socket
 
 
 @kit.test(timeout=100)
@@ -88,11 +91,25 @@ def R13_a_neighbour_with_descriptors_in_flight():
     held = kit.start([kit.built(), "run", "--cold", "-l", "python", "-c", FLIGHT])
     said = held.stdout.readline().decode().split()
     kit.equal(said[0], "ETOOMANYREFS", repr(said))
+    accounted = box.accounted(box.run("ids"))
     quiet = "import ctypes, os\nctypes.CDLL(None).unshare(0x10000000)\nos._exit(3)"
     for cold in (True, False):
         r = kit.emberbox("run", *(["--cold"] if cold else []), "--json", "-l", "python", "-c", quiet)
         # Who supervises it still hears what it was refused.
         kit.equal((r.json["status"], (r.json["verdict"] or {}).get("call")), ("failed", "unshare"), repr(r.json))
+    # Nor does it stop what else passes descriptors: a session that begins, its files and its terminal.
+    web = Web(kit.warm.start(), unix=True)
+    session = "/v1/sessions/" + web.post("/v1/sessions", {"language": "python"}).json["id"]
+    kit.equal(web.request("PUT", f"{session}/files/data/x", b"put").status, 201)
+    kit.equal(web.get(f"{session}/files/data/x").body, b"put")
+    connected = socket.socket(socket.AF_UNIX)
+    connected.settimeout(20)
+    connected.connect(kit.warm.start().path)
+    terminal = Socket(connected, f"{session}/terminal")
+    terminal.send(b"ulimit -n -H; echo $((6 * 7))\r")
+    terminal.until(b"42\r\n")
+    kit.contains(terminal.text, b"\r256\r\n" if accounted else b"\r1024\r\n")
+    terminal.close()
     kit.kill(held)
 
 
