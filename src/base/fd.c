@@ -180,12 +180,22 @@ ssize_t fd_slurp(int dir, const char *path, char *text, size_t size)
 	return n;
 }
 
-int fd_open_beneath(int dir, const char *path, int flags)
+static int open_below(int dir, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {
-		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+		.flags = (uint64_t)(flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | resolve,
 	};
 
 	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+int fd_open_beneath(int dir, const char *path, int flags)
+{
+	return open_below(dir, path, flags | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}
+
+int fd_open_within(int dir, const char *path, int flags)
+{
+	return open_below(dir, path, flags, 0);
 }

@@ -32,6 +32,9 @@ ssize_t fd_receive_parts(int socket, const struct iovec *parts, size_t part_coun
 /* Opens below `dir` and through no link of any kind, also if what lies there was made by a stranger; it never waits. An
  * fd, or -1 with errno: ENOSYS before 5.6 is an error like any other, there is no safe second best. */
 int fd_open_beneath(int dir, const char *path, int flags);
+/* The same through links that stay below `dir`, for a directory of the caller's that a stranger may have filled. EXDEV:
+ * the path leads out. */
+int fd_open_within(int dir, const char *path, int flags);
 
 /* A whole small file into `text`, terminated. The length, or -1 with errno. */
 ssize_t fd_slurp(int dir, const char *path, char *text, size_t size);

@@ -450,20 +450,39 @@ static bool is_below(const char *path, const char *directory)
 	return strncmp(path, directory, size) == 0 && path[size] == '/';
 }
 
-/* As it is written, without a look at links; "" where `..` would make that say nothing. */
-static void absolute_path(const char *path, char *out, size_t size)
+/* Whether the path goes up out of where it begins, as it is written. */
+static bool climbs(const char *path)
 {
-	char here[PATH_MAX];
+	int depth = 0;
 
-	*out = '\0';
-	for (const char *at = path; (at = strstr(at, "..")); at += 2)
-		if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0'))
-			return;
-	if (*path != '/' && !getcwd(here, sizeof(here)))
-		return;
-	while (strncmp(path, "./", 2) == 0)
-		path += 2 + strspn(path + 2, "/");
-	snprintf(out, size, "%s%s%s", *path == '/' ? "" : here, *path == '/' ? "" : "/", path);
+	while (*path && depth >= 0) {
+		size_t length = strcspn(path, "/");
+
+		if (length == 2 && strncmp(path, "..", 2) == 0)
+			depth--;
+		else if (length > 0 && !(length == 1 && *path == '.'))
+			depth++;
+		path += length + strspn(path + length, "/");
+	}
+	return depth < 0;
+}
+
+/* What follows the project's directory in FILE as it is written, or NULL. The directory is known by its inode: it can
+ * be written in many ways, also through links. */
+static const char *below_as_written(char *file, const struct stat *project)
+{
+	for (char *slash = strchr(file, '/'); slash; slash = strchr(slash + 1, '/')) {
+		const char kept = slash[1], *rest = slash + strspn(slash, "/");
+		struct stat st;
+		bool found;
+
+		slash[1] = '\0';
+		found = stat(file, &st) == 0 && st.st_dev == project->st_dev && st.st_ino == project->st_ino;
+		slash[1] = kept;
+		if (found && *rest && !climbs(rest))
+			return rest;
+	}
+	return NULL;
 }
 
 /*
@@ -473,12 +492,13 @@ static void absolute_path(const char *path, char *out, size_t size)
  */
 static void find_in_project(const struct run *run, char *below, size_t size)
 {
-	char project[PATH_MAX], parent[PATH_MAX], name[2 * PATH_MAX];
-	const char *slash = strrchr(run->file, '/');
+	char project[PATH_MAX], name[2 * PATH_MAX], parent[PATH_MAX], here[PATH_MAX] = "";
+	const char *slash = strrchr(run->file, '/'), *rest;
+	struct stat st;
 
 	*below = '\0';
 	/* What is wrong with the directory is said when it is used. */
-	if (!realpath(run->project, project))
+	if (!realpath(run->project, project) || stat(project, &st) < 0)
 		return;
 	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - run->file) + 1 : 1, slash ? run->file : ".");
 	if (realpath(name, parent)) {
@@ -489,9 +509,12 @@ static void find_in_project(const struct run *run, char *below, size_t size)
 			return;
 		}
 	}
-	absolute_path(run->file, name, sizeof(name));
-	if (is_below(name, project))
-		snprintf(below, size, "%s", name + (strcmp(project, "/") == 0 ? 1 : strlen(project) + 1));
+	if (*run->file != '/' && !getcwd(here, sizeof(here)))
+		return;
+	snprintf(name, sizeof(name), "%s%s%s", here, *here ? "/" : "", run->file);
+	rest = below_as_written(name, &st);
+	if (rest)
+		snprintf(below, size, "%s", rest);
 }
 
 /* A name that cannot be one in the box is nobody's mistake: the language's own is used then. */

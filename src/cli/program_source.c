@@ -1,18 +1,17 @@
 #include "cli/program_source.h"
 
+#include "base/fd.h"
 #include "base/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 int source_read_fd(struct source *source, int fd, const char *called, char *message, size_t message_size)
@@ -99,10 +98,8 @@ int source_read_file(struct source *source, const char *path, char *message, siz
 int source_read_beneath(struct source *source, const char *directory, const char *below, const char *path,
 			char *message, size_t message_size)
 {
-	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-				      .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	_cleanup_close_ int dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = dir < 0 ? -1 : (int)syscall(SYS_openat2, dir, below, &how, sizeof(how));
+	int fd = dir < 0 ? -1 : fd_open_within(dir, below, O_RDONLY);
 
 	if (fd < 0 && errno == EXDEV) {
 		snprintf(

@@ -89,17 +89,20 @@ static int unread(struct gate *gate, const struct spec *spec, const char *why)
 	return 0;
 }
 
-/* A file of the host's, as the run would be given it. That it is not there is told by the run itself, which then has
- * nothing to run. */
-static int look_at_host(struct gate *gate, const struct spec *spec, const char *path, struct error *err)
+/* A file of the host's, as the run would be given it; takes the descriptor. That it is not there is told by the run
+ * itself, which then has nothing to run. */
+static int look_at_opened(struct gate *gate, const struct spec *spec, int opened, struct error *err)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = opened;
 	_cleanup_free_ char *data = NULL;
 	struct stat st;
 	ssize_t size;
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
+	/* A link out of the project leads elsewhere in the box, or nowhere. */
+	if (fd < 0 && errno == EXDEV)
+		return unread(gate, spec, "it leads out of its project");
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return unread(gate, spec, "it cannot be read");
 	if (!S_ISREG(st.st_mode))
@@ -116,6 +119,20 @@ static int look_at_host(struct gate *gate, const struct spec *spec, const char *
 	return look_at(gate, spec, data, (size_t)size, err);
 }
 
+static int look_at_host(struct gate *gate, const struct spec *spec, const char *path, struct error *err)
+{
+	return look_at_opened(gate, spec, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err);
+}
+
+static int look_at_project(struct gate *gate, const struct spec *spec, struct error *err)
+{
+	_cleanup_close_ int dir = open(spec->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : unread(gate, spec, "its project cannot be opened");
+	return look_at_opened(gate, spec, fd_open_within(dir, spec_entry(spec), O_RDONLY), err);
+}
+
 /* Whether the file is a source of the language, by its name; the entry is one whatever it is called. */
 static bool is_source(const struct spec *spec, const struct spec_file *file)
 {
@@ -130,7 +147,6 @@ static bool is_source(const struct spec *spec, const struct spec_file *file)
 static int look_at_all(struct gate *gate, const struct spec *spec, struct error *err)
 {
 	bool found = spec->code != NULL;
-	char path[4096];
 
 	if (spec->code && look_at(gate, spec, spec->code, spec->code_size, err) < 0)
 		return -1;
@@ -146,8 +162,7 @@ static int look_at_all(struct gate *gate, const struct spec *spec, struct error 
 	}
 	if (found || !spec->project)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%s", spec->project, spec_entry(spec));
-	return look_at_host(gate, spec, path, err);
+	return look_at_project(gate, spec, err);
 }
 
 bool gate_takes(const struct spec *spec, const char *path)

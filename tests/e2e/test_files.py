@@ -249,7 +249,19 @@ def a_file_below_the_project_is_in_the_project():
         r = kit.emberbox("run", file, "--project", ".", cwd=directory)
         kit.equal((r.code, r.out), (2, b""), repr(r))
         kit.contains(r.errtext, f'"{file}" leads out of the project "."; run what it leads to, or give the project')
+    # However the project's own directory is written.
+    named = f"{kit.tmp()}/project"
+    os.symlink(directory, named)
+    os.mkdir(f"{directory}/sub")
+    for file in (f"{named}/out/secret.sh", f"{named}//out/secret.sh", f"{named}/./sub/../out/secret.sh", f"{named}/out/../{os.path.basename(elsewhere)}/secret.sh",
+                 f"/{directory}/out/secret.sh", "sub/../out/secret.sh"):
+        r = kit.emberbox("run", file, "--project", named, cwd=directory)
+        kit.equal((r.code, r.out), (2, b""), f"{file}: {r!r}")
+        kit.contains(r.errtext, f'"{file}" leads out of the project "{named}"')
+    good(kit.emberbox("run", f"{named}//sub/.././inside.sh", "--project", directory), "")
+    good(kit.emberbox("run", f"{directory}/../{os.path.basename(directory)}/inside.sh", "--project", named), "")
     # Links that stay inside are followed, and what is elsewhere by its own name is what the caller chose.
+    good(kit.emberbox("run", f"sub/../../{os.path.relpath(elsewhere, os.path.dirname(directory))}/secret.sh", "--project", ".", cwd=directory), "secret\n")
     good(kit.emberbox("run", "inside.sh", "--project", ".", cwd=directory), "")
     good(kit.emberbox("run", f"{elsewhere}/secret.sh", "--project", ".", cwd=directory), "secret\n")
     good(kit.emberbox("run", "sh.sh", cwd=directory), "secret\n")

@@ -253,6 +253,19 @@ def files_are_looked_at_too():
     kit.equal((r.code, r.errtext), (126, f"emberbox: {BLOCKED}\n"))
     r = run(place, "run", "--cold", "-l", "python", "--project", place, "--entry", "own.py", env=BLOCK)
     kit.equal((r.code, r.errtext), (126, f"emberbox: {BLOCKED}\n"))
+    # What the box would find by a link the host may not have, or have as something that is not the project's.
+    kit.write(os.path.join(place, "project", "plain"), "import os; print('ran')\n")
+    secret = kit.write(os.path.join(place, "secret.py"), "import socket\n")
+    for link in ("/sandbox/code/plain", "../code/plain", secret):
+        entry = os.path.join(place, "project", "entry.py")
+        os.symlink(link, entry)
+        r = run(place, "run", "--cold", "-l", "python", "--project", os.path.dirname(entry), "--entry", "entry.py", env=BLOCK)
+        kit.equal((r.code, r.text, r.errtext), (126, "", "emberbox: Security policy cannot look at the program: it leads out of its project\n"), link)
+        os.unlink(entry)
+    kit.write(os.path.join(place, "project", "fine.py"), "print('fine')\n")
+    os.symlink("fine.py", entry)
+    r = run(place, "run", "--cold", "-l", "python", "--project", os.path.dirname(entry), "--entry", "entry.py", env=BLOCK)
+    kit.equal((r.code, r.text), (0, "fine\n"), r.errtext)
     data = kit.write(os.path.join(place, "own.txt"), "import os\n")
     kit.equal(run(place, "run", "--cold", "-l", "python", "-c", "print(1)", "--file", data, env=BLOCK).code, 0)
 
