@@ -19,6 +19,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -314,6 +315,14 @@ static void socket_options(void)
 {
 	static const int filters[] = { SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF,
 				       SO_ATTACH_REUSEPORT_EBPF };
+	static const struct {
+		int level, option;
+	} hoards[] = {
+		{ IPPROTO_IPV6, IPV6_2292PKTOPTIONS },     { IPPROTO_IPV6, 32 /* IPV6_FLOWLABEL_MGR */ },
+		{ IPPROTO_IPV6, IPV6_JOIN_GROUP },         { IPPROTO_IPV6, MCAST_JOIN_GROUP },
+		{ IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP }, { IPPROTO_TCP, TCP_MD5SIG },
+		{ IPPROTO_TCP, TCP_MD5SIG_EXT },           { IPPROTO_TCP, 38 /* TCP_AO_ADD_KEY */ },
+	};
 	int pair[2], one = 1;
 
 	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
@@ -323,6 +332,15 @@ static void socket_options(void)
 			syscall(SYS_setsockopt, pair[0], SOL_SOCKET | HIGH, (unsigned long)filters[i] | HIGH, BAD, 0),
 			EPERM);
 	}
+	/* Memory of the kernel that is charged to nobody; -1 is no socket, so that only the filter can have said it. */
+	for (size_t i = 0; i < ARRAY_SIZE(hoards); i++) {
+		CHECK_ERRNO(setsockopt(-1, hoards[i].level, hoards[i].option, BAD, 0), EPERM);
+		CHECK_ERRNO(syscall(SYS_setsockopt, -1, (unsigned)hoards[i].level | HIGH,
+				    (unsigned)hoards[i].option | HIGH, BAD, 0),
+			    EPERM);
+	}
+	CHECK_ERRNO(setsockopt(-1, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)), EBADF);
+	CHECK_ERRNO(setsockopt(-1, IPPROTO_IP, IP_ADD_MEMBERSHIP, &one, sizeof(one)), EBADF);
 	CHECK_INT(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)), 0);
 	CHECK_INT(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &one, sizeof(one)), 0);
 	close(pair[0]);
