@@ -485,6 +485,54 @@ test("a_program_cannot_draw_as_the_page_does", async (open) => {
   await visit.ended();
 });
 
+test("a_program_does_not_hide_what_the_page_says", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  const program = async (code) => {
+    await visit.code("python", `import sys\nwrite = sys.stdout.write\n${code}\n`);
+    await visit.run();
+  };
+  const top = async () => {
+    await page.click(".console-place .xterm-screen");
+    for (let pages = 0; pages < 8; pages++) await page.keyboard.press("Shift+PageUp");
+  };
+  /** Rows that have the text and lie under a line of the page's. */
+  const hidden = (text) => page.evaluate((part) => {
+    const marks = [...document.querySelectorAll(".console-place .mark")].filter((mark) => mark.offsetParent).map((mark) => mark.getBoundingClientRect());
+    const rows = [...document.querySelectorAll(".console-place .xterm-rows > div")].filter((row) => row.textContent.includes(part)).map((row) => row.getBoundingClientRect());
+    return [rows.length, rows.filter((row) => marks.some((mark) => Math.min(mark.bottom, row.bottom) - Math.max(mark.top, row.top) > 2)).length].join();
+  }, text);
+  await program("print('of the first')");
+  await program("write('before\\n\\x1b[2J\\x1b[3J\\x1b[Hafter clearing\\n')");
+  await visit.shown("after clearing");
+  equal(await hidden("after clearing"), "1,0", "a screen that was cleared: rows, and those under a line of the page's");
+  // How it ended stands below what it wrote, not at the end of the screen.
+  contains((await visit.output()).trim(), "after clearing\n✓ exit 0");
+  // What was cleared can be scrolled back to.
+  await top();
+  for (const text of ["#1 Python", "of the first", "#2 Python", "before"]) await visit.shown(text);
+  // Neither a reset nor what moves lines takes the page's away.
+  await program("write('\\x1bc\\x1b[H' + '\\x1b[M' * 50 + '\\x1b[50T\\x1b[50S\\x1b[50L\\x1b[3;4r\\n')\nprint('of the third')");
+  await top();
+  for (const text of ["#1 Python", "#2 Python", "#3 Python"]) await visit.shown(text);
+  // What a program leaves of modes is none of the next one's.
+  await page.click("[aria-label='Clear output']");
+  await program("write('\\x1b[?7l\\x1b(0\\x1b[4h\\x1b[?6h\\x1b[?1000h\\x1b[31m')");
+  await program("print('lqk plain')\nprint('w' * 400)");
+  await visit.shown("lqk plain");
+  truth((await visit.output()).split("\n").filter((line) => /^w+\s*$/.test(line)).length > 2, "a long line is cut");
+  equal(await page.locator(".console-place .enable-mouse-events").count(), 0, "the mouse is the program's");
+  // With a terminal it has the screen to itself.
+  await visit.panel("Run options");
+  await page.getByLabel("Run in a terminal").check();
+  await visit.code("python", "input('\\x1b[Hat home')");
+  await page.click(".run");
+  await visit.shown("at home");
+  equal(await hidden("at home"), "1,0", "at the top of a program's own screen");
+  await page.keyboard.press("Enter");
+  await visit.ended();
+}, 60);
+
 test("the_status_is_asked_for_in_few_bytes", async (open) => {
   const visit = await open();
   const { page } = visit;

@@ -1,7 +1,7 @@
 // The console: what programs write, as a terminal shows it. Where a run begins and ends, and what the page says of it, is no
 // part of the terminal's text but drawn over its rows, in another font and to the edge: a program cannot make its own.
 import { FitAddon } from "@xterm/addon-fit";
-import { Terminal, type IBufferLine, type IDisposable, type ILink, type ITheme } from "@xterm/xterm";
+import { Terminal, type IBufferLine, type IDecoration, type ILink, type ITheme } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { confirmed } from "./dialog";
 import { h } from "./dom";
@@ -18,6 +18,12 @@ export type Kind = "start" | "ok" | "bad" | "stopped" | "warn" | "info";
 
 /** Sequences that move the cursor elsewhere than on; what is written then may not be at the end. */
 const MOVES = /\x1b(?:[78M]|\[[\d;?]*[ABEFHSTdfsu]|\[\?(?:47|1047|1049)[hl])/;
+
+/** Something to be written later, and how many characters of programs it has. */
+interface Held {
+  write: () => void;
+  size: number;
+}
 
 const themes: Record<"dark" | "light", ITheme> = {
   dark: {
@@ -106,7 +112,10 @@ export class Console {
   #lost = false;
   #cut = false;
   #moved = false;
-  #marks: IDisposable[] = [];
+  #marks: { shown: IDecoration; rows: number }[] = [];
+  /** What is to be written when it is known where the text ends; null: that is known. */
+  #held: Held[] | null = null;
+  #resets = 0;
   #filter: Filter = "all";
   #column0 = true;
   #waiting = 0;
@@ -130,9 +139,29 @@ export class Console {
       return event.key !== "Tab";
     });
     terminal.onData((text) => this.#keys?.(text));
+    this.#guard();
     terminal.onWriteParsed(() => this.#setCut(terminal.buffer.normal.baseY >= SCROLLBACK));
     new ResizeObserver(() => this.fit()).observe(place);
     this.fit();
+  }
+
+  /** The page's own lines are on the screen that programs write to. */
+  #marked(): boolean {
+    const { active, normal } = this.terminal.buffer;
+    return active.type === "normal" && this.#marks.some(({ shown, rows }) => shown.marker.line + rows > normal.baseY);
+  }
+
+  /** Keeps the page's lines where they are, and nothing of a program's under them. */
+  #guard(): void {
+    const { terminal } = this;
+    // A screen that is cleared goes up into what can be scrolled back to, with the page's lines in it.
+    terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => {
+      terminal.options.scrollOnEraseInDisplay = this.#marked();
+      return what === 3;
+    });
+    // What was written before stays, and lines with the page's among them are not inserted, deleted or scrolled apart.
+    terminal.parser.registerEscHandler({ final: "c" }, () => true);
+    for (const final of ["L", "M", "S", "T", "r"]) terminal.parser.registerCsiHandler({ final }, () => this.#marked());
   }
 
   /** Each key goes there as a terminal sends it; null: nowhere. */
@@ -150,8 +179,12 @@ export class Console {
     return !this.#column0;
   }
 
+  /** As large as its place. Who has seen the end still sees it: of another width the same text has more or fewer rows. */
   fit(): void {
-    if (this.terminal.element?.offsetParent) this.#fit.fit();
+    if (!this.terminal.element?.offsetParent) return;
+    const { viewportY, baseY } = this.terminal.buffer.active;
+    this.#fit.fit();
+    if (viewportY >= baseY) this.terminal.scrollToBottom();
   }
 
   /** How many pixels high what was written is, when all of it is drawn. */
@@ -205,24 +238,61 @@ export class Console {
     const colour = { stdout: null, stderr: "31", input: "36", note: null }[stream];
     this.#waiting += text.length;
     this.#moved ||= MOVES.test(text);
-    this.terminal.write(colour ? `\x1b[${colour}m${text}\x1b[39m` : text, () => {
-      this.#waiting -= text.length;
-      if (this.#waiting < WAITING / 2) this.#drained.splice(0).forEach((call) => call());
-    });
+    this.#write(colour ? `\x1b[${colour}m${text}\x1b[39m` : text, text.length, () => this.#written(text.length));
     this.#column0 = text.endsWith("\n");
+  }
+
+  #written(size: number): void {
+    this.#waiting -= size;
+    if (this.#waiting < WAITING / 2) this.#drained.splice(0).forEach((call) => call());
+  }
+
+  #write(text: string, size = 0, then?: () => void): void {
+    const write = (): void => this.terminal.write(text, then);
+    if (this.#held) this.#held.push({ write, size });
+    else write();
+  }
+
+  /** Puts the cursor below all that the screen has, when what was written before is drawn; what comes later waits for it. */
+  #goBelow(): void {
+    const { terminal } = this;
+    const resets = this.#resets;
+    const held: Held[] = [];
+    const go = (): void => terminal.write("", () => {
+      const { active } = terminal.buffer;
+      let row = terminal.rows - 1;
+      while (row >= 0 && !active.getLine(active.baseY + row)?.translateToString(true)) row--;
+      for (const { shown, rows } of this.#marks) row = Math.max(row, shown.marker.line - active.baseY + rows - 1);
+      row = Math.max(row, active.cursorX > 0 ? active.cursorY : active.cursorY - 1) + 1;
+      if (resets === this.#resets) terminal.write(row < terminal.rows ? `\x1b[${row + 1};1H` : "\x1b[9999;1H\r\n");
+      // The next of them may hold those after it.
+      this.#held = null;
+      for (let next = held.shift(); next; next = held.shift()) {
+        next.write();
+        const after = this.#held as Held[] | null;
+        if (after) return void after.push(...held);
+      }
+    });
+    if (this.#held) this.#held.push({ write: () => { this.#held = held; go(); }, size: 0 });
+    else {
+      this.#held = held;
+      go();
+    }
   }
 
   /** The page's own words, over rows that are left empty for them. */
   #mark(text: string, kind: Kind, first: boolean): void {
     const { terminal } = this;
-    // Out of the other screen, scrolling region and attributes that a program may have left; where it was, or below all.
-    const reset = `\x1b[?47l\x1b7\x1b[r\x1b8\x1b[m\x1b]8;;\x1b\\\x1b[?25h${this.#moved ? "\x1b[9999;1H\r\n" : ""}`;
+    // Out of the other screen, mouse reports, modes and attributes that a program may have left.
+    this.#write("\x1b[?47;1000;1002;1003l\x1b[!p\x1b]8;;\x1b\\");
+    if (this.#moved) this.#goBelow();
+    const begin = this.#column0 || this.#moved ? "" : "\r\n";
     const lines = wrapped(text, terminal.cols - 1);
-    terminal.write(`${reset}${this.#column0 ? "" : "\r\n"}${kind === "start" && !first ? "\r\n" : ""}`, () => {
+    this.#write(`${begin}${kind === "start" && !first ? "\r\n" : ""}`, 0, () => {
       const marker = terminal.registerMarker(0);
       const mark = marker && terminal.registerDecoration({ marker, width: terminal.cols, height: lines.length, layer: "top" });
       if (!mark) return;
-      this.#marks.push(mark);
+      this.#marks.push({ shown: mark, rows: lines.length });
       mark.onRender((element) => {
         if (element.classList.contains("mark")) return;
         element.classList.add("mark", kind);
@@ -231,7 +301,7 @@ export class Console {
         element.textContent = lines.join("\n");
       });
     });
-    terminal.write("\r\n".repeat(lines.length));
+    this.#write("\r\n".repeat(lines.length));
     this.#moved = false;
     this.#column0 = true;
   }
@@ -244,13 +314,17 @@ export class Console {
     this.#mark(safe, kind, first);
   }
 
-  /** The first line of a run, apart from what was before. */
-  heading(text: string): void {
+  /** The first line of a run, apart from what was before. `screen`: the program has all of the screen, and what was before
+   *  can be scrolled back to. */
+  heading(text: string, screen = false): void {
     this.note(`▸ ${text}`, "start");
+    if (screen) this.#write(`${"\r\n".repeat(this.terminal.rows - 1)}\x1b[H`);
   }
 
   #reset(): void {
-    this.#marks.splice(0).forEach((mark) => mark.dispose());
+    this.#resets++;
+    this.#held?.splice(0).forEach(({ size }) => this.#written(size));
+    this.#marks.splice(0).forEach(({ shown }) => shown.dispose());
     this.terminal.reset();
     this.#column0 = true;
     this.#moved = false;

@@ -107,7 +107,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     else if (id) api.cancel(id).catch((error: unknown) => !(error instanceof ApiError && error.status === 409) && abort.abort());
     else abort.abort();
   };
-  shell.heading(`#${++number} ${title}`);
+  shell.heading(`#${++number} ${title}`, "tty" in body);
   watcher?.begin();
   let outputs = 0;
   let unseen = 0;
