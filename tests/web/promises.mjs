@@ -274,7 +274,7 @@ test("two_tabs_keep_their_drafts", async (open) => {
   await option.waitFor({ state: "attached" });
   await first.page.selectOption(".templates", await option.getAttribute("value"));
   await until(first.page, "written_in_the_second = 2");
-  await toast(first.page, "Opened a draft from another tab.").locator("text=Undo").click();
+  await toast(first.page, "Opened the draft.").locator("text=Undo").click();
   await until(first.page, "first_again = 3");
   // A tab that was duplicated has the same name in its storage.
   const name = await second.page.evaluate(() => sessionStorage.getItem("emberbox.tab"));

@@ -213,13 +213,12 @@ async function start(): Promise<void> {
   };
   const checking = checks(editor);
 
-  const drafts = new Drafts(() => drawTemplates());
+  const NO_ROOM = "This browser has no room left to save your code. To keep it, download it from the Files panel.";
+  const drafts = new Drafts(() => drawTemplates(), () => toast(NO_ROOM, "bad"));
   const draftOf = (): Draft => ({ language: language.get(), files: editor.files.map(({ name, model, origin }) => ({ name, text: model.getValue(), ...(origin ? { origin: { session: origin.session, path: origin.path } } : {}) })) });
-  const keepDraft = (name: string): void => {
-    if (editor.files.length > 0) drafts.keep(name, { ...draftOf(), language: name });
-  };
-  const saveDraft = later(400, () => keepDraft(language.get()));
-  window.addEventListener("pagehide", () => keepDraft(language.get()));
+  const keepDraft = (name: string): boolean => editor.files.length === 0 || drafts.keep(name, { ...draftOf(), language: name });
+  const saveDraft = later(400, () => void keepDraft(language.get()));
+  window.addEventListener("pagehide", () => void keepDraft(language.get()));
 
   function show(draft: Draft): void {
     // What was typed a moment ago is not lost.
@@ -230,18 +229,26 @@ async function start(): Promise<void> {
     showing = false;
     if (draft.args) options.set({ ...options.get(), args: draft.args.map(quoted).join(" ") });
     if (draft.stdin) options.set({ ...options.get(), stdin: draft.stdin });
-    saveDraft();
+    keepDraft(language.get());
     checking.soon();
   }
   let showing = false;
   let switching = false;
 
-  /** In place of what is there, which can be had back. */
+  /** Nobody has written anything that would be missed. */
+  const isUntouched = ({ language: name, files: own }: Draft): boolean =>
+    own.every(({ text }) => text.trim() === "") || (own.length === 1 && Object.values(knownOf(name).templates).includes(own[0]!.text));
+
+  /** In place of what is there, which can be had back: at once by a button, later from the list of examples. */
   function replace(draft: Draft, told: string): void {
     const { args, stdin } = options.get();
     const before: Draft = draftOf();
-    show(draft);
     const same = before.language === draft.language && JSON.stringify(before.files) === JSON.stringify(draft.files);
+    const name = languageOf(draft.language)?.name ?? draft.language;
+    const loses = before.language === name ? before : drafts.of(name);
+    if (!same && loses && !isUntouched(loses)) drafts.replaced({ ...loses, language: name });
+    show(draft);
+    drawTemplates();
     toast(told, "info", same ? undefined : { label: "Undo", act: () => {
       show(before);
       options.set({ ...options.get(), args, stdin });
@@ -263,14 +270,16 @@ async function start(): Promise<void> {
     if (all.length === 0) fill(chooser, h("option", { value: language.get() }, language.get()));
     chooser.value = language.get();
   }
+  /** The drafts that the list of examples has now. */
+  let offered: ReturnType<Drafts["others"]> = [];
   function drawTemplates(): void {
-    const others = drafts.others(language.get());
-    const label = ({ draft, time }: (typeof others)[number]): string => {
+    offered = drafts.others(language.get());
+    const label = ({ draft, time }: (typeof offered)[number]): string => {
       const first = draft.files[0]?.text.split("\n").find((line) => line.trim() !== "")?.trim().slice(0, 40) ?? "empty";
       return `${first} (${ago(new Date(time).toISOString())})`;
     };
     fill(templates, h("option", { value: "" }, "Examples"), ...Object.keys(knownOf(language.get()).templates).map((name) => h("option", { value: name }, name)),
-      others.length > 0 ? h("optgroup", { label: "Your drafts in other tabs" }, ...others.map((item, at) => h("option", { value: `draft:${at}` }, label(item)))) : null);
+      offered.length > 0 ? h("optgroup", { label: "Your other drafts" }, ...offered.map((item, at) => h("option", { value: `draft:${at}` }, label(item)))) : null);
   }
   function drawPlace(): void {
     const name = language.get();
@@ -285,8 +294,8 @@ async function start(): Promise<void> {
   chooser.addEventListener("change", () => language.set(chooser.value));
   templates.addEventListener("change", () => {
     const own = /^draft:(\d+)$/.exec(templates.value);
-    const other = own && drafts.others(language.get())[Number(own[1])];
-    if (other) replace(other.draft, "Opened a draft from another tab.");
+    const other = own && offered[Number(own[1])];
+    if (other) replace(other.draft, "Opened the draft.");
     const text = own ? undefined : knownOf(language.get()).templates[templates.value];
     const name = templates.options[templates.selectedIndex]?.text;
     templates.value = "";
@@ -479,7 +488,9 @@ async function start(): Promise<void> {
   editor.command("Run Selection", "emberbox.run-selection", [Keys.runSelection], () => void runSelection());
   editor.command("Save to Session", "emberbox.save", [Keys.save], () => void saveFile());
   const saveFile = async (): Promise<void> => {
-    if (!(await files.saveBack())) toast("Your code is saved in this browser as you type.");
+    if (await files.saveBack()) return;
+    if (keepDraft(language.get())) toast("Your code is saved in this browser as you type.");
+    else toast(NO_ROOM, "bad");
   };
   const keys: Record<string, () => void> = { Enter: () => void runAll(), ".": () => stop(), s: () => void saveFile() };
   document.addEventListener("keydown", (event) => {

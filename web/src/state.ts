@@ -39,11 +39,13 @@ export function read<T>(key: string, where: Storage = localStorage): T | null {
   }
 }
 
-export function write(key: string, value: unknown, where: Storage = localStorage): void {
+/** False: there is no room for it, or it is not allowed; then it lasts as long as the page. */
+export function write(key: string, value: unknown, where: Storage = localStorage): boolean {
   try {
     where.setItem(`emberbox.${key}`, JSON.stringify(value));
+    return true;
   } catch {
-    // No room, or not allowed: it lasts as long as the page.
+    return false;
   }
 }
 
