@@ -662,7 +662,8 @@ test("html_asks_nobody", async (open) => {
     <video src="${to}/probe-video" poster="${to}/probe-poster" autoplay></video><audio src="${to}/probe-audio" autoplay></audio><track src="${to}/probe-track">
     <svg><image href="${to}/probe-svg" /><use href="${to}/probe-use#a" /><filter id="q"><feImage href="${to}/probe-fe"/></filter><rect filter="url(#q)" width="9" height="9"/></svg>
     <iframe src="${to}/probe-frame"></iframe><object data="${to}/probe-object"></object><embed src="${to}/probe-embed"><table background="${to}/probe-table"><tr><td>x</td></tr></table>
-    <script src="${to}/probe-script"></script><script>fetch("${to}/probe-fetch")</script><p>told</p><img id="inner" src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==">`;
+    <script src="${to}/probe-script"></script><script>fetch("${to}/probe-fetch")</script><a id="followed" href="${to}/probe-followed" ping="${to}/probe-ping" attributionsrc="${to}/probe-attribution">follow</a><svg width="40" height="20"><a id="mapped" href="${to}/probe-mapped"><rect width="40" height="20"/></a></svg>
+    <video src="data:application/vnd.apple.mpegurl,${encodeURIComponent(`#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n${to}/probe-segment.ts\n#EXT-X-ENDLIST`)}" autoplay muted></video><p>told</p><img id="inner" src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==">`;
   const visit = await open({ hash: `#token=${token}`, wait: false, async before(made) {
     made.page.goto = ((go) => (address, more) => go.call(made.page, address.replace(url, own), more))(made.page.goto);
   } });
@@ -691,6 +692,9 @@ test("html_asks_nobody", async (open) => {
     // Pictures that are part of it are shown.
     await page.waitForFunction(() => document.querySelector(".results iframe"));
     equal(await frame.locator("#inner").evaluate((image) => image.decode().then(() => image.naturalWidth)), 1);
+    // Nor when somebody follows a link of it.
+    await frame.locator("#followed").click();
+    await frame.locator("#mapped").click({ force: true, timeout: 2000 }).catch(() => {});
   }
   await visit.code("python", `from IPython.display import Markdown\nMarkdown('![x](${foreign}/probe-markdown) ![y](/probe-markdown)\\n\\ntold')\n`);
   await visit.run();

@@ -38,14 +38,20 @@ const DROPPED = "link, meta, base, script, iframe, frame, frameset, object, embe
 function sealed(text: string): string {
   const read = new DOMParser().parseFromString(text, "text/html");
   read.querySelectorAll(DROPPED).forEach((element) => element.remove());
-  read.querySelectorAll("[ping]").forEach((element) => element.removeAttribute("ping"));
+  // A link that is pressed makes a connection before any policy refuses to follow it, and no page can be shown in the frame.
+  // Its address is still there to be read.
+  for (const link of read.querySelectorAll("a, area")) {
+    const address = link.getAttribute("href") ?? link.getAttribute("xlink:href") ?? "";
+    ["ping", "attributionsrc", ...(address.startsWith("#") ? [] : ["href", "xlink:href"])].forEach((name) => link.removeAttribute(name));
+    if (!address.startsWith("#") && /^https?:/i.test(address) && !link.hasAttribute("title")) link.setAttribute("title", address);
+  }
   return `${[...read.head.querySelectorAll("style")].map((style) => style.outerHTML).join("")}${read.body.outerHTML}`;
 }
 
 /** A page in a frame without rights: no script, no form, no origin, no way up, and no request to anybody. */
 function page(given: string | Promise<string>): HTMLElement {
   const dark = document.documentElement.dataset["theme"] === "dark";
-  const style = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta http-equiv="x-dns-prefetch-control" content="off"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}code,pre{font:12.5px/1.5 ui-monospace,monospace}pre{overflow:auto}h1,h2,h3{margin:.4em 0}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}</style>`;
+  const style = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta http-equiv="x-dns-prefetch-control" content="off"><style>body{margin:8px;font:13px/1.45 system-ui,sans-serif;color:${dark ? "#e8e2dc" : "#2b2622"};background:${dark ? "#17151a" : "#fffdfb"}}table{border-collapse:collapse}code,pre{font:12.5px/1.5 ui-monospace,monospace}pre{overflow:auto}h1,h2,h3{margin:.4em 0}th,td{padding:3px 9px;border:1px solid #8885;text-align:right}a{color:inherit}a[title]{text-decoration:underline dotted}</style>`;
   const frame = h("iframe", { class: "page", title: "HTML made by the program", sandbox: "", referrerpolicy: "no-referrer" });
   const fill = (text: string): void => {
     const rows = (text.match(/<(?:tr|p|li|br|h\d|div|pre)\b/gi) ?? []).length;
