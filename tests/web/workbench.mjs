@@ -436,7 +436,7 @@ test("on_a_narrow_page_what_runs_is_seen", async (open) => {
   equal(await seen(".console-place"), true, "the output");
   equal(await seen(".status .last"), true, "how it ended");
   await page.click(".card.error header .link");
-  equal(await seen(".editor-place .line-why"), true, "the line");
+  await page.locator(".editor-place .line-why").first().waitFor();
 });
 
 test("a_flood_does_not_drown_the_page", async (open) => {
