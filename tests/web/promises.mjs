@@ -403,14 +403,23 @@ test("a_cell_waits_for_another_pages", async (open) => {
   // Stopped while it waits, it is ours that ends, not the other.
   await page.click(".stop");
   await visit.shown("■ stopped");
+  await visit.code("python", "print('after it', input('Who? '))\n");
   await page.click(".run");
   await page.waitForFunction(() => window.consoleText().split("Waiting: another cell").length === 3);
+  // What is typed now would be the input of the other.
+  await page.click(".console-place .xterm-screen");
+  await page.keyboard.type("x");
+  equal(await page.locator(".input-row").isVisible(), false, "input is taken for a cell that waits");
   await api(visit, "PUT", `/v1/sessions/${id}/files/tmp/go`, "x").catch(() => {});
   const shell = await api(visit, "GET", `/v1/sessions/${id}`);
   equal(shell.status, "busy", "the other cell was ended");
   await api(visit, "POST", `/v1/sessions/${id}/interrupt`, {});
   await other;
-  await visit.shown("after it");
+  await visit.shown("Who?");
+  await page.locator(".input-row").waitFor();
+  await page.fill(".input-row input", "me");
+  await page.keyboard.press("Enter");
+  await visit.shown("after it me");
   await visit.shown("✓ exit 0");
 });
 

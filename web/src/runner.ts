@@ -91,7 +91,7 @@ function isTold({ status, error_message: sentence, stderr }: Result): boolean {
 }
 
 /** Runs something that answers with events, and writes to the console what it does. */
-export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown>; give?: (id: string) => Give; waiting?: () => boolean } = {}): Promise<Result | null> {
+export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown>; give?: (id: string) => Give; waiting?: () => boolean; begun?: Promise<void> } = {}): Promise<Result | null> {
   if (running.get()) return null;
   running.set(true);
   const abort = new AbortController();
@@ -109,6 +109,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   };
   shell.heading(`#${++number} ${title}`, "tty" in body);
   watcher?.begin();
+  let over = false;
   let outputs = 0;
   let unseen = 0;
   const written = (name: "stdout" | "stderr", text: string): Promise<void> | void => {
@@ -121,7 +122,8 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     const result = await stream(path, body, {
       start: (name) => {
         id = name;
-        if (how.give) watcher?.input(how.give(name), "tty" in body);
+        // While another cell runs, what is typed would be that one's input.
+        if (how.give) void (how.begun ?? Promise.resolve()).then(() => over || watcher?.input(how.give!(name), "tty" in body));
       },
       stdout: (text) => written("stdout", text),
       stderr: (text) => written("stderr", text),
@@ -134,10 +136,10 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     result.outputs.slice(outputs).forEach((data) => watcher?.output(data));
     if (unseen > 0) shell.note(`${counted(unseen, "more character")} arrived after Stop and ${unseen === 1 ? "is" : "are"} not shown.`);
     if (stopping && result.status !== "ok" && result.status !== "timeout" && result.status !== "out_of_memory") stopped.add(result);
-    const over = stopped.has(result);
-    if (result.error_message && !over && !isTold(result)) shell.note(plain(result.error_message), "warn");
+    const ours = stopped.has(result);
+    if (result.error_message && !ours && !isTold(result)) shell.note(plain(result.error_message), "warn");
     if (result.truncated) shell.note("The service kept only part of this output.", "warn");
-    shell.note(`${over ? "■" : result.status === "ok" ? "✓" : "✗"} ${summary(result)}`, over ? "stopped" : result.status === "ok" ? "ok" : "bad");
+    shell.note(`${ours ? "■" : result.status === "ok" ? "✓" : "✗"} ${summary(result)}`, ours ? "stopped" : result.status === "ok" ? "ok" : "bad");
     say(`Run ${number} ended: ${summary(result)}`);
     lastResult.set(result);
     watcher?.ended(result);
@@ -157,6 +159,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     }
     return null;
   } finally {
+    over = true;
     running.set(false);
     stop = null;
     watcher?.input(null, false);
@@ -191,8 +194,8 @@ async function bring(id: string, program: Program, shell: Console): Promise<bool
       const ours = known.get(name);
       if (there && !(ours && (await same(there, ours)))) foreign.push(name);
     }
-    if (foreign.length > 0 && !(await confirmed("Replace files?", `The session has a different version of ${listed(foreign.map((name) => `code/${name}`))}. Running now replaces it with yours.`, "Replace and run"))) {
-      shell.note("Not run: files in the session would have been replaced.", "warn");
+    if (foreign.length > 0 && !(await confirmed("Replace files?", `The session has ${foreign.length === 1 ? "a different version" : "different versions"} of ${listed(foreign.map((name) => `code/${name}`))}. Running now replaces ${foreign.length === 1 ? "it with yours" : "them with yours"}.`, "Replace and run"))) {
+      shell.note("Not run: your version would have replaced files in the session.", "warn");
       return false;
     }
     for (const name of changed) {
@@ -254,13 +257,19 @@ export async function run(program: Program, shell: Console, watcher: Watcher): P
   if (!ready) return null;
   const title = `${place.name || displayOf(place.language)}, cell ${(before?.cells ?? place.cells) + (before?.status === "busy" ? 2 : 1)}${program.part ? `, ${program.part}` : ""}`;
   let waiting = before?.status === "busy";
+  let begin = (): void => {};
+  const begun = new Promise<void>((done) => (begin = done));
   const over = new AbortController();
   const going = runAt(`/v1/sessions/${encodeURIComponent(place.id)}/execute`, body, title, shell, watcher, {
     interrupt: () => api.interrupt(place.id),
     waiting: () => waiting,
+    ...(waiting ? { begun } : {}),
     ...(body["input"] ? { give: () => giveTo((data) => api.input(place.id, data)) } : {}),
   });
-  if (before && waiting) void watchQueue(place.id, before, shell, over.signal, () => (waiting = false));
+  if (before && waiting) void watchQueue(place.id, before, shell, over.signal, () => {
+    waiting = false;
+    begin();
+  });
   const result = await going;
   over.abort();
   if (result?.session?.state === "lost") {
