@@ -4,7 +4,9 @@
 import { Visit, equal, main, test, truth } from "./browser.mjs";
 
 const LANGUAGES = ["bash", "c", "cpp", "go", "java", "javascript", "lua", "perl", "php", "postgres", "python", "r", "ruby", "rust", "sh", "sqlite", "typescript", "zsh"];
-const FAILING = ["A crash", "A type error"];
+/** The line of those that fail. */
+const LINES = { "A crash": "9", "A type error": "1" };
+const FAILING = Object.keys(LINES);
 const values = (page, selector) => page.locator(`${selector} option`).evaluateAll((all) => all.map((item) => item.value).filter(Boolean));
 
 test("languages_are_these", async (open) => {
@@ -39,6 +41,14 @@ for (const name of LANGUAGES) {
       const output = await visit.output();
       equal(output.includes(fails ? "✗" : "✓"), true, `${example}: ${output}`);
       equal(await page.locator(".card.error").count(), fails ? 1 : 0, `${example}: explained`);
+      if (fails) {
+        // The line that is blamed is the one that is wrong, in the card, in the editor and in the squiggle.
+        const line = (await page.locator(".card.error header .link").textContent()).match(/\d+$/)[0];
+        equal(line, LINES[example], `${example}: the line of the card`);
+        await page.locator(".card.error header .link").click();
+        await page.waitForFunction((number) => document.querySelector(".status .position").textContent.startsWith(`Ln ${number},`), line);
+        equal((await page.textContent(".card.error .context .here .number")), line, `${example}: the line of the context`);
+      }
     }
     equal(visit.wrong.join("; "), "", "errors in the browser's console");
     shared = visit;

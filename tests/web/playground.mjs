@@ -59,7 +59,7 @@ test("asks_for_the_token", async (open) => {
   const field = page.locator("dialog input[type=password]");
   await field.fill("wrong");
   await page.click("dialog >> text=Continue");
-  await page.waitForSelector("dialog >> text=does not know this token");
+  await page.waitForSelector("dialog >> text=did not accept this token");
   await field.fill(token);
   await page.click("dialog >> text=Continue");
   await visit.ready();
@@ -201,7 +201,7 @@ test("options_reach_the_program", async (open) => {
   await page.getByLabel("Time (seconds)").fill("soon");
   await visit.run();
   await visit.shown("not run");
-  contains(await visit.output(), "timeout");
+  contains(await visit.output(), "Time: ");
 });
 
 test("files_in_and_out", async (open) => {

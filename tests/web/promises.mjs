@@ -316,7 +316,7 @@ test("an_uploaded_file_does_not_beat_a_tab", async (open) => {
   // A tab that comes later, by a link: it is used, and that is said.
   await visit.code("python", "import helper\nprint('it is', helper.x, open('data.csv').read())\n", [{ name: "helper.py", text: "x = 'the tab'\n" }, { name: "data.csv", text: "of the tab" }]);
   await visit.run();
-  await visit.shown("data.csv: the tab in the editor is used");
+  await visit.shown("data.csv: the editor tab is used instead");
   await visit.shown("it is the tab of the tab");
   // Neither can take the other's name.
   await visit.code("python", "print(open('data.csv').read())\n");

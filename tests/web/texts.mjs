@@ -2,10 +2,91 @@
 // something else has taken the place of.
 //
 //     node texts.mjs URL TOKEN [PATTERN]
-import { Visit, equal, main, test, token, url } from "./browser.mjs";
+import { createRequire } from "node:module";
+import { readdirSync, readFileSync } from "node:fs";
+import { Visit, contains, equal, main, test, token, truth, url } from "./browser.mjs";
 
+const repository = new URL("../../", import.meta.url);
+const require = createRequire(new URL("web/package.json", repository));
 const toast = (page, text) => page.locator(".toast", { hasText: text });
 const until = async (page, wanted) => page.waitForFunction((text) => document.querySelector(".editor-place .view-lines").textContent.replaceAll("\u00a0", " ").includes(text), wanted);
+
+/** A source of the page that imports no other, as a module. */
+async function sourceOf(name) {
+  const { transformSync } = createRequire(require.resolve("vite"))("esbuild");
+  const { code } = transformSync(readFileSync(new URL(`web/src/${name}`, repository), "utf8"), { loader: "ts", format: "esm" });
+  return import(`data:text/javascript,${encodeURIComponent(code)}`);
+}
+
+/** Every sentence that names an option: by the kind of the error, of the languages' files and of the sources in C. */
+function advice() {
+  const found = [];
+  const add = (kind, text) => /--[a-z%][\w%-]*|\(limits\.|\(stdin\)/.test(text) && found.push([kind, text.replace(/%\.?\d*[a-z]/g, (sign) => ({ "%u": "128", "%.0f": "128" })[sign] ?? "memory").replace("--memory memory", "--memory 1g")]);
+  const { parse } = require("yaml");
+  for (const language of readdirSync(new URL("runtimes/", repository))) {
+    let text = "";
+    try {
+      text = readFileSync(new URL(`runtimes/${language}/explain.yaml`, repository), "utf8");
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+      continue;
+    }
+    for (const [kind, { say }] of Object.entries(parse(text).kinds ?? {})) [say].flat().forEach((sentence) => sentence && add(kind, sentence));
+  }
+  const strings = (path) => readFileSync(new URL(path, repository), "utf8").replace(/"\s*\n\s*"/g, "");
+  for (const [, kind, body] of strings("src/explain/common.c").matchAll(/\.name = "([\w-]+)"([^]*?)\n\t\}/g)) for (const [, sentence] of body.matchAll(/"((?:[^"\\]|\\.)*)"/g)) add(kind, sentence);
+  for (const [, sentence] of strings("src/result/result_verdict.c").matchAll(/"((?:[^"\\]|\\.)*)"/g)) add(null, sentence);
+  return found;
+}
+
+test("advice_is_in_words_of_the_page", async () => {
+  const { actionOf, plain } = await sourceOf("advice.ts");
+  const sentences = advice();
+  truth(sentences.length > 35, `only ${sentences.length} sentences name an option`);
+  const bad = [];
+  for (const [kind, sentence] of sentences) {
+    const text = plain(sentence);
+    if (/--\w|limits\.|\((?:files|stdin)|\brequest\b| ,| {2}|[;,:]\.$/.test(text)) bad.push(`${sentence} => ${text}`);
+    // Each has the button that does what it says.
+    const action = /\bupload\b/.test(text) ? "upload" : /\braise the limit\b/.test(text) ? "limit" : /\bunder Run options\b/.test(text) ? "input" : null;
+    if (kind && actionOf("failed", kind) !== action) bad.push(`${kind} has the button ${actionOf("failed", kind)}: ${text}`);
+  }
+  equal(bad.join("\n"), "");
+  // What names no option has no such button: a missing #include is not uploaded.
+  equal(actionOf("failed", "missing-header"), null);
+  equal(actionOf("timeout", null), "limit");
+});
+
+test("a_refused_field_has_the_pages_name", async (open) => {
+  const { refusal } = await sourceOf("advice.ts");
+  equal(refusal("limits.memory: expected a size", "limits.memory"), "Memory: expected a size");
+  equal(refusal("files.a/b: too large", "files.a/b"), "Files: too large");
+  equal(refusal("unknown: what", "unknown"), "unknown: what");
+  equal(refusal("there is no session", null), "there is no session");
+  const visit = await open();
+  const { page } = visit;
+  await visit.panel("Run options");
+  await visit.code("python", "print(1)\n");
+  for (const [label, value] of [["Time (seconds)", "soon"], ["Memory", "lots"], ["Cores", "few"], ["Processes", "-1"], ["CPU time", "x"], ["Disk", "y"]]) {
+    await page.getByLabel(label).fill(value);
+    await page.click("[aria-label='Clear output']");
+    await visit.run();
+    await visit.shown("not run");
+    contains(await visit.output(), `${label.replace(" (seconds)", "")}: `);
+    truth(!/limits\.|timeout:|memory:|cpus:|pids:|cpu_time:|disk:/.test(await visit.output()), `a field of the API: ${await visit.output()}`);
+    await page.getByLabel(label).fill("");
+  }
+});
+
+test("only_code_is_run_as_code", async () => {
+  const { isProgram } = await sourceOf("languages.ts");
+  const runs = (language, names) => names.split(" ").filter((name) => isProgram(name, language)).join(" ");
+  equal(runs("python", "main.py tool.py script data.csv DATA.CSV notes.ipynb model.pkl a.dat b.json page.html x.parquet y.npy z.sqlite c.js d.sh"), "main.py tool.py script");
+  equal(runs("javascript", "main.js a.mjs b.cjs data.json c.ts"), "main.js a.mjs b.cjs");
+  equal(runs("c", "main.c util.c util.h"), "main.c util.c");
+  equal(runs("sqlite", "main.sql more.sql data.csv base.db"), "main.sql more.sql");
+  equal(runs("r", "main.R other.r data.tsv"), "main.R other.r");
+});
 
 // Drafts
 

@@ -114,7 +114,7 @@ test("what_replaces_code_can_be_undone", async (open) => {
   await page.keyboard.type("precious = 1");
   await page.selectOption(".templates", "Plot");
   await until(page, "import matplotlib");
-  await toast(page, "Example: Plot").locator("text=Undo").click();
+  await toast(page, 'Opened the example "Plot".').locator("text=Undo").click();
   await until(page, "precious = 1");
   // A language that is chosen at once after the last key.
   await page.keyboard.press("Control+Home");
@@ -287,7 +287,7 @@ test("a_language_without_sessions_says_so", async (open) => {
   contains(await page.locator(".place option[value=new]").textContent(), "No sessions for Go");
   equal(await page.locator(".place option[value=new]").isDisabled(), true);
   equal(await page.locator("button", { hasText: "New Go session" }).isDisabled(), true);
-  contains(await page.textContent(".side"), "Sessions are not available for Go. ");
+  contains(await page.textContent(".side"), "Sessions are not available for Go. Languages with sessions: ");
   contains(await page.textContent(".side"), "Python");
   await page.selectOption(".language", "python");
   equal(await page.locator("button", { hasText: "New Python session" }).isDisabled(), false);

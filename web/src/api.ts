@@ -1,9 +1,10 @@
 // The service, as api/openapi.yaml describes it: one place that knows of tokens, errors and event streams.
+import { refusal } from "./advice";
 import type { Cell, CodeError, Container, Doctor, Error as ErrorBody, Execution, ExecutionList, FileEntry, Fix, Health, InputRequest, Language, PolicyReport, Profile, Result, ServiceStatus, Session, Started } from "./generated/api";
 
 export type { Cell, CodeError, Container, Doctor, Execution, ExecutionList, FileEntry, Fix, Health, Language, PolicyReport, Profile, Result, Session, Started };
 
-/** What a run can be refused with. `status` 0: nobody answered. */
+/** What a run can be refused with, in words for this page. `status` 0: there was no answer. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -13,7 +14,7 @@ export class ApiError extends Error {
     readonly confirm: string | null = null,
     readonly retryAfter = 0,
   ) {
-    super(message);
+    super(refusal(message, field));
   }
 }
 

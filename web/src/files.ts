@@ -266,7 +266,7 @@ export class Files {
         actions: [
           iconButton("edit", `Rename ${path}`, () => void this.#rename(id, path)),
           ...(folder ? [] : [iconButton("down", `Download ${path}`, () => void api.read(id, path).then((blob) => save(file.name, blob), (error: Error) => toast(error.message, "bad")))]),
-          iconButton("trash", `Delete ${path}`, () => void this.#remove(id, path)),
+          iconButton("trash", `Delete ${path}`, () => void this.#remove(id, path, folder)),
         ],
       }));
       if (!folder || !this.#open.has(path)) continue;
@@ -317,7 +317,7 @@ export class Files {
     await this.#change(api.move(id, path, to));
   }
 
-  async #remove(id: string, path: string): Promise<void> {
-    if (await confirmed("Delete file?", `${path} will be deleted from the session.`, "Delete")) await this.#change(api.remove(id, path));
+  async #remove(id: string, path: string, folder: boolean): Promise<void> {
+    if (await confirmed(folder ? "Delete folder?" : "Delete file?", `${path} will be deleted from the session.`, "Delete")) await this.#change(api.remove(id, path));
   }
 }

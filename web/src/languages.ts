@@ -347,7 +347,8 @@ const bySuffix: Record<string, string> = {
 };
 
 /** Suffixes of files that are read, in whatever language: data, texts, headers. */
-const DATA = new Set(["csv", "tsv", "json", "jsonl", "ndjson", "txt", "md", "xml", "yaml", "yml", "toml", "ini", "cfg", "conf", "log", "html", "css", "svg", "h", "hpp", "png", "jpg", "gif", "pdf", "db", "parquet", "xlsx", "zip"]);
+const DATA = new Set(("csv tsv psv dat data json jsonl json5 ndjson geojson ipynb txt text md rst tex xml xsd yaml yml toml ini cfg conf env properties lock log out diff patch "
+  + "html htm css svg h hh hpp png jpg jpeg gif webp bmp ico pdf db sqlite sqlite3 parquet feather arrow npy npz pkl pickle xls xlsx ods zip gz bz2 xz zst tar tgz bin").split(" "));
 
 /** Whether a file is code of the language, and not something that it reads; a name that says nothing may be either. */
 export function isProgram(file: string, language: string): boolean {

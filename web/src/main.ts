@@ -118,7 +118,7 @@ async function start(): Promise<void> {
   const status = new Status(
     (restarted) => {
       if (restarted) {
-        shell.note("The service was restarted. Running programs were stopped and sessions are gone. Your code is unchanged.", "warn");
+        shell.note("The service was restarted. Running programs were stopped and sessions were lost. Your code is unchanged.", "warn");
         toast("The service was restarted.");
       }
       banner.hidden = true;
@@ -126,7 +126,7 @@ async function start(): Promise<void> {
     },
     () => void (banner.hidden = false),
   );
-  const banner = h("div", { class: "banner", role: "alert" }, "Cannot reach the service. Your code is safe in this browser. The page reconnects by itself.");
+  const banner = h("div", { class: "banner", role: "alert" }, "Cannot reach the service. Your code is saved in this browser. The page reconnects automatically.");
   banner.hidden = true;
   root.append(banner, status.element);
 
@@ -139,7 +139,7 @@ async function start(): Promise<void> {
   const panels: { name: string; label: string; icon: IconName; element: HTMLElement; shown?: () => void }[] = [
     { name: "files", label: "Files", icon: "files", element: files.element, shown: () => files.shown() },
     { name: "options", label: "Run options", icon: "options", element: optionsPanel() },
-    { name: "sessions", label: "Sessions", icon: "sessions", element: sessionsPanel(shell, (item) => { language.set(item.language); session.set(item); }, (item, code) => { language.set(item.language); session.set(item); replace({ language: item.language, files: [{ name: knownOf(item.language).file, text: code }] }, "Opened a cell of the session."); view("code"); }), shown: () => void refreshSessions() },
+    { name: "sessions", label: "Sessions", icon: "sessions", element: sessionsPanel(shell, (item) => { language.set(item.language); session.set(item); }, (item, code) => { language.set(item.language); session.set(item); replace({ language: item.language, files: [{ name: knownOf(item.language).file, text: code }] }, "Opened a cell from the session."); view("code"); }), shown: () => void refreshSessions() },
     { name: "history", label: "History", icon: "history", element: history.element, shown: () => history.show() },
     { name: "containers", label: "Containers", icon: "containers", element: containers.element, shown: () => void containers.draw() },
   ];
@@ -299,7 +299,7 @@ async function start(): Promise<void> {
     const text = own ? undefined : knownOf(language.get()).templates[templates.value];
     const name = templates.options[templates.selectedIndex]?.text;
     templates.value = "";
-    if (text !== undefined) replace({ language: language.get(), files: [{ name: knownOf(language.get()).file, text }] }, `Example: ${name}.`);
+    if (text !== undefined) replace({ language: language.get(), files: [{ name: knownOf(language.get()).file, text }] }, `Opened the example "${name}".`);
     view("code");
   });
   place.addEventListener("change", () => {
@@ -443,7 +443,7 @@ async function start(): Promise<void> {
     const program = part ? editor.activeIndex : programIndex();
     const name = displayOf(language.get());
     if (program < 0 || (part && !isProgram(editor.files[program]!.name, language.get())))
-      return void toast(part ? `${editor.active?.name} is not ${name} code. Select code in a ${name} tab.` : `None of the tabs is ${name} code.`, "bad");
+      return void toast(part ? `${editor.active?.name} is not ${name} code. Select code in a ${name} tab.` : `No tab contains ${name} code.`, "bad");
     ranFile = program;
     ranFrom = part ?? whole;
     const main = editor.files[ranFile]!;
@@ -561,7 +561,7 @@ async function start(): Promise<void> {
     const link = await linkOf({ language: name, files: own.map((file) => ({ name: file.name, text: file.text })), ...(stdin ? { stdin } : {}), ...(args ? { args } : {}) });
     try {
       await navigator.clipboard.writeText(link);
-      toast(link.length > 30_000 ? "Link copied. It is very long, and some programs cut such links." : "Link copied. The code is in the link itself.");
+      toast(link.length > 30_000 ? "Link copied. It is very long, and some apps may truncate it." : "Link copied. The link contains the code itself.");
     } catch {
       dialog("Link to this code", h("div", { class: "form" }, h("textarea", { readonly: true, rows: "6", "aria-label": "Link" }, link)));
     }
@@ -593,10 +593,10 @@ async function start(): Promise<void> {
       open.close();
       void learn();
     } },
-      h("p", { id: "token-hint" }, wrong ? "The service does not know this token. " : "Enter your access token. ", "To print it, run:"),
+      h("p", { id: "token-hint" }, wrong ? "The service did not accept this token. " : "Enter your access token. ", "To print your token, run:"),
       h("pre", { class: "plain" }, "emberbox token show"),
       h("label", {}, "Token", field),
-      h("label", { class: "check" }, keep, "Stay signed in on this browser"),
+      h("label", { class: "check" }, keep, "Remember the token in this browser"),
       h("div", { class: "row end" }, h("button", { type: "submit", class: "button primary" }, "Continue")));
     const open = dialog("Access token", form, { fixed: true });
     asking = open;

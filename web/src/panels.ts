@@ -3,7 +3,6 @@ import { api, ApiError, type Container, type Profile, type Session } from "./api
 import type { Console } from "./console";
 import { confirmed, dialog, toast } from "./dialog";
 import { ago, bytes, counted, fill, h, icon, iconButton, listed, seconds } from "./dom";
-import { plain } from "./advice";
 import { limitsChosen, refreshSessions, runAt, type Watcher } from "./runner";
 import { displayOf, language, languageOf, languages, noOptions, options, session, sessions, type RunOptions } from "./state";
 import { variables } from "./words";
@@ -37,11 +36,11 @@ export function optionsPanel(): HTMLElement {
     scope,
     h("fieldset", {}, h("legend", {}, "Limits"),
       h("div", { class: "grid" }, text("timeout", "Time (seconds)", "30"), text("memory", "Memory", "512m"), text("cpus", "Cores", "1"), text("pids", "Processes", "64"),
-        text("cpu_time", "CPU time", "no limit"), text("disk", "Disk", "1g"))),
+        text("cpu_time", "CPU time", "No limit"), text("disk", "Disk", "1g"))),
     h("fieldset", {}, h("legend", {}, "Network"),
-      h("select", { "aria-label": "Network" }, h("option", {}, "None"), h("option", { disabled: true }, "selected hosts (not available yet)"))),
+      h("select", { "aria-label": "Network" }, h("option", {}, "None"), h("option", { disabled: true }, "Selected hosts (not available yet)"))),
     h("fieldset", {}, h("legend", {}, "Packages"),
-      h("input", { type: "text", disabled: true, "aria-label": "Packages", placeholder: "not available yet" }),
+      h("input", { type: "text", disabled: true, "aria-label": "Packages", placeholder: "Not available yet" }),
       h("p", { class: "hint" }, "Programs can use the packages installed on this machine.")),
     reset,
   );
@@ -105,7 +104,7 @@ async function showCells(item: Session, open: (item: Session, code: string) => v
 
 export function sessionsPanel(shell: Console, choose: (item: Session) => void, open: (item: Session, code: string) => void): HTMLElement {
   const list = h("div", { class: "cards" });
-  const fresh = h("button", { type: "button", class: "button", onclick: () => session.set(null) }, "Stop using a session");
+  const fresh = h("button", { type: "button", class: "button", onclick: () => session.set(null) }, "Run without a session");
   const act = (what: Promise<unknown>, told: string): void => {
     what.then(() => toast(told), (error: Error) => toast(error.message, "bad")).finally(() => void refreshSessions());
   };
@@ -157,7 +156,7 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
     fill(button, icon("plus"), `New ${displayOf(name)} session`);
     button.disabled = languageOf(name)?.session === false || sessions.get() === null;
     none.hidden = languageOf(name)?.session !== false;
-    none.textContent = `Sessions are not available for ${displayOf(name)}. They are for ${listed(languages.get().filter((item) => item.session && item.available).map((item) => item.display))}.`;
+    none.textContent = `Sessions are not available for ${displayOf(name)}. Languages with sessions: ${listed(languages.get().filter((item) => item.session && item.available).map((item) => item.display))}.`;
   };
   language.watch(drawButton);
   languages.changed(drawButton);
@@ -179,7 +178,7 @@ export class Containers {
       fill(this.element,
         h("h3", {}, "Profiles", iconButton("restart", "Refresh", () => void this.draw())),
         profiles.length === 0
-          ? h("p", { class: "hint" }, "No profiles yet. A profile is a named sandbox with a language and limits of its own. Profiles are defined in registry.yaml in the service's directory.")
+          ? h("p", { class: "hint" }, "No profiles yet. A profile is a named sandbox with its own language and limits. Profiles are defined in registry.yaml in the service's directory.")
           : h("div", { class: "cards" }, ...profiles.map((item) => this.#profile(item))),
         h("h3", {}, "Running"),
         live.length === 0 ? h("p", { class: "hint" }, "No containers are running.") : h("div", { class: "cards" }, ...live.map((item) => this.#container(item))),
@@ -193,7 +192,7 @@ export class Containers {
     try {
       await api.startContainer({ container: profile.name, ...(confirm ? { confirm } : {}) });
     } catch (error) {
-      if (error instanceof ApiError && error.confirm && (await confirmed(`Start ${profile.name}?`, plain(error.message), "Start"))) return this.#start(profile, error.confirm);
+      if (error instanceof ApiError && error.confirm && (await confirmed(`Start ${profile.name}?`, error.message, "Start"))) return this.#start(profile, error.confirm);
       if (!(error instanceof ApiError && error.confirm)) toast((error as Error).message, "bad");
     }
     await this.draw();
@@ -201,7 +200,7 @@ export class Containers {
 
   #profile(item: Profile): HTMLElement {
     const { memory, cpus, timeout } = item.resources;
-    const facts = [displayOf(item.language), memory, cpus && `${cpus} cores`, timeout && `${timeout} s`, item.security.needs_confirm && "asks for confirmation"].filter(Boolean);
+    const facts = [displayOf(item.language), memory, cpus && counted(Number(cpus), "core"), timeout && `${timeout} s`, item.security.needs_confirm && "needs confirmation"].filter(Boolean);
     return h("article", { class: "card", "aria-label": `Profile ${item.name}` },
       h("header", {}, h("h3", {}, item.name), h("span", { class: "actions" }, h("button", { type: "button", class: "button small", onclick: () => void this.#start(item) }, "Start"))),
       h("p", {}, item.description), h("p", { class: "hint" }, facts.join(" · ")));

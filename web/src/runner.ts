@@ -81,7 +81,7 @@ export function summary(result: Result): string {
   else if (result.status === "failed") parts.push(result.signal ? `${result.signal}` : `exit ${result.exit_code}`);
   else parts.push(result.status.replaceAll("_", " "));
   parts.push(seconds(result.execution_time), `CPU ${seconds(result.cpu_time)}`, bytes(result.memory_used), result.meta.start);
-  if (result.meta.build) parts.push(result.meta.build.cached ? "compiled before" : `compiled in ${seconds(result.meta.build.time)}`);
+  if (result.meta.build) parts.push(result.meta.build.cached ? "compiled earlier" : `compiled in ${seconds(result.meta.build.time)}`);
   return parts.join(" · ");
 }
 
@@ -146,15 +146,15 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     return result;
   } catch (error) {
     if (abort.signal.aborted) shell.note("■ stopped", "stopped");
-    else if (error instanceof ApiError && error.confirm && (await confirmed("Run this code?", plain(error.message), "Run"))) {
+    else if (error instanceof ApiError && error.confirm && (await confirmed("Run this code?", error.message, "Run"))) {
       running.set(false);
       return await runAt(path, { ...body, confirm: error.confirm }, `${title}, confirmed`, shell, watcher, how);
     } else {
       const retry = error instanceof ApiError && error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
-      const message = plain((error as Error).message);
+      const { message } = error as Error;
       shell.note(`${message}${retry}`, "bad");
       // What had begun did run, however it ended.
-      shell.note(id !== null ? "✗ interrupted: the result did not arrive; look in History" : "✗ not run", "bad");
+      shell.note(id !== null ? "✗ interrupted: no result was received (see History)" : "✗ not run", "bad");
       say(message);
     }
     return null;
@@ -231,7 +231,7 @@ function giveTo(give: (request: { data: string } | { eof: true }) => Promise<unk
 /** Says which uploaded files are not used. */
 function hidden(program: Program, shell: Console): void {
   const names = attached.get().map((file) => file.name).filter((name) => program.tabs.includes(name));
-  if (names.length > 0) shell.note(`${listed(names)}: the tab in the editor is used, not the uploaded file of that name.`, "warn");
+  if (names.length > 0) shell.note(`${listed(names)}: the editor tab is used instead of the uploaded file with the same name.`, "warn");
 }
 
 /** Runs a program in a sandbox of its own, or in the session that was chosen. */
@@ -273,7 +273,7 @@ export async function run(program: Program, shell: Console, watcher: Watcher): P
   const result = await going;
   over.abort();
   if (result?.session?.state === "lost") {
-    shell.note(`The session has ended${result.session.reason ? `: ${result.session.reason}` : ""}. Its state is lost. Start another session, or run in a new sandbox.`, "warn");
+    shell.note(`The session has ended${result.session.reason ? `: ${result.session.reason}` : ""}. Its variables and files were lost. Start a new session or run in a new sandbox.`, "warn");
     session.set({ ...place, status: "ended", reason: result.session.reason });
   } else if (result && session.get()?.id === place.id) {
     session.set({ ...place, status: "idle", cells: result.session?.cells ?? place.cells + 1 });
@@ -294,7 +294,7 @@ export async function refreshSessions(): Promise<void> {
     const mine = session.get();
     const now = mine && found.find((item) => item.id === mine.id);
     if (now) session.set(now);
-    else if (mine && mine.status !== "ended") session.set({ ...mine, status: "ended", reason: "the service no longer has it" });
+    else if (mine && mine.status !== "ended") session.set({ ...mine, status: "ended", reason: "it was not found on the service" });
   } catch (error) {
     if (error instanceof ApiError && (error.status === 404 || error.status === 405)) sessions.set(null);
   }

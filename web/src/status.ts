@@ -103,7 +103,8 @@ export class Status {
     dialog("How programs are isolated", h("div", { class: "form" },
       h("table", { class: "facts layers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Layer"), h("th", { scope: "col" }, "State"), h("th", { scope: "col" }, "How"))),
         h("tbody", {}, ...doctor.layers.map((layer) => h("tr", {}, h("th", { scope: "row" }, layer.name), h("td", { class: layer.state === "enforced" ? "good" : "bad" }, layer.state), h("td", {}, layer.detail, layer.fix ? h("div", { class: "hint" }, layer.fix) : null))))),
-      inForce.length > 0 ? h("p", { class: "hint" }, `Applied to the last run: ${inForce.join(", ")}.`) : null,
-      h("p", { class: "hint" }, `Kernel ${doctor.kernel}; the service runs as user ${doctor.uid}.`)), { wide: true });
+      inForce.length > 0 ? h("section", {}, h("h3", {}, "Applied to the last run"),
+        h("table", { class: "facts layers" }, h("tbody", {}, ...inForce.map((layer) => layer.split(/: (.*)/s)).map(([name, how]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, how)))))) : null,
+      h("p", { class: "hint" }, `Kernel ${doctor.kernel}. The service runs as user ${doctor.uid}.`)), { wide: true });
   }
 }
