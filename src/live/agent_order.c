@@ -69,7 +69,7 @@ struct talk {
 	uint64_t due_usec;             /* the deadline of what is waited for */
 	uint64_t cpu_look_usec;        /* when the CPU limit is looked at next; 0: never */
 	uint64_t sent_usec;            /* when START was made; 0: not yet */
-	struct container_usage before; /* what the box had used then */
+	struct resident_usage before;  /* what the box had used then */
 };
 
 static void end_order(struct talk *t, enum status status, const char *limit)
@@ -93,7 +93,7 @@ static void fail(struct talk *t, const struct error *err)
 
 static void garbage(struct talk *t)
 {
-	container_end(t->container, "its agent said what it may not");
+	resident_end(&t->container->place.home, "its agent said what it may not", NULL);
 	t->broken = true;
 }
 
@@ -187,7 +187,7 @@ static void send_start(struct talk *t)
 	const struct limits *limits = &t->order->limits;
 
 	channel_put(t->channel, AGENT_START, t->number, NULL, 0, BOX_CODE, strlen(BOX_CODE));
-	container_usage(t->container, &t->before);
+	resident_usage(&t->container->place.home, &t->before);
 	t->sent_usec = clock_usec();
 	t->due_usec = t->sent_usec + (uint64_t)(limits->timeout * 1e6);
 	if (limits->cpu_time > 0)
@@ -324,9 +324,9 @@ static bool count_usage(struct talk *t, const struct agent_ended *ended)
 	struct verdict *v = t->verdict;
 	uint64_t cpu_most = (clock_usec() - t->sent_usec) * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t memory_most = t->order->limits.memory;
-	struct container_usage now;
+	struct resident_usage now;
 
-	container_usage(t->container, &now);
+	resident_usage(&t->container->place.home, &now);
 	v->cpu_usec = ended->cpu_usec < cpu_most ? ended->cpu_usec : cpu_most;
 	if (now.cpu_usec > t->before.cpu_usec && now.cpu_usec - t->before.cpu_usec > v->cpu_usec)
 		v->cpu_usec = now.cpu_usec - t->before.cpu_usec;
@@ -337,7 +337,7 @@ static bool count_usage(struct talk *t, const struct agent_ended *ended)
 	if (now.memory > v->memory_peak)
 		v->memory_peak = now.memory;
 	if (now.oom_kills > t->before.oom_kills)
-		container_end(t->container, "its memory limit was exceeded");
+		resident_end(&t->container->place.home, "its memory limit was exceeded", NULL);
 	return now.live && now.oom_kills == t->before.oom_kills;
 }
 
@@ -431,10 +431,10 @@ static void on_answers(struct talk *t)
 static void look_at_cpu(struct talk *t, uint64_t now)
 {
 	const struct limits *limits = &t->order->limits;
-	struct container_usage usage;
+	struct resident_usage usage;
 	double left = limits->cpu_time * 1e6;
 
-	container_usage(t->container, &usage);
+	resident_usage(&t->container->place.home, &usage);
 	if (usage.cpu_usec > t->before.cpu_usec)
 		left -= (double)(usage.cpu_usec - t->before.cpu_usec);
 	if (left <= 0) {
@@ -450,7 +450,7 @@ static void on_time(struct talk *t)
 	uint64_t now = clock_usec();
 
 	if (now >= t->due_usec && (t->killed || !t->sent_usec)) {
-		container_end(t->container, "its agent did not answer");
+		resident_end(&t->container->place.home, "its agent did not answer", NULL);
 		t->broken = true;
 	} else if (now >= t->due_usec) {
 		end_order(t, STATUS_TIMEOUT, "timeout");
@@ -479,7 +479,7 @@ static void fill(struct talk *t, struct pollfd *fds)
 	fds[WATCH_ORDERS] = (struct pollfd){ .fd = channel_waits(t->channel) ? t->channel->to : -1, .events = POLLOUT };
 	fds[WATCH_SOURCE] = (struct pollfd){ .fd = reading ? t->io->stdin_fd : -1, .events = POLLIN };
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = t->killed ? -1 : t->io->cancel_fd, .events = POLLIN };
-	fds[WATCH_ENDED] = (struct pollfd){ .fd = t->container->ended_fd, .events = POLLIN };
+	fds[WATCH_ENDED] = (struct pollfd){ .fd = t->container->place.home.ended_fd, .events = POLLIN };
 }
 
 static void dispatch(struct talk *t, const struct pollfd *fds)
@@ -514,7 +514,7 @@ static void talk_loop(struct talk *t)
 				continue;
 			error_errno(&err, "cannot watch the container");
 			fail(t, &err);
-			container_end(t->container, err.text);
+			resident_end(&t->container->place.home, err.text, NULL);
 			return;
 		}
 		dispatch(t, fds);

@@ -18,6 +18,7 @@
 
 #include "run/run.h"
 
+struct place_watch;
 struct containers;
 
 enum {
@@ -35,23 +36,8 @@ struct container_options {
 	unsigned most_own;   /* the same of this owner's */
 };
 
-/* One that has ended. */
-struct container_ended {
-	const char *id;      /* its name */
-	const char *owner;   /* whose it was */
-	const char *profile; /* in the registry */
-	const char *why;     /* a sentence */
-	const char *by;      /* who stopped it, or "service" */
-};
-
-/* Called on the container's own thread, of each that containers_start() gave an id of. */
-struct container_watch {
-	void (*ended)(const struct container_ended *ended, void *userdata); /* NULL: nobody wants to know */
-	void *userdata;                                                     /* its own */
-};
-
 /* The probe must outlive it. `watch` (or NULL) is copied. */
-int containers_open(const struct probe *probe, const struct container_watch *watch, struct containers **out,
+int containers_open(const struct probe *probe, const struct place_watch *watch, struct containers **out,
 		    struct error *err);
 /* Ends all, and waits for who is in a call; NULL is fine. No new calls may come. */
 void containers_close(struct containers *containers);
@@ -66,7 +52,7 @@ int containers_start(struct containers *containers, const struct spec *spec, con
  * spec's files, variables, input and arguments (of the code) as for any run. A compiled language is compiled in a box
  * of its own as for any run, and the program then put into the container. limits.timeout and cpu_time end that exec and
  * all it started, not the container; other limits are the container's, and asking for different ones is refused. One
- * at a time: others wait for their turn, or until they are cancelled.
+ * at a time: others wait for their turn (RESIDENT_WAITING_MAX of them, then errnum EBUSY), or until they are cancelled.
  *
  * The result is as any run's. `files` are all that are in /sandbox/output, also of execs before. When the container
  * ends meanwhile the status is "killed" or "out_of_memory", and the sentence says so.

@@ -10,65 +10,31 @@
 #include "policy/in_force.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-	SILENCE_MSEC = 5000, /* for a box to end whose agent has closed its pipes */
-	END_MSEC = 60000,    /* for one that was killed; its thread has bounds of its own that are shorter */
+	SILENCE_MSEC = 5000 /* for a box to end whose agent has closed its pipes */
 };
 
 static int has_ended(struct container *container, struct error *err)
 {
-	pthread_mutex_lock(&container->lock);
-	error_usage(err, "id: the container %s has ended: %s; start another", container->id, container->why);
-	pthread_mutex_unlock(&container->lock);
+	char why[256];
+
+	resident_why(&container->place.home, why);
+	error_usage(err, "id: the container %s has ended: %s; start another", container->place.id, why);
 	err->errnum = ESRCH;
 	return -1;
-}
-
-/* 1: it is ours. 0: the caller does not want it any more. -1: the container has ended. */
-static int take_turn(struct container *container, int cancel_fd, struct error *err)
-{
-	uint64_t one;
-
-	for (;;) {
-		struct pollfd fds[] = { { .fd = container->turn_fd, .events = POLLIN },
-					{ .fd = cancel_fd, .events = POLLIN },
-					{ .fd = container->stop_fd, .events = POLLIN },
-					{ .fd = container->ended_fd, .events = POLLIN } };
-
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			return error_errno(err, "cannot wait for the container");
-		if (fds[3].revents)
-			return has_ended(container, err);
-		if (fds[2].revents) {
-			poll(&fds[3], 1, END_MSEC);
-			return has_ended(container, err);
-		}
-		if (fds[1].revents)
-			return 0;
-		if (fds[0].revents && read(container->turn_fd, &one, sizeof(one)) == sizeof(one))
-			return 1;
-	}
-}
-
-static void give_turn(struct container *container)
-{
-	(void)!write(container->turn_fd, &(uint64_t){ 1 }, sizeof(uint64_t));
 }
 
 /* Limits of the box cannot be another's for a while. */
 static int check_limits(const struct container *container, const struct limits *asked, struct error *err)
 {
-	struct limits has = container->limits;
+	struct limits has = container->place.limits;
 	char text[TEXT_NUMBER_MAX];
 
 	/* Those it was started with: what the host cannot enforce is not in force. */
-	has.cpus = container->job.limits.cpus;
+	has.cpus = container->place.home.job.limits.cpus;
 	for (enum limit_id id = 0; id < LIMITS; id++) {
 		const struct limit_row *row = &limit_rows[id];
 		const double amount = limit_get(&has, id);
@@ -86,10 +52,10 @@ static int check_limits(const struct container *container, const struct limits *
 static int check_spec(const struct container *container, const struct spec *spec, const char *command,
 		      struct spec *used, struct error *err)
 {
-	if (spec->runtime && spec->runtime != container->runtime &&
-	    strcmp(spec->runtime->name, container->runtime->name) != 0)
+	if (spec->runtime && spec->runtime != container->place.runtime &&
+	    strcmp(spec->runtime->name, container->place.runtime->name) != 0)
 		return error_usage(err, "language: the container's is %s, not %s; start another for that",
-				   container->runtime->name, spec->runtime->name);
+				   container->place.runtime->name, spec->runtime->name);
 	if (spec->rows > 0)
 		return error_usage(err, "tty: programs in a container have none; leave it out, or run without one");
 	if (spec->project)
@@ -106,7 +72,7 @@ static int check_spec(const struct container *container, const struct spec *spec
 	if (command && command[0] == '\0')
 		return error_usage(err, "command: it is empty");
 	*used = *spec;
-	used->runtime = container->runtime;
+	used->runtime = container->place.runtime;
 	used->profile = container->box_profile;
 	used->read_only = container->read_only;
 	used->policy = in_force_settle(spec, container->policy);
@@ -114,50 +80,38 @@ static int check_spec(const struct container *container, const struct spec *spec
 	return check_limits(container, &spec->limits, err);
 }
 
-/* The box's directories, to be read whatever becomes of it. */
-static void copy_handles(struct container *container, int handles[])
-{
-	pthread_mutex_lock(&container->lock);
-	for (int i = 0; i < REPORT_FDS; i++)
-		handles[i] = container->handles[i] >= 0 ? fcntl(container->handles[i], F_DUPFD_CLOEXEC, 3) : -1;
-	container->execs++;
-	pthread_mutex_unlock(&container->lock);
-}
-
 /* The box is ending: waits for that, and takes its verdict. */
 static void await_end(struct container *container, struct verdict *v)
 {
-	struct pollfd ended = { .fd = container->ended_fd, .events = POLLIN };
+	struct resident *home = &container->place.home;
 
-	if (poll(&ended, 1, SILENCE_MSEC) != 1) {
-		container_end(container, "its agent closed its pipes");
-		poll(&ended, 1, END_MSEC);
+	if (!resident_await_end(home, SILENCE_MSEC)) {
+		resident_end(home, "its agent closed its pipes", NULL);
+		resident_await_end(home, -1);
 	}
 	if (v->ended_usec == 0)
 		v->ended_usec = clock_usec();
-	pthread_mutex_lock(&container->lock);
-	if (v->status == STATUS_KILLED && !v->cancelled && container->verdict.status == STATUS_OUT_OF_MEMORY) {
+	pthread_mutex_lock(&home->lock);
+	if (v->status == STATUS_KILLED && !v->cancelled && home->verdict.status == STATUS_OUT_OF_MEMORY) {
 		v->status = STATUS_OUT_OF_MEMORY;
 		v->limit = "memory";
-		v->memory_peak = container->verdict.memory_peak;
+		v->memory_peak = home->verdict.memory_peak;
 	}
-	pthread_mutex_unlock(&container->lock);
+	pthread_mutex_unlock(&home->lock);
 }
 
 /* After result_explain(): that the container ended is news whatever else happened. */
 static void explain_end(struct container *container, struct result *result)
 {
-	char before[sizeof(result->message)];
+	char before[sizeof(result->message)], why[256];
 
 	memcpy(before, result->message, sizeof(before));
-	pthread_mutex_lock(&container->lock);
+	resident_why(&container->place.home, why);
 	if (result->verdict.status == STATUS_KILLED && !result->verdict.cancelled)
-		snprintf(result->message, sizeof(result->message), "The container ended while this ran: %s",
-			 container->why);
+		snprintf(result->message, sizeof(result->message), "The container ended while this ran: %s", why);
 	else
 		snprintf(result->message, sizeof(result->message), "%.200s; the container ended while this ran: %s",
-			 before, container->why);
-	pthread_mutex_unlock(&container->lock);
+			 before, why);
 }
 
 /* With the turn: 0, 1 when the container ended, -1. */
@@ -168,7 +122,10 @@ static int run_order(struct container *container, const struct order *order, con
 	int handles[REPORT_FDS], done;
 	struct error later;
 
-	copy_handles(container, handles);
+	resident_handles(&container->place.home, handles);
+	pthread_mutex_lock(&container->place.home.lock);
+	container->execs++;
+	pthread_mutex_unlock(&container->place.home.lock);
 	done = order_run(container, order, io, err);
 	if (done == 1)
 		await_end(container, &result->verdict);
@@ -178,6 +135,18 @@ static int run_order(struct container *container, const struct order *order, con
 	for (int i = 0; i < REPORT_FDS; i++)
 		close_fd(&handles[i]);
 	return done;
+}
+
+/* With the errno of resident_take_turn(). */
+static int refuse_turn(struct container *container, struct error *err)
+{
+	if (errno == ESRCH)
+		return has_ended(container, err);
+	if (errno != EBUSY)
+		return error_errno(err, "cannot wait for the container");
+	error_usage(err, "id: %d runs wait for their turn already; ask again later", RESIDENT_WAITING_MAX);
+	err->errnum = EBUSY;
+	return -1;
 }
 
 /* What the order names: the program of the job, or a shell. */
@@ -196,7 +165,7 @@ static int run_job(struct container *container, struct job *job, const char *com
 		.result = result,
 	};
 	uint64_t began = clock_usec();
-	int done = take_turn(container, io->cancel_fd, err);
+	int done = resident_take_turn(&container->place.home, io->cancel_fd, -1);
 
 	result->waited_usec += clock_usec() - began;
 	if (done == 0) {
@@ -204,9 +173,9 @@ static int run_job(struct container *container, struct job *job, const char *com
 		return 0;
 	}
 	if (done < 0)
-		return -1;
+		return refuse_turn(container, err);
 	done = run_order(container, &order, io, spec, err);
-	give_turn(container);
+	resident_give_turn(&container->place.home);
 	return done;
 }
 
@@ -214,7 +183,7 @@ static int run_job(struct container *container, struct job *job, const char *com
 static int exec_spec(struct container *container, const struct probe *probe, const struct spec *spec,
 		     const char *command, const struct supervise_io *io, struct result *result, struct error *err)
 {
-	const struct limits limits = limits_of_run(&spec->limits, &container->limits);
+	const struct limits limits = limits_of_run(&spec->limits, &container->place.limits);
 	const struct engines engines = local_engines(probe);
 	struct build build = BUILD_INIT;
 	struct job_given given;
@@ -241,7 +210,7 @@ static int exec_spec(struct container *container, const struct probe *probe, con
 	if (done == 0) {
 		result_begin(result, JOB_RUN, &limits);
 		result->warm = true;
-		done = cycle_layers(result, &container->plan, &container->ids);
+		done = cycle_layers(result, &container->place.home.plan, &container->place.home.ids);
 		if (done < 0)
 			error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	}
@@ -261,7 +230,7 @@ int container_exec(struct container *container, const struct probe *probe, const
 	struct spec used;
 	int done;
 
-	if (container_state(container) == CONTAINER_ENDED)
+	if (place_has_ended(&container->place))
 		return has_ended(container, err);
 	if (check_spec(container, spec, command, &used, err) < 0)
 		return -1;

@@ -1,7 +1,9 @@
 #include "live/resident.h"
+#include "live/live_files.h"
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "engine/local/local_engine.h"
 #include "engine/local/supervise.h"
 #include "engine/warm/pool.h"
 
@@ -16,8 +18,12 @@
 #include <sys/wait.h>
 
 enum {
-	STACK = 256 << 10, /* bytes of a thread's stack: what making a box needs */
-	END_MSEC = 60000,  /* for a killed box to be gone; its thread has bounds of its own that are shorter */
+	STACK = 256 << 10,     /* bytes of a thread's stack: what making a box needs */
+	READY_MSEC = 30000,    /* for a program to say that it is ready; it takes milliseconds, an interpreter's start
+				* included */
+	SILENCE_MSEC = 200,    /* for the box of a program that did not begin to end by itself, and so to say why */
+	COMPLAINT_MAX = 65536, /* bytes of such a program's stderr that are looked at */
+	END_MSEC = 60000,      /* for a killed box to be gone; its thread has bounds of its own that are shorter */
 };
 
 static void raise_event(int fd)
@@ -256,7 +262,21 @@ static int start_thread(struct resident *resident, struct start *start, struct e
 	return errnum == 0 ? 0 : error_set(err, ERROR_FAILED, errnum, "cannot start a thread for the box");
 }
 
-int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
+int resident_prepare(struct resident *resident, const struct spec *spec, const struct probe *probe, bool needed,
+		     struct job_given *given, struct error *err)
+{
+	const struct supervise_io io = { .cancel_fd = resident->stop_fd, .stdin_fd = -1 };
+	const struct engines engines = local_engines(probe);
+
+	if (needed && build_prepare(spec, &engines, &io, &resident->build, err) < 0)
+		return -1;
+	*given = build_given(&resident->build);
+	if (!needed)
+		given->prepared = NULL;
+	return 0;
+}
+
+static int launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
 {
 	struct start start = { .resident = resident, .pool = pool, .probe = probe };
 
@@ -273,6 +293,63 @@ int resident_launch(struct resident *resident, struct pool *pool, const struct p
 		return -1;
 	}
 	return error_set(err, ERROR_FAILED, 0, "%s", resident->why);
+}
+
+int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
+{
+	if (launch(resident, pool, probe, err) == 0)
+		return 0;
+	return error_prefix(err, "cannot start the %s", resident->noun);
+}
+
+int resident_await_ready(struct resident *resident, int fd, int (*hear)(struct resident *resident))
+{
+	const uint64_t until = clock_usec() + READY_MSEC * 1000ULL;
+	int heard = 0;
+
+	while (heard == 0 && clock_usec() < until) {
+		struct pollfd fds[] = { { .fd = fd, .events = POLLIN },
+					{ .fd = resident->ended_fd, .events = POLLIN } };
+
+		if (poll(fds, ARRAY_SIZE(fds), READY_MSEC) < 0 && errno != EINTR)
+			return -1;
+		if (fds[0].revents)
+			heard = hear(resident);
+		else if (fds[1].revents)
+			return -1;
+	}
+	return heard == 1 ? 0 : -1;
+}
+
+/* The last line of what its program complained about. */
+static void read_complaint(struct resident *resident, char *line, size_t size)
+{
+	struct output complaint;
+	char block[4096];
+	ssize_t n;
+
+	output_init(&complaint);
+	while ((n = read(resident->output[1], block, sizeof(block))) > 0 &&
+	       output_add(&complaint, block, (size_t)n) > 0 && complaint.bytes < COMPLAINT_MAX)
+		;
+	output_last_line(&complaint, line, size);
+	output_free(&complaint);
+}
+
+int resident_explain_start(struct resident *resident, struct error *err)
+{
+	char line[256] = "", silent[64];
+
+	snprintf(silent, sizeof(silent), "its %s did not begin", resident->program);
+	resident_await_end(resident, SILENCE_MSEC);
+	resident_end(resident, silent, NULL);
+	resident_join(resident);
+	read_complaint(resident, line, sizeof(line));
+	if (resident->verdict.status == STATUS_ERROR)
+		*err = resident->failure;
+	else
+		error_set(err, ERROR_FAILED, 0, "%s%s%s", resident->why, line[0] ? ": " : "", line);
+	return error_prefix(err, "cannot start the %s", resident->noun);
 }
 
 bool resident_begin(struct resident *resident)
@@ -387,6 +464,49 @@ void resident_handles(struct resident *resident, int handles[REPORT_FDS])
 	pthread_mutex_unlock(&resident->lock);
 }
 
+/* What its memory limit has left: of the group, or as the supervisor counts. With the lock of a live one held. */
+static int measure_room(struct resident *resident, struct live_place *files)
+{
+	struct account_usage usage;
+
+	files->memory = files->room = resident->job.limits.memory;
+	if (resident->box->group) {
+		files->group = cgroup_charge_fd(resident->box->group);
+		return files->group < 0 ? -1 : cgroup_memory_room(resident->box->group, files->memory, &files->room);
+	}
+	if (!resident->account)
+		return 0;
+	if (account_sample(resident->account, &usage) < 0)
+		return -1;
+	files->room = usage.memory_now < files->memory ? files->memory - usage.memory_now : 0;
+	return 0;
+}
+
+int resident_files(struct resident *resident, struct live_place *files, struct error *err)
+{
+	int done = 0;
+
+	*files = (struct live_place)LIVE_PLACE_NONE;
+	pthread_mutex_lock(&resident->lock);
+	files->own = resident->ids.own;
+	files->uid = resident->ids.uid;
+	files->gid = resident->ids.gid;
+	/* The program cannot move what is above: /sandbox itself is read-only to it. */
+	if (resident->live)
+		files->sandbox =
+			openat(resident->box->handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (resident->live && files->sandbox < 0)
+		done = error_errno(err, "cannot open the %s's files", resident->noun);
+	else if (resident->live && measure_room(resident, files) < 0)
+		done = error_errno(err, "cannot measure the %s's memory", resident->noun);
+	else if (!resident->live)
+		done = 1;
+	pthread_mutex_unlock(&resident->lock);
+	if (done < 0)
+		live_close(files);
+	return done;
+}
+
 static int await_turn(struct resident *resident, int cancel_fd, int msec)
 {
 	uint64_t until = clock_usec() + (uint64_t)(msec > 0 ? msec : 0) * 1000, one;
@@ -444,14 +564,22 @@ static int take_or_wait(struct resident *resident)
 	return 0;
 }
 
-int resident_take_turn(struct resident *resident, int cancel_fd, int msec)
+/* A copy of what `stopping` says. */
+static bool is_stopping(struct resident *resident)
+{
+	bool stopping;
+
+	pthread_mutex_lock(&resident->lock);
+	stopping = resident->stopping;
+	pthread_mutex_unlock(&resident->lock);
+	return stopping;
+}
+
+/* As resident_take_turn(), of one that may be about to end. */
+static int take_turn(struct resident *resident, int cancel_fd, int msec)
 {
 	int got, errnum;
 
-	if (resident_state(resident) == RESIDENT_ENDED) {
-		errno = ESRCH;
-		return -1;
-	}
 	pthread_mutex_lock(&resident->lock);
 	got = take_or_wait(resident);
 	errnum = errno;
@@ -468,6 +596,23 @@ int resident_take_turn(struct resident *resident, int cancel_fd, int msec)
 	pthread_mutex_unlock(&resident->lock);
 	errno = errnum;
 	return got;
+}
+
+int resident_take_turn(struct resident *resident, int cancel_fd, int msec)
+{
+	int got = 0;
+
+	if (resident_state(resident) != RESIDENT_ENDED)
+		got = take_turn(resident, cancel_fd, msec);
+	else
+		errno = ESRCH, got = -1;
+	if (got != 1 || !is_stopping(resident))
+		return got;
+	/* Nothing is begun in a box that is being ended. */
+	resident_give_turn(resident);
+	resident_await_end(resident, -1);
+	errno = ESRCH;
+	return -1;
 }
 
 void resident_give_turn(struct resident *resident)

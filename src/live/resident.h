@@ -19,6 +19,7 @@
 
 struct pool;
 struct held;
+struct live_place;
 
 enum resident_state {
 	RESIDENT_STARTING, /* its box is being made */
@@ -41,6 +42,7 @@ struct resident_usage {
 };
 
 struct resident {
+	const char *noun;                         /* what it is, in sentences: "session" */
 	const char *program;                      /* what its program is, in sentences: "driver" */
 	void (*ended)(struct resident *resident); /* called on its thread once, before it counts as ended, if it ran */
 	void (*gone)(struct resident *resident);  /* the same, as the last thing its thread does with it; may be NULL */
@@ -83,9 +85,18 @@ struct resident {
 
 /* Makes it empty; -1 with errno. `program` and the times are the caller's to set, and the job. */
 int resident_init(struct resident *resident);
+/* What the language is prepared with, if its job needs that (`needed`); *given is what the job is to be made of. */
+int resident_prepare(struct resident *resident, const struct spec *spec, const struct probe *probe, bool needed,
+		     struct job_given *given, struct error *err);
 /* With its job made. Makes the box, of the pool's if that is given and has one that fits, and returns when its program
  * has begun; the state is still RESIDENT_STARTING. After -1 it has ended. */
 int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err);
+/* Waits until its program says that it is ready. `hear` reads what can be read of `fd`: 1: it is. 0: not yet. -1: what
+ * it said is something else. After -1 resident_explain_start() says why. */
+int resident_await_ready(struct resident *resident, int fd, int (*hear)(struct resident *resident));
+/* Ends one whose program did not begin. The box's own reason, where it has one, says more than that the program was
+ * silent. */
+int resident_explain_start(struct resident *resident, struct error *err);
 /* Its program was heard of. False: it has ended meanwhile. */
 bool resident_begin(struct resident *resident);
 /* Ends it, without waiting; `why` and `by` (NULL: the service) count if they are the first. */
@@ -105,6 +116,8 @@ enum resident_state resident_state(struct resident *resident);
 /* A copy of why it ended. */
 void resident_why(struct resident *resident, char why[256]);
 void resident_usage(struct resident *resident, struct resident_usage *usage);
+/* Its files, the caller's to close with live_close(). 1: it has ended. */
+int resident_files(struct resident *resident, struct live_place *files, struct error *err);
 /* Copies of its directories, to be read whatever becomes of it; -1: none. */
 void resident_handles(struct resident *resident, int handles[REPORT_FDS]);
 

@@ -15,6 +15,7 @@
 
 #include "run/run.h"
 
+struct place_watch;
 struct pool;
 struct sessions;
 
@@ -39,23 +40,8 @@ struct session_options {
 	bool asks;           /* see sessions_confirm() */
 };
 
-/* One that has ended. */
-struct session_ended {
-	const char *id;       /* its name */
-	const char *owner;    /* whose it was */
-	const char *language; /* of it */
-	const char *why;      /* a sentence */
-	const char *by;       /* who ended it, or "service" */
-};
-
-/* Called on the session's own thread, of each that sessions_start() gave an id of. */
-struct session_watch {
-	void (*ended)(const struct session_ended *ended, void *userdata); /* NULL: nobody wants to know */
-	void *userdata;                                                   /* its own */
-};
-
 /* The pool must outlive it. `watch` (or NULL) is copied. */
-int sessions_open(struct pool *pool, const struct session_watch *watch, struct sessions **out, struct error *err);
+int sessions_open(struct pool *pool, const struct place_watch *watch, struct sessions **out, struct error *err);
 /* Ends all, and waits for who is in a call; NULL is fine. No new calls may come. */
 void sessions_close(struct sessions *sessions);
 

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "engine/local/cycle.h"
-#include "engine/local/local_engine.h"
 #include "engine/warm/pool.h"
 
 #include <errno.h>
@@ -19,27 +18,20 @@
 #include <unistd.h>
 
 enum {
-	READY_MSEC = 30000, /* for a driver to say that it is; it takes milliseconds, an interpreter's start included */
-	BLOCK = 4096        /* bytes read at once */
+	BLOCK = 4096 /* bytes read at once */
 };
 
 /* The job; its channel's far end is in it until the driver has it. */
 static int make_job(struct session *session, struct pool *pool, struct error *err)
 {
-	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
-	const struct engines engines = local_engines(pool_probe(pool));
-	struct resident *home = &session->home;
+	struct resident *home = &session->place.home;
 	const struct spec *spec = &session->spec;
-	const bool prepared = job_session_needs_prepared(spec->runtime);
 	struct job_given given;
 	int ends[2], on = 1;
 
-	if (prepared && build_prepare(spec, &engines, &io, &home->build, err) < 0)
-		return -1;
-	given = build_given(&home->build);
-	if (!prepared)
-		given.prepared = NULL;
-	if (job_make_session(spec, &given, home->ttl, &home->job, err) < 0)
+	if (resident_prepare(home, spec, pool_probe(pool), job_session_needs_prepared(spec->runtime), &given, err) <
+		    0 ||
+	    job_make_session(spec, &given, home->ttl, &home->job, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_errno(err, "cannot make the driver's channel");
@@ -85,9 +77,10 @@ static int read_ready(struct session *session, const struct driver_message *mess
 	return driver ? 1 : -1;
 }
 
-/* 1: it is ready. 0: not yet. -1: what it says is something else, or it has gone. */
-static int hear_ready(struct session *session)
+/* For resident_await_ready(). */
+static int hear_ready(struct resident *home)
 {
+	struct session *session = (struct session *)home;
 	struct driver_message message;
 	char block[BLOCK];
 	ssize_t n = receive(session->channel, block, sizeof(block), &session->driver_pid);
@@ -106,69 +99,18 @@ static int hear_ready(struct session *session)
 		       : -1;
 }
 
-static int await_ready(struct session *session)
-{
-	uint64_t until = clock_usec() + READY_MSEC * 1000ULL;
-	int heard = 0;
-
-	while (heard == 0 && clock_usec() < until) {
-		struct pollfd fds[] = { { .fd = session->channel, .events = POLLIN },
-					{ .fd = session->home.ended_fd, .events = POLLIN } };
-
-		if (poll(fds, ARRAY_SIZE(fds), READY_MSEC) < 0 && errno != EINTR)
-			return -1;
-		if (fds[0].revents)
-			heard = hear_ready(session);
-		else if (fds[1].revents)
-			return -1;
-	}
-	return heard == 1 ? 0 : -1;
-}
-
-/* The last line of what it complained about. */
-static void read_complaint(struct session *session, char *line, size_t size)
-{
-	struct output complaint;
-	char block[BLOCK];
-	ssize_t n;
-
-	output_init(&complaint);
-	while ((n = read(session->home.output[1], block, sizeof(block))) > 0 &&
-	       output_add(&complaint, block, (size_t)n) > 0 && complaint.bytes < 65536)
-		;
-	output_last_line(&complaint, line, size);
-	output_free(&complaint);
-}
-
-/* The box's own reason, where it has one, says more than that its driver was silent. */
-static int explain_start(struct session *session, struct error *err)
-{
-	struct resident *home = &session->home;
-	char line[256] = "";
-
-	resident_await_end(home, 200);
-	resident_end(home, "its driver did not begin", NULL);
-	resident_join(home);
-	read_complaint(session, line, sizeof(line));
-	if (home->verdict.status == STATUS_ERROR)
-		*err = home->failure;
-	else
-		error_set(err, ERROR_FAILED, 0, "%s%s%s", home->why, line[0] ? ": " : "", line);
-	return error_prefix(err, "cannot start the session");
-}
-
 /* Before anybody else can: the plan of a lent box goes with it. */
 static int settle_box(struct session *session, struct error *err)
 {
-	struct resident *home = &session->home;
+	struct resident *home = &session->place.home;
 	struct result *like = result_new(&session->spec);
 	int done = -1;
 
 	pthread_mutex_lock(&home->lock);
 	if (like && home->live && cycle_layers(like, home->box->plan, &home->ids) == 0)
-		session->layers = arena_alloc(&session->arena, (like->layer_count + 1) * sizeof(char *));
+		session->layers = arena_alloc(&session->place.arena, (like->layer_count + 1) * sizeof(char *));
 	if (home->live && (!home->box->group || home->box->plan->limits->cpus <= 0))
-		session->limits.cpus = 0;
+		session->place.limits.cpus = 0;
 	/* Everybody who enters from outside is in; a terminal opens it again. */
 	if (home->live && home->box->group)
 		cgroup_entered(home->box->group);
@@ -179,7 +121,7 @@ static int settle_box(struct session *session, struct error *err)
 			const bool fds = strncmp(like->layers[i], "fds: ", 5) == 0;
 			const char *layer = fds ? "fds: 0, 1, 2; 3 is the driver's channel" : like->layers[i];
 
-			session->layers[session->layer_count] = arena_string(&session->arena, layer);
+			session->layers[session->layer_count] = arena_string(&session->place.arena, layer);
 			done |= session->layers[session->layer_count++] ? 0 : -1;
 		}
 	}
@@ -199,22 +141,20 @@ static int know_driver(struct session *session, struct error *err)
 
 int session_launch(struct session *session, struct pool *pool, struct error *err)
 {
-	struct resident *home = &session->home;
+	struct resident *home = &session->place.home;
 
 	if (make_job(session, pool, err) < 0)
 		return -1;
-	if (resident_launch(home, pool, pool_probe(pool), err) < 0) {
-		error_prefix(err, "cannot start the session");
+	if (resident_launch(home, pool, pool_probe(pool), err) < 0)
 		return -1;
-	}
-	if (await_ready(session) < 0)
-		return explain_start(session, err);
+	if (resident_await_ready(home, session->channel, hear_ready) < 0)
+		return resident_explain_start(home, err);
 	/* Not before: a lent box that was no good is followed by another. The driver has its own, and with ours the
 	 * channel would not end with it. */
 	close_fd(&home->job.channel);
 	if (settle_box(session, err) < 0 || know_driver(session, err) < 0 || !resident_begin(home)) {
 		if (!home->live)
-			return explain_start(session, err);
+			return resident_explain_start(home, err);
 		resident_end(home, "it could not be started", NULL);
 		resident_join(home);
 		return -1;
@@ -234,9 +174,11 @@ void session_signal(struct session *session)
 	}
 }
 
-void session_shrink(struct session *session)
+void session_shrink(struct place *place)
 {
-	resident_shrink(&session->home);
+	struct session *session = (struct session *)place;
+
+	place_shrink(place);
 	driver_reader_free(&session->reader);
 	close_fd(&session->driver_pidfd);
 	close_fd(&session->input_fd);
@@ -244,14 +186,15 @@ void session_shrink(struct session *session)
 	close_fd(&session->interrupt_fd);
 }
 
-void session_free(struct session *session)
+void session_free(struct place *place)
 {
-	session_shrink(session);
+	struct session *session = (struct session *)place;
+
+	session_shrink(place);
 	for (uint64_t i = session->first; session->records && i < session->recorded; i++)
 		free(session->records[i % SESSION_CELLS_MAX].code);
 	free(session->records);
 	spec_free(&session->spec);
-	arena_free(&session->arena);
-	resident_free(&session->home);
+	place_destroy(place);
 	free(session);
 }

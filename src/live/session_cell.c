@@ -28,8 +28,8 @@ int session_has_ended(struct session *session, struct error *err)
 {
 	char why[256];
 
-	resident_why(&session->home, why);
-	error_usage(err, "session: %s has ended: %s; start another, or restart it", session->id, why);
+	resident_why(&session->place.home, why);
+	error_usage(err, "session: %s has ended: %s; start another, or restart it", session->place.id, why);
 	err->errnum = ESRCH;
 	return -1;
 }
@@ -37,10 +37,10 @@ int session_has_ended(struct session *session, struct error *err)
 /* What the spec says, with what is the session's to say. */
 static int check_spec(const struct session *session, const struct spec *spec, struct spec *used, struct error *err)
 {
-	if (spec->runtime && spec->runtime != session->runtime &&
-	    strcmp(spec->runtime->name, session->runtime->name) != 0)
+	if (spec->runtime && spec->runtime != session->place.runtime &&
+	    strcmp(spec->runtime->name, session->place.runtime->name) != 0)
 		return error_usage(err, "language: the session's is %s, not %s; start another for that",
-				   session->runtime->name, spec->runtime->name);
+				   session->place.runtime->name, spec->runtime->name);
 	if (!spec->code)
 		return error_usage(err, "code: it is not set; give the cell's text");
 	if (spec->project || spec->file_count > 0)
@@ -57,7 +57,7 @@ static int check_spec(const struct session *session, const struct spec *spec, st
 			return error_usage(err, "%s: it is the session's, since it was started; leave it out",
 					   limit_rows[id].key);
 	*used = *spec;
-	used->runtime = session->runtime;
+	used->runtime = session->place.runtime;
 	used->policy = in_force_settle(spec, session->spec.policy);
 	return 0;
 }
@@ -70,7 +70,7 @@ static int open_input(struct session *session, struct error *err)
 	ssize_t n;
 
 	if (session->input_fd < 0) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", session->home.input);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", session->place.home.input);
 		session->input_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	}
 	if (session->input_fd < 0)
@@ -81,11 +81,11 @@ static int open_input(struct session *session, struct error *err)
 		left = 0;
 	while (left > 0 && (n = read(session->input_fd, block, sizeof(block))) > 0)
 		left -= (int)n;
-	if (session->home.input >= 0)
+	if (session->place.home.input >= 0)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", session->input_fd);
-	session->home.input = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	return session->home.input >= 0 ? 0 : error_errno(err, "cannot open the cell's input");
+	session->place.home.input = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	return session->place.home.input >= 0 ? 0 : error_errno(err, "cannot open the cell's input");
 }
 
 /* As much as is in the pipe now, of at most `most` in all. */
@@ -125,23 +125,23 @@ static uint64_t begin_cell(struct session *session)
 {
 	uint64_t count;
 
-	pthread_mutex_lock(&session->home.lock);
+	pthread_mutex_lock(&session->place.home.lock);
 	session->busy = true;
 	/* Without one it cannot be interrupted by others, who are told so. */
 	session->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	count = ++session->cells;
 	gettimeofday(&session->used, NULL);
-	pthread_mutex_unlock(&session->home.lock);
+	pthread_mutex_unlock(&session->place.home.lock);
 	return count;
 }
 
 static void end_cell(struct session *session)
 {
-	pthread_mutex_lock(&session->home.lock);
+	pthread_mutex_lock(&session->place.home.lock);
 	session->busy = false;
 	close_fd(&session->interrupt_fd);
 	gettimeofday(&session->used, NULL);
-	pthread_mutex_unlock(&session->home.lock);
+	pthread_mutex_unlock(&session->place.home.lock);
 }
 
 /* With home.lock held. */
@@ -169,7 +169,7 @@ static void remember(struct session *session, uint64_t count, const struct spec 
 	if (!record.code)
 		return;
 	memcpy(record.code, spec->code, spec->code_size);
-	pthread_mutex_lock(&session->home.lock);
+	pthread_mutex_lock(&session->place.home.lock);
 	if (!session->records)
 		session->records = calloc(SESSION_CELLS_MAX, sizeof(*session->records));
 	if (!session->records || record.size > SESSION_CODE_MAX) {
@@ -181,7 +181,7 @@ static void remember(struct session *session, uint64_t count, const struct spec 
 		session->records[session->recorded++ % SESSION_CELLS_MAX] = record;
 		session->record_bytes += record.size;
 	}
-	pthread_mutex_unlock(&session->home.lock);
+	pthread_mutex_unlock(&session->place.home.lock);
 }
 
 /* What the box used meanwhile. Its peak is of its whole life: it was in this cell if it has grown. */
@@ -189,7 +189,7 @@ static void count_usage(const struct talk *t, struct verdict *v)
 {
 	struct resident_usage now;
 
-	resident_usage(&t->session->home, &now);
+	resident_usage(&t->session->place.home, &now);
 	if (now.cpu_usec > t->before.cpu_usec)
 		v->cpu_usec = now.cpu_usec - t->before.cpu_usec;
 	v->memory_peak = now.memory_peak > t->before.memory_peak ? now.memory_peak : now.memory;
@@ -224,7 +224,7 @@ static void drain_rest(struct talk *t)
 
 	for (int i = 0; i < 2; i++)
 		while (!t->result->outputs[i].over &&
-		       (n = read(t->session->home.output[i], block, sizeof(block))) > 0) {
+		       (n = read(t->session->place.home.output[i], block, sizeof(block))) > 0) {
 			long fits = output_add(&t->result->outputs[i], block, (size_t)n);
 
 			if (fits > 0 && t->io && t->io->on_output)
@@ -237,7 +237,7 @@ static void drain_rest(struct talk *t)
 /* The session is lost with it: what the supervisor says. */
 static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
 {
-	struct resident *home = &t->session->home;
+	struct resident *home = &t->session->place.home;
 
 	if (end == TALK_FORGED)
 		resident_end(home, "the program wrote to its driver's channel", NULL);
@@ -298,8 +298,8 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 	/* The clock that changes of files are stamped by. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	result->since_nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	resident_handles(&session->home, handles);
-	resident_usage(&session->home, &t.before);
+	resident_handles(&session->place.home, handles);
+	resident_usage(&session->place.home, &t.before);
 	if (driver_secret(t.secret) < 0)
 		error_errno(&t.err, "cannot have chance");
 	else if (!streams || open_input(session, &t.err) == 0) {
@@ -338,7 +338,7 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 	result->session.kept = end == TALK_DONE;
 	result->session.cells = count;
 	if (end != TALK_DONE)
-		resident_why(&session->home, result->session.reason);
+		resident_why(&session->place.home, result->session.reason);
 	else if (streams)
 		take_unread(&t, &result->session);
 	talk_free(&t);
@@ -351,7 +351,7 @@ static int take_and_run(struct session *session, const struct spec *spec, const 
 			struct result *result, struct error *err)
 {
 	const uint64_t began = clock_usec();
-	int turn = resident_take_turn(&session->home, io->cancel_fd, -1);
+	int turn = resident_take_turn(&session->place.home, io->cancel_fd, -1);
 
 	result->waited_usec += clock_usec() - began;
 	if (turn < 0 && errno == ESRCH)
@@ -370,14 +370,14 @@ static int take_and_run(struct session *session, const struct spec *spec, const 
 		return 0;
 	}
 	run_cell(session, spec, io, result);
-	resident_give_turn(&session->home);
+	resident_give_turn(&session->place.home);
 	return 0;
 }
 
 int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
 		    const struct supervise_io *io, struct result **out, struct error *err)
 {
-	const struct limits limits = limits_of_run(&spec->limits, &session->limits);
+	const struct limits limits = limits_of_run(&spec->limits, &session->place.limits);
 	_cleanup_gate_ struct gate gate = { 0 };
 	struct result *result;
 	struct spec used;
@@ -391,7 +391,7 @@ int session_execute(struct session *session, const struct spec *spec, const stru
 	run_begin(result, ticket);
 	result_begin(result, JOB_RUN, &limits);
 	result->warm = true;
-	memcpy(result->session.id, session->id, sizeof(result->session.id));
+	memcpy(result->session.id, session->place.id, sizeof(result->session.id));
 	if (copy_layers(session, result) < 0) {
 		result_free(result);
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
@@ -400,9 +400,9 @@ int session_execute(struct session *session, const struct spec *spec, const stru
 	if (done == 1) {
 		gate_block(&gate, result);
 		result->session.kept = true;
-		pthread_mutex_lock(&session->home.lock);
+		pthread_mutex_lock(&session->place.home.lock);
 		result->session.cells = session->cells;
-		pthread_mutex_unlock(&session->home.lock);
+		pthread_mutex_unlock(&session->place.home.lock);
 		*out = result;
 		return 0;
 	}
@@ -471,11 +471,11 @@ static char *answer_json(const struct talk *t, bool inspect, const char *code, s
 int session_ask(struct session *session, bool inspect, const char *code, size_t size, size_t cursor, char **json,
 		struct error *err)
 {
-	struct talk t = { .session = session, .limits = &session->limits };
+	struct talk t = { .session = session, .limits = &session->place.limits };
 	struct verdict ignored;
 	struct result lost = { 0 };
 	enum talk_end end;
-	int turn = resident_take_turn(&session->home, -1, ASK_TURN_MSEC);
+	int turn = resident_take_turn(&session->place.home, -1, ASK_TURN_MSEC);
 
 	if (turn < 0 && errno == ESRCH)
 		return session_has_ended(session, err);
@@ -485,11 +485,11 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 		return -1;
 	}
 	if (driver_secret(t.secret) < 0) {
-		resident_give_turn(&session->home);
+		resident_give_turn(&session->place.home);
 		return error_errno(err, "cannot have chance");
 	}
 	driver_ask(&t.out, inspect, t.secret, code, size, driver_bytes(code, size, cursor));
-	resident_usage(&session->home, &t.before);
+	resident_usage(&session->place.home, &t.before);
 	t.sent_usec = clock_usec();
 	t.due_usec = t.sent_usec + ASK_USEC;
 	end = talk_run(&t);
@@ -506,6 +506,6 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer");
 	}
 	talk_free(&t);
-	resident_give_turn(&session->home);
+	resident_give_turn(&session->place.home);
 	return *json ? 0 : -1;
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "live/driver_wire.h"
-#include "live/resident.h"
+#include "live/place.h"
 #include "live/session.h"
 
 struct pool;
@@ -19,25 +19,11 @@ struct cell_record {
 };
 
 struct session {
-	struct resident home;          /* first: its box */
-	struct session *next;          /* in their list, newest first */
-	unsigned users;                /* who holds it besides the list; under the sessions' lock */
-	bool replaced;                 /* another is being made in its place; under the sessions' lock */
-	bool gone;                     /* its thread needs it no more; under the sessions' lock */
-	struct sessions *sessions;     /* whose list it is on */
-	struct session_watch watch;    /* who is told of its end */
-	struct arena arena;            /* owns the strings */
-	char id[RESULT_ID];            /* its name */
-	const char *owner;             /* whose it is */
-	const char *name;              /* what that calls it, or "" */
-	const char *profile;           /* that it was started from, in the registry; or "" */
-	bool asks;                     /* no cell runs unconfirmed */
-	struct spec spec;              /* what it was made from: for a restart */
-	const struct runtime *runtime; /* its language */
-	struct limits limits;          /* of the box; timeout and cpu_time of a cell that does not say */
-	const char **layers;           /* meta.isolation of its results */
-	size_t layer_count;            /* how many */
-	struct timeval created;        /* for people */
+	struct place place;  /* first: its box, and who may see it */
+	const char *name;    /* what its owner calls it, or "" */
+	struct spec spec;    /* what it was made from: for a restart */
+	const char **layers; /* meta.isolation of its results */
+	size_t layer_count;  /* how many */
 
 	/* Settled when it is ready. */
 	char driver[64];  /* what its driver calls itself */
@@ -54,7 +40,7 @@ struct session {
 	/* Of whoever has the turn. */
 	struct driver_reader reader; /* of the channel */
 
-	/* Under home.lock. */
+	/* Under place.home.lock. */
 	bool busy;                   /* a cell runs */
 	uint64_t cells;              /* begun */
 	struct timeval used;         /* when the last one was begun or ended */
@@ -64,12 +50,12 @@ struct session {
 	size_t record_bytes;         /* of their code */
 };
 
-/* With everything but the list's part set. Makes the box, and returns when its driver is ready. After -1 it has ended.
- */
+/* Of one that is on the list. Makes the box, and returns when its driver is ready. After -1 it has ended, or never
+ * began. */
 int session_launch(struct session *session, struct pool *pool, struct error *err);
-/* Of one that has ended, or never began, and that nobody holds: leaves only what status tells. */
-void session_shrink(struct session *session);
-void session_free(struct session *session);
+/* As of struct place_kind. */
+void session_shrink(struct place *place);
+void session_free(struct place *place);
 /* Interrupts what the driver runs: a signal to its process group. */
 void session_signal(struct session *session);
 /* An error for one that has ended. */

@@ -103,7 +103,7 @@ static int take_output(struct talk *t, int index, const char *block, size_t size
 /* At most `most` bytes: how many; 0: no more now; -1: they cannot be kept. */
 static ssize_t read_output(struct talk *t, int index, size_t most)
 {
-	const int fd = t->session->home.output[index];
+	const int fd = t->session->place.home.output[index];
 	char block[BLOCK];
 	ssize_t n;
 
@@ -123,7 +123,7 @@ static int drain(struct talk *t)
 	for (int i = 0; i < 2; i++) {
 		int left = 0;
 
-		if (ioctl(t->session->home.output[i], FIONREAD, &left) < 0)
+		if (ioctl(t->session->place.home.output[i], FIONREAD, &left) < 0)
 			continue;
 		while (left > 0) {
 			ssize_t got = read_output(t, i, (size_t)left);
@@ -224,7 +224,7 @@ static void speak(struct talk *t)
 static void end_input(struct talk *t)
 {
 	t->source_open = false;
-	close_fd(&t->session->home.input);
+	close_fd(&t->session->place.home.input);
 }
 
 static void on_source(struct talk *t)
@@ -244,7 +244,7 @@ static void on_source(struct talk *t)
 
 static void on_input(struct talk *t)
 {
-	ssize_t n = write(t->session->home.input, t->pending + t->pending_at, t->pending_size - t->pending_at);
+	ssize_t n = write(t->session->place.home.input, t->pending + t->pending_at, t->pending_size - t->pending_at);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -261,7 +261,7 @@ static void look_at_cpu(struct talk *t, uint64_t now)
 	struct resident_usage usage;
 	double left = limits->cpu_time * 1e6;
 
-	resident_usage(&t->session->home, &usage);
+	resident_usage(&t->session->place.home, &usage);
 	if (usage.cpu_usec > t->before.cpu_usec)
 		left -= (double)(usage.cpu_usec - t->before.cpu_usec);
 	if (left <= 0) {
@@ -308,19 +308,19 @@ static int wait_msec(const struct talk *t)
 static void fill(const struct talk *t, struct pollfd *fds)
 {
 	const struct session *session = t->session;
-	const bool writing = t->pending_at < t->pending_size && session->home.input >= 0;
+	const bool writing = t->pending_at < t->pending_size && session->place.home.input >= 0;
 	const bool saying = t->out_used < t->out.size;
 
 	fds[WATCH_CHANNEL] = (struct pollfd){ .fd = session->channel, .events = POLLIN | (saying ? POLLOUT : 0) };
-	fds[WATCH_STDOUT] = (struct pollfd){ .fd = session->home.output[0], .events = POLLIN };
-	fds[WATCH_STDERR] = (struct pollfd){ .fd = session->home.output[1], .events = POLLIN };
+	fds[WATCH_STDOUT] = (struct pollfd){ .fd = session->place.home.output[0], .events = POLLIN };
+	fds[WATCH_STDERR] = (struct pollfd){ .fd = session->place.home.output[1], .events = POLLIN };
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = t->io && !t->interrupted ? t->io->cancel_fd : -1, .events = POLLIN };
-	fds[WATCH_ENDED] = (struct pollfd){ .fd = session->home.ended_fd, .events = POLLIN };
+	fds[WATCH_ENDED] = (struct pollfd){ .fd = session->place.home.ended_fd, .events = POLLIN };
 	fds[WATCH_INTERRUPT] =
 		(struct pollfd){ .fd = t->result && !t->interrupted ? session->interrupt_fd : -1, .events = POLLIN };
 	fds[WATCH_SOURCE] =
 		(struct pollfd){ .fd = t->source_open && !writing ? t->io->stdin_fd : -1, .events = POLLIN };
-	fds[WATCH_INPUT] = (struct pollfd){ .fd = writing ? session->home.input : -1, .events = POLLOUT };
+	fds[WATCH_INPUT] = (struct pollfd){ .fd = writing ? session->place.home.input : -1, .events = POLLOUT };
 }
 
 /* True: it is over. */
@@ -346,7 +346,7 @@ static bool dispatch(struct talk *t, struct pollfd *fds, enum talk_end *end)
 	/* Nobody has it any more, and poll would tell so for ever. */
 	for (int i = 0; i < 2; i++)
 		if (gone[i])
-			close_fd(&t->session->home.output[i]);
+			close_fd(&t->session->place.home.output[i]);
 	if (fds[WATCH_SOURCE].revents)
 		on_source(t);
 	if (fds[WATCH_INPUT].revents)

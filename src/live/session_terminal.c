@@ -19,55 +19,55 @@ enum {
 };
 
 /* A terminal that lives: it has a process and a thread here. */
-struct place {
+struct slot {
 	bool taken;            /* it is one's */
 	pid_t pid;             /* whom its thread waits for */
 	char owner[OWNER_MAX]; /* whose it is */
 };
 
-static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct place places[TERMINALS_MAX];
+static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct slot slots[TERMINALS_MAX];
 
 /* NULL: there is none left for this owner. */
-static struct place *place_take(const char *owner)
+static struct slot *slot_take(const char *owner)
 {
-	struct place *found = NULL;
+	struct slot *found = NULL;
 	size_t own = 0;
 
-	pthread_mutex_lock(&places_lock);
+	pthread_mutex_lock(&slots_lock);
 	for (size_t i = 0; i < TERMINALS_MAX; i++) {
-		if (!places[i].taken)
-			found = &places[i];
+		if (!slots[i].taken)
+			found = &slots[i];
 		else
-			own += strncmp(places[i].owner, owner, OWNER_MAX - 1) == 0;
+			own += strncmp(slots[i].owner, owner, OWNER_MAX - 1) == 0;
 	}
 	found = own < TERMINALS_EACH ? found : NULL;
 	if (found) {
 		found->taken = true;
 		snprintf(found->owner, sizeof(found->owner), "%s", owner);
 	}
-	pthread_mutex_unlock(&places_lock);
+	pthread_mutex_unlock(&slots_lock);
 	return found;
 }
 
-static void place_leave(struct place *place)
+static void slot_leave(struct slot *slot)
 {
-	pthread_mutex_lock(&places_lock);
-	place->taken = false;
-	pthread_mutex_unlock(&places_lock);
+	pthread_mutex_lock(&slots_lock);
+	slot->taken = false;
+	pthread_mutex_unlock(&slots_lock);
 }
 
 static void *await_end(void *argument)
 {
-	struct place *place = argument;
+	struct slot *slot = argument;
 
-	clone_wait(place->pid, NULL);
-	place_leave(place);
+	clone_wait(slot->pid, NULL);
+	slot_leave(slot);
 	return NULL;
 }
 
 /* Reaps it whenever it ends; a thread that cannot be had is no reason to leave a shell unwatched. */
-static int watch(struct place *place)
+static int watch(struct slot *slot)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -76,12 +76,12 @@ static int watch(struct place *place)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, 64 << 10);
-	errnum = pthread_create(&thread, &attributes, await_end, place);
+	errnum = pthread_create(&thread, &attributes, await_end, slot);
 	pthread_attr_destroy(&attributes);
 	return errnum;
 }
 
-static int start(struct session *session, const struct terminal_size *size, struct place *place, int *master,
+static int start(struct session *session, const struct terminal_size *size, struct slot *slot, int *master,
 		 struct error *err)
 {
 	static const char *const programs[] = { "/usr/bin/bash", "/bin/bash", "/bin/sh", NULL };
@@ -89,7 +89,7 @@ static int start(struct session *session, const struct terminal_size *size, stru
 					    "LANG=C.UTF-8",       "TERM=xterm-256color",
 					    "USER=sandbox",       "LOGNAME=sandbox",
 					    "SHELL=/bin/sh",      NULL };
-	struct resident *home = &session->home;
+	struct resident *home = &session->place.home;
 	struct beside what = {
 		.job = &home->job, .inside = session->driver_pidfd, .size = *size, .programs = programs, .envp = envp
 	};
@@ -109,8 +109,8 @@ static int start(struct session *session, const struct terminal_size *size, stru
 	*master = done == 0 ? beside_await(&begun, err) : -1;
 	if (*master < 0)
 		return -1;
-	place->pid = begun.pid;
-	errnum = watch(place);
+	slot->pid = begun.pid;
+	errnum = watch(slot);
 	if (errnum == 0)
 		return 0;
 	close_fd(master);
@@ -122,16 +122,16 @@ static int start(struct session *session, const struct terminal_size *size, stru
 int session_terminal(struct session *session, unsigned rows, unsigned columns, int *master, struct error *err)
 {
 	const struct terminal_size size = { .rows = (uint16_t)rows, .columns = (uint16_t)columns };
-	struct place *place = place_take(session->owner);
+	struct slot *slot = slot_take(session->place.owner);
 
-	if (!place) {
+	if (!slot) {
 		error_usage(err, "session: as many terminals are open as may, %d, or %d of this caller", TERMINALS_MAX,
 			    TERMINALS_EACH);
 		err->errnum = EBUSY;
 		return -1;
 	}
-	if (start(session, &size, place, master, err) == 0)
+	if (start(session, &size, slot, master, err) == 0)
 		return 0;
-	place_leave(place);
+	slot_leave(slot);
 	return -1;
 }

@@ -497,20 +497,18 @@ static void compiled_languages_run_too(void)
 /* A container without a box, for an agent that is a test's. */
 static struct container *fake_new(int *orders, int *answers)
 {
+	static struct box none;
 	struct container *fake = calloc(1, sizeof(*fake));
 	int to[2], from[2];
 
 	if (!fake || pipe2(to, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(from, O_CLOEXEC | O_NONBLOCK) < 0)
 		abort();
-	pthread_mutex_init(&fake->lock, NULL);
-	pthread_cond_init(&fake->changed, NULL);
-	fake->build = (struct build)BUILD_INIT;
-	fake->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	fake->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	fake->turn_fd = -1;
-	fake->live = true;
-	fake->channel.to = to[1];
-	fake->channel.from = from[0];
+	if (resident_init(&fake->place.home) < 0)
+		abort();
+	fake->place.home.box = &none;
+	fake->place.home.live = true;
+	fake->channel.to = fake->place.home.input = to[1];
+	fake->channel.from = fake->place.home.output[0] = from[0];
 	*orders = to[0];
 	*answers = from[1];
 	return fake;
@@ -545,12 +543,12 @@ static int order_with(const struct lie *lie)
 		CHECK_INT(write(answers, &end, lie->size), lie->size);
 	done = order_run(fake, &order, &io, &err);
 	if (done == 1)
-		CHECK_STR(fake->why, "its agent said what it may not");
+		CHECK_STR(fake->place.home.why, "its agent said what it may not");
 	else
 		CHECK_STR(status_name(order.result->verdict.status), lie->word ? "failed" : "ok");
 	result_free(order.result);
 	spec_free(&spec);
-	container_free(fake);
+	container_free(&fake->place);
 	close(orders);
 	close(answers);
 	return done;

@@ -10,6 +10,7 @@
 #include "daemon/keeper/direct.h"
 #include "schema/request.h"
 #include "live/container.h"
+#include "live/place.h"
 #include "live/session.h"
 #include "store/record.h"
 
@@ -72,7 +73,7 @@ static void keeper_note(const struct keeper_work *work, const char *event, json_
 }
 
 /* On the container's thread, whatever ended it. */
-static void on_container_end(const struct container_ended *ended, void *userdata)
+static void on_container_end(const struct place_ended *ended, void *userdata)
 {
 	keeper_note(userdata, "container_stopped",
 		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", ended->id, "caller", ended->owner, "profile",
@@ -80,7 +81,7 @@ static void on_container_end(const struct container_ended *ended, void *userdata
 }
 
 /* On the session's thread. */
-static void on_session_end(const struct session_ended *ended, void *userdata)
+static void on_session_end(const struct place_ended *ended, void *userdata)
 {
 	keeper_note(userdata, "session_ended",
 		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", ended->id, "caller", ended->owner, "language",
@@ -95,9 +96,9 @@ int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
 	pthread_mutex_init(&work->lock, NULL);
 	work->nudge = nudge;
 	journal_settle(work, &ignored);
-	if (sessions_open(pool, &(struct session_watch){ on_session_end, work }, &work->sessions, err) < 0)
+	if (sessions_open(pool, &(struct place_watch){ on_session_end, work }, &work->sessions, err) < 0)
 		return -1;
-	return containers_open(pool_probe(pool), &(struct container_watch){ on_container_end, work }, &work->containers,
+	return containers_open(pool_probe(pool), &(struct place_watch){ on_container_end, work }, &work->containers,
 			       err);
 }
 
