@@ -4,6 +4,7 @@
  */
 #include "live/session_parts.h"
 #include "live/live_files.h"
+#include "live/slots.h"
 #include "live/watch.h"
 
 #include "base/own.h"
@@ -20,12 +21,16 @@
 #include <unistd.h>
 
 enum {
-	FILES_KEPT = 256 /* descriptors that sessions leave to runs, at the least */
+	FILES_KEPT = 256,    /* descriptors that sessions leave to runs, at the least */
+	TERMINALS_MAX = 64,  /* of all sessions… */
+	TERMINALS_EACH = 32, /* …and of one owner's: a shell may outlive its client */
 };
 
 struct sessions {
-	struct places places; /* first: the list of them */
-	struct pool *pool;    /* where boxes come from */
+	struct places places;   /* first: the list of them */
+	struct pool *pool;      /* where boxes come from */
+	struct slots terminals; /* that are open; each has a thread, which ends after its box */
+	struct slots watches;   /* the same */
 };
 
 static json_t *session_json(struct place *place);
@@ -48,6 +53,8 @@ int sessions_open(struct pool *pool, const struct place_watch *watch, struct ses
 	if (!sessions)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot keep sessions");
 	places_init(&sessions->places, &kind, watch);
+	slots_init(&sessions->terminals, TERMINALS_MAX, TERMINALS_EACH);
+	slots_init(&sessions->watches, WATCHES_MAX, WATCHES_EACH);
 	sessions->pool = pool;
 	*out = sessions;
 	return 0;
@@ -58,6 +65,9 @@ void sessions_close(struct sessions *sessions)
 	if (!sessions)
 		return;
 	places_close(&sessions->places, "the service ended");
+	/* No box lives, so what has a thread beside one is ending. */
+	slots_close(&sessions->terminals);
+	slots_close(&sessions->watches);
 	free(sessions);
 }
 
@@ -326,7 +336,7 @@ int sessions_terminal(struct sessions *sessions, const char *id, const char *own
 	*master = -1;
 	if (!session)
 		return -1;
-	done = session_terminal(session, rows, columns, master, err);
+	done = session_terminal(session, &sessions->terminals, rows, columns, master, err);
 	place_let_go(&session->place);
 	return done;
 }
@@ -366,7 +376,8 @@ int sessions_watch(struct sessions *sessions, const char *id, const char *owner,
 	if (done == 0) {
 		ended = fcntl(session->place.home.ended_fd, F_DUPFD_CLOEXEC, 3);
 		done = ended < 0 ? error_errno(err, "cannot watch the session")
-				 : watch_start(&place, ended, session->place.owner, path, recursive, out, err);
+				 : watch_start(&sessions->watches, &place, ended, session->place.owner, path, recursive,
+					       out, err);
 		live_close(&place);
 	}
 	place_let_go(&session->place);

@@ -6,6 +6,7 @@
 #include "live/session.h"
 
 struct pool;
+struct slots;
 
 /* A cell that was, for who wants to replay it. */
 struct cell_record {
@@ -64,8 +65,9 @@ int session_has_ended(struct session *session, struct error *err);
 /* Adds a line for each picture among the files that a cell left in `dir`, but for those that are in `rich` already. */
 void session_offer_pictures(int dir, const struct file_list *files, struct buf *rich);
 
-/* As sessions_terminal(). */
-int session_terminal(struct session *session, unsigned rows, unsigned columns, int *master, struct error *err);
+/* As sessions_terminal(), with one of the terminals that may be open. */
+int session_terminal(struct session *session, struct slots *terminals, unsigned rows, unsigned columns, int *master,
+		     struct error *err);
 /* As sessions_execute() and sessions_ask(). */
 int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
 		    const struct supervise_io *io, struct result **out, struct error *err);

@@ -1,6 +1,7 @@
 /* Shells beside a session's driver. */
 #include "live/beside.h"
 #include "live/session_parts.h"
+#include "live/slots.h"
 
 #include "base/own.h"
 #include "kernel/clone.h"
@@ -9,65 +10,33 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum {
-	TERMINALS_MAX = 64,  /* of all sessions */
-	TERMINALS_EACH = 32, /* of one owner's; others have the rest. A shell may outlive its client */
-	OWNER_MAX = 64       /* bytes of an owner's name that tell it from others */
+/* A terminal that lives: it has a process, and a thread here. */
+struct terminal {
+	struct slot slot; /* one of those that may be open at once */
+	pid_t pid;        /* the process that its thread waits for */
+	char owner[];     /* the caller that it counts for */
 };
 
-/* A terminal that lives: it has a process and a thread here. */
-struct slot {
-	bool taken;            /* it is one's */
-	pid_t pid;             /* whom its thread waits for */
-	char owner[OWNER_MAX]; /* whose it is */
-};
-
-static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct slot slots[TERMINALS_MAX];
-
-/* NULL: there is none left for this owner. */
-static struct slot *slot_take(const char *owner)
+static void terminal_free(struct terminal *terminal)
 {
-	struct slot *found = NULL;
-	size_t own = 0;
-
-	pthread_mutex_lock(&slots_lock);
-	for (size_t i = 0; i < TERMINALS_MAX; i++) {
-		if (!slots[i].taken)
-			found = &slots[i];
-		else
-			own += strncmp(slots[i].owner, owner, OWNER_MAX - 1) == 0;
-	}
-	found = own < TERMINALS_EACH ? found : NULL;
-	if (found) {
-		found->taken = true;
-		snprintf(found->owner, sizeof(found->owner), "%s", owner);
-	}
-	pthread_mutex_unlock(&slots_lock);
-	return found;
-}
-
-static void slot_leave(struct slot *slot)
-{
-	pthread_mutex_lock(&slots_lock);
-	slot->taken = false;
-	pthread_mutex_unlock(&slots_lock);
+	slot_leave(&terminal->slot);
+	free(terminal);
 }
 
 static void *await_end(void *argument)
 {
-	struct slot *slot = argument;
+	struct terminal *terminal = argument;
 
-	clone_wait(slot->pid, NULL);
-	slot_leave(slot);
+	clone_wait(terminal->pid, NULL);
+	terminal_free(terminal);
 	return NULL;
 }
 
-/* Reaps it whenever it ends; a thread that cannot be had is no reason to leave a shell unwatched. */
-static int watch(struct slot *slot)
+/* Reaps it whenever it ends. A terminal that cannot have a thread is not opened. */
+static int watch(struct terminal *terminal)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -76,12 +45,12 @@ static int watch(struct slot *slot)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, 64 << 10);
-	errnum = pthread_create(&thread, &attributes, await_end, slot);
+	errnum = pthread_create(&thread, &attributes, await_end, terminal);
 	pthread_attr_destroy(&attributes);
 	return errnum;
 }
 
-static int start(struct session *session, const struct terminal_size *size, struct slot *slot, int *master,
+static int start(struct session *session, const struct terminal_size *size, struct terminal *terminal, int *master,
 		 struct error *err)
 {
 	static const char *const programs[] = { "/usr/bin/bash", "/bin/bash", "/bin/sh", NULL };
@@ -109,8 +78,8 @@ static int start(struct session *session, const struct terminal_size *size, stru
 	*master = done == 0 ? beside_await(&begun, err) : -1;
 	if (*master < 0)
 		return -1;
-	slot->pid = begun.pid;
-	errnum = watch(slot);
+	terminal->pid = begun.pid;
+	errnum = watch(terminal);
 	if (errnum == 0)
 		return 0;
 	close_fd(master);
@@ -119,19 +88,24 @@ static int start(struct session *session, const struct terminal_size *size, stru
 	return error_set(err, ERROR_FAILED, errnum, "cannot watch a terminal");
 }
 
-int session_terminal(struct session *session, unsigned rows, unsigned columns, int *master, struct error *err)
+int session_terminal(struct session *session, struct slots *terminals, unsigned rows, unsigned columns, int *master,
+		     struct error *err)
 {
 	const struct terminal_size size = { .rows = (uint16_t)rows, .columns = (uint16_t)columns };
-	struct slot *slot = slot_take(session->place.owner);
+	const size_t length = strlen(session->place.owner) + 1;
+	struct terminal *terminal = calloc(1, sizeof(*terminal) + length);
 
-	if (!slot) {
-		error_usage(err, "session: as many terminals are open as may, %d, or %d of this caller", TERMINALS_MAX,
-			    TERMINALS_EACH);
+	if (!terminal)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot open a terminal");
+	/* It may outlive its session. */
+	memcpy(terminal->owner, session->place.owner, length);
+	if (!slot_take(terminals, &terminal->slot, terminal->owner)) {
+		error_usage(err, "session: as many terminals are open as may, %zu, or %zu of this caller",
+			    terminals->most, terminals->most_own);
 		err->errnum = EBUSY;
-		return -1;
-	}
-	if (start(session, &size, slot, master, err) == 0)
+	} else if (start(session, &size, terminal, master, err) == 0) {
 		return 0;
-	slot_leave(slot);
+	}
+	terminal_free(terminal);
 	return -1;
 }

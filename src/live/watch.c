@@ -26,7 +26,6 @@ enum {
 	SECOND_USEC = 1000000,
 	DEPTH_MAX = 32,    /* directories within each other, each of which is open while those in it are looked at */
 	SCAN_MAX = 100000, /* names that one look at the tree reads */
-	OWNER_MAX = 64,    /* bytes of an owner's name that tell it from others */
 	BLOCK = 16 << 10,  /* bytes of the kernel's events that are read at once */
 	WANTED = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR,
 };
@@ -59,30 +58,9 @@ struct watch {
 	uint64_t second_usec;            /* when this second began… */
 	size_t second_events;            /* …and the events in it */
 	bool stale;                      /* something was missed: all is looked at afresh */
-	char owner[OWNER_MAX];           /* whose it is; "": this is free */
+	char *owner;                     /* the caller that it counts for */
+	struct slot slot;                /* one of those that may be open at once */
 };
-
-static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct watch *places[WATCHES_MAX];
-
-static bool place_take(struct watch *watch)
-{
-	struct watch **found = NULL;
-	size_t own = 0;
-
-	pthread_mutex_lock(&places_lock);
-	for (size_t i = 0; i < WATCHES_MAX; i++) {
-		if (!places[i])
-			found = &places[i];
-		else
-			own += strcmp(places[i]->owner, watch->owner) == 0;
-	}
-	found = own < WATCHES_EACH ? found : NULL;
-	if (found)
-		*found = watch;
-	pthread_mutex_unlock(&places_lock);
-	return found;
-}
 
 static void forget_dirs(struct watch *w)
 {
@@ -97,16 +75,13 @@ static void forget_dirs(struct watch *w)
 
 static void watch_free(struct watch *w)
 {
-	pthread_mutex_lock(&places_lock);
-	for (size_t i = 0; i < WATCHES_MAX; i++)
-		if (places[i] == w)
-			places[i] = NULL;
-	pthread_mutex_unlock(&places_lock);
 	forget_dirs(w);
 	close_fd(&w->place.sandbox);
 	close_fd(&w->ended);
 	close_fd(&w->out);
 	buf_free(&w->text);
+	slot_leave(&w->slot);
+	free(w->owner);
 	free(w);
 }
 
@@ -538,13 +513,14 @@ static int begin(struct watch *w, int *out, struct error *err)
 	return 0;
 }
 
-int watch_start(struct live_place *place, int ended, const char *owner, const char *path, bool recursive, int *out,
-		struct error *err)
+int watch_start(struct slots *watches, struct live_place *place, int ended, const char *owner, const char *path,
+		bool recursive, int *out, struct error *err)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 
 	*out = -1;
-	if (!w) {
+	if (!w || !(w->owner = strdup(owner))) {
+		free(w);
 		close_fd(&place->sandbox);
 		close_fd(&ended);
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot watch files");
@@ -554,9 +530,8 @@ int watch_start(struct live_place *place, int ended, const char *owner, const ch
 	w->ended = ended;
 	w->out = w->inotify = -1;
 	w->recursive = recursive;
-	snprintf(w->owner, sizeof(w->owner), "%s", owner);
 	snprintf(w->root, sizeof(w->root), "%s", path);
-	if (strlen(path) >= sizeof(w->root) || !place_take(w)) {
+	if (strlen(path) >= sizeof(w->root) || !slot_take(watches, &w->slot, w->owner)) {
 		error_usage(err, "session: as many watches are open as may, %d, or %d of this caller", WATCHES_MAX,
 			    WATCHES_EACH);
 		err->errnum = EBUSY;
