@@ -2,6 +2,7 @@
 #
 #   make            build/emberbox and libemberbox
 #   make run        the program, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
+#   make check      for the time while you work, under two minutes: unit tests, one language, one door, the documents, lint
 #   make test       the tests, each in the release build or in one with sanitizers and fault injection
 #   make test-all   every test, in both builds; 200 programs in ten languages, Go's and CPython's own tests, bare and in boxes
 #   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
@@ -31,7 +32,7 @@ FUZZ_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -
 LIBDIR_MESON = `triplet=$$(cc -print-multiarch 2>/dev/null); \
 	test -z "$(LIBDIR)$$triplet" || echo -Dlibdir=$(or $(LIBDIR),lib/$$triplet)`
 
-.PHONY: all run test test-all bench install uninstall fuzz soak lint clean asan help
+.PHONY: all run check test test-all bench install uninstall fuzz soak lint clean asan help
 .DEFAULT_GOAL = all
 # The targets share build directories; Ninja does what can be done in parallel.
 .NOTPARALLEL:
@@ -61,6 +62,12 @@ run:
 	@tools/setup build run
 	@$(call build,emberbox)
 	@tools/demo --serve $(BUILD)/emberbox
+
+check:
+	@tools/setup build test lint
+	@$(call build,all)
+	@tools/lint --quick $(BUILD)
+	@tests/run --quick --build $(BUILD)
 
 test:
 	@tools/setup build test

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <errno.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -66,8 +67,26 @@ __attribute__((format(printf, 1, 2))) static inline void check_fail(const char *
 				   strerrorname_np(e_) ?: "0", strerrorname_np(want));                                 \
 	} while (0)
 
+/* EB_TEST chooses tests by a regular expression, as tests/run -t does. */
+static inline bool check_chosen(const char *name)
+{
+	const char *pattern = getenv("EB_TEST");
+	regex_t compiled;
+
+	if (!pattern || !*pattern)
+		return true;
+	if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		return false;
+	const bool chosen = regexec(&compiled, name, 0, NULL, 0) == 0;
+
+	regfree(&compiled);
+	return chosen;
+}
+
 static inline void check_run(const char *name, void (*test)(void))
 {
+	if (!check_chosen(name))
+		return;
 	check_name = name;
 	check_failed = false;
 	test();

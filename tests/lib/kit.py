@@ -422,7 +422,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--as", dest="mode", choices=("root", "user", "userns"), default=mode)
     parser.add_argument("--warm", action="store_true", help="runs are of a service, in boxes made ahead")
-    parser.add_argument("-k", dest="pattern", default="", help="only tests whose name matches")
+    parser.add_argument("-k", dest="pattern", default=os.environ.get("EB_TEST", ""), help="only tests whose name matches")
     parser.add_argument("--node", type=int, help="with npm's Node.js of that version in place of the machine's")
     parser.add_argument("--only", type=lambda text: text.split(","), help="of tests GROUP.NAME only these groups")
     options = parser.parse_args()

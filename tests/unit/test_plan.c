@@ -5,7 +5,7 @@
  * for what this very host has (its top-level links, files in /etc, the place of
  * Bash). After a change that is meant, from the top of the repository:
  *
- *	EB_GOLDEN=write build/tests/unit/test_plan && git diff tests/unit/golden
+ *	EB_GOLDEN=write build/tests/unit/unit test_plan && git diff tests/unit/golden
  */
 #include "../check.h"
 

@@ -73,6 +73,46 @@ def no_test_at_all_failed():
     last(run({}), "0 passed, 1 failed, 0 skipped", 1)
 
 
+NAMED = """import os, re
+for name in ("alpha", "beta"):
+    if re.search(os.environ.get("EB_TEST", ""), name):
+        print(f"ok {name}")
+"""
+
+
+@kit.test
+def single_tests_can_be_chosen():
+    programs = {"e2e/test_a.py": NAMED, "e2e/test_b.py": NAMED.replace("beta", "gamma")}
+    last(run(programs), "4 passed, 0 failed, 0 skipped", 0)
+    r = run(programs, "-t", "bet")
+    last(r, "1 passed, 0 failed, 0 skipped", 0)
+    kit.true("test_b.py" not in r.text, r.text)
+    r = run(programs, "-t", "delta")
+    kit.contains(r.text, "not ok tests/run: no test found")
+    last(r, "0 passed, 1 failed, 0 skipped", 1)
+    # A program that dies has failed, whatever was chosen.
+    last(run({"e2e/test_a.py": "raise SystemExit(1)"}, "-t", "delta"), "0 passed, 1 failed, 0 skipped", 1)
+
+
+@kit.test
+def the_tests_in_c_are_chosen_too():
+    """By the same variable, in the one program that has all of tests/unit."""
+    unit = kit.built("tests/unit/unit")
+    every = kit.command([unit, "test_text"]).text.splitlines()
+    kit.true(len(every) > 5 and all(line.startswith("ok ") for line in every), every)
+    name = every[0].split(" ", 1)[1]
+    kit.equal(kit.command([unit, "test_text"], env={"EB_TEST": f"^{name}$"}).text.splitlines(), every[:1])
+    r = kit.command([unit, "test_nonesuch"])
+    kit.equal((r.code, r.errtext), (2, "unit: there is no test_nonesuch; `unit` alone lists the names\n"))
+    kit.contains(kit.command([unit]).text.splitlines(), "test_text")
+
+
+@kit.test
+def a_quick_run_leaves_the_rest_out():
+    programs = {"e2e/test_run.py": "print('ok a')", "e2e/test_other.py": "print('ok b')", "unit/test_c.py": "print('ok c')"}
+    last(run(programs, "--quick"), "2 passed, 0 failed, 0 skipped", 0)
+
+
 @kit.test
 def once_for_each_set_of_arguments():
     r = run({"e2e/test_a.py": "# tests/run: args=--as root | --as user\nimport sys\nprint('ok', sys.argv[2])"})
