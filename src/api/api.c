@@ -119,7 +119,7 @@ int request_execute(const eb_request *request, const eb_options *options, const 
 		by = &environment;
 	}
 	if ((by ? recorded_run(&request->spec, by, &io, &inner, &e)
-		: judged_run(&request->spec, NULL, &io, &inner, &e)) < 0)
+		: pipeline_run(&(struct run_request){ .spec = &request->spec, .io = &io }, &inner, &e)) < 0)
 		return public_error(err, &e);
 	*result = result_wrap(inner);
 	if (!*result) {
@@ -134,23 +134,28 @@ int eb_execute(const eb_request *request, const eb_options *options, eb_result *
 	return request_execute(request, options, NULL, result, err);
 }
 
-eb_result *eb_result_of_error(const eb_request *request, const eb_error *err)
+static struct error error_of(const eb_error *err)
 {
 	struct error inner;
 
 	error_set(&inner, err->code == EB_OK ? ERROR_FAILED : (enum error_kind)err->code, 0, "%.*s",
 		  (int)sizeof(inner.text) - 1, err->message);
 	inner.errnum = err->errnum;
+	return inner;
+}
+
+eb_result *eb_result_of_error(const eb_request *request, const eb_error *err)
+{
+	const struct error inner = error_of(err);
+
 	return result_wrap(result_refused(request ? &request->spec : NULL, &inner));
 }
 
 eb_result *request_blocked(const eb_request *request, const eb_error *err, const struct recorded_by *by)
 {
-	eb_result *result = eb_result_of_error(request, err);
+	const struct error inner = error_of(err);
 
-	if (result)
-		recorded_refusal(&request->spec, by, result->result);
-	return result;
+	return result_wrap(recorded_refusal(&request->spec, by, &inner));
 }
 
 int eb_explain(const eb_request *request, char **text, eb_error *err)

@@ -1,18 +1,15 @@
 #include "api/recorded.h"
 
 #include "base/own.h"
-#include "policy/gate.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* How a run without a service is noted. */
 struct recording {
-	struct journal *journal;     /* NULL: nothing is written down */
-	struct run_ticket ticket;    /* the run's id */
-	struct record_caller caller; /* who asked */
-	bool required;               /* no run without a record */
+	struct run_record record; /* first */
+	bool required;            /* no run without a record */
 };
 
 /* Only who says so himself gets no run at all: a home that cannot be written to is no reason not to run. */
@@ -35,86 +32,51 @@ static struct record_caller caller_of(const struct recorded_by *by)
 	};
 }
 
-static int give_up(struct recording *recording, const char *what, struct error *err)
+static int unwritten(const struct run_record *record, bool over, struct error *err)
 {
-	journal_close(recording->journal);
-	recording->journal = NULL;
+	const struct recording *recording = (const struct recording *)record;
+
 	if (!recording->required)
 		return 0;
 	error_recode(err, CODE_FAILED);
-	return error_prefix(err, "%s, and EMBERBOX_AUDIT is required", what);
+	return error_prefix(err, "%s, and EMBERBOX_AUDIT is required",
+			    over ? "this run is over, but could not be recorded" : "this run cannot be recorded");
 }
 
-static int begin(struct recording *recording, const struct spec *spec, struct error *err)
+static struct recording recording_of(const struct recorded_by *by)
 {
-	result_make_id(recording->ticket.id);
-	if (journal_open(&recording->journal, err) < 0 ||
-	    record_start(recording->journal, recording->ticket.id, spec, &recording->caller, err) < 0)
-		return give_up(recording, "this run cannot be recorded", err);
-	return 0;
-}
-
-int judged_run(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
-	       struct result **out, struct error *err)
-{
-	_cleanup_gate_ struct gate gate = { 0 };
-	int done = gate_look(spec, &gate, err);
-
-	if (done == 1) {
-		*out = gate_result(&gate, spec, means ? means->ticket : NULL);
-		return *out ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	}
-	if (done == 0)
-		done = run_spec_by(spec, means, io, out, err);
-	if (done == 0)
-		gate_note(&gate, *out);
-	return done;
+	return (struct recording){ .record = { .caller = caller_of(by), .code = by->code, .unwritten = unwritten },
+				   .required = by->required };
 }
 
 int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct supervise_io *io,
 		 struct result **out, struct error *err)
 {
-	struct recording recording = {
-		.caller = caller_of(by),
-		.required = by->required,
-	};
-	struct run_means means = { .ticket = &recording.ticket };
-	struct error unwritten = { 0 };
-	int done = begin(&recording, spec, &unwritten);
+	struct recording recording = recording_of(by);
+	char id[RESULT_ID];
+	const struct run_request request = { .spec = spec, .id = id, .io = io, .record = &recording.record };
+	int done = 0;
 
-	if (done < 0) {
-		*err = unwritten;
-		return -1;
-	}
-	if (recording.journal) {
-		recording.ticket.keep_files = record_keep;
-		recording.ticket.keep_data = recording.journal;
-	}
-	done = judged_run(spec, &means, io, out, err);
-	if (!recording.journal)
-		return done;
-	if (done < 0)
-		record_refused(recording.journal, recording.ticket.id, err, NULL);
-	else if (record_end(recording.journal, spec, &recording.caller, *out, by->code, &unwritten) < 0 &&
-		 give_up(&recording, "this run is over, but could not be recorded", &unwritten) < 0) {
-		result_free(*out);
-		*out = NULL;
-		*err = unwritten;
-		return -1;
-	}
-	journal_close(recording.journal);
+	result_make_id(id);
+	if (journal_open(&recording.record.journal, err) < 0)
+		done = unwritten(&recording.record, false, err);
+	if (done == 0)
+		done = pipeline_run(&request, out, err);
+	journal_close(recording.record.journal);
 	return done;
 }
 
-void recorded_refusal(const struct spec *spec, const struct recorded_by *by, struct result *result)
+struct result *recorded_refusal(const struct spec *spec, const struct recorded_by *by, const struct error *why)
 {
-	const struct record_caller caller = caller_of(by);
-	struct journal *journal = NULL;
+	struct recording recording = recording_of(by);
+	const struct run_request request = { .spec = spec, .record = &recording.record };
+	struct result *result;
 	struct error ignored;
 
-	if (journal_open(&journal, &ignored) == 0)
-		record_end(journal, spec, &caller, result, by->code, &ignored);
-	journal_close(journal);
+	journal_open(&recording.record.journal, &ignored);
+	result = pipeline_refuse(&request, why);
+	journal_close(recording.record.journal);
+	return result;
 }
 
 static void note(const struct recorded_by *by, const char *event, const char *reason, const char *how)

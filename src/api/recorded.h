@@ -14,15 +14,12 @@ struct recorded_by {
 /* As the environment has it: SANDBOX_STORE_CODE, EMBERBOX_AUDIT. */
 struct recorded_by recorded_by_environment(const char *caller);
 
-/* As run_spec_by(), if the policy that the spec asks for lets it; `means` may be NULL. */
-int judged_run(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
-	       struct result **out, struct error *err);
-/* As run_spec(). What cannot be written down is run all the same unless it is required to be: then it is an error,
- * before the run if that is known before. */
+/* As pipeline_run(), in a box of its own. What cannot be written down is run all the same unless it is required to be:
+ * then it is an error, before the run if that is known before. */
 int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct supervise_io *io,
 		 struct result **out, struct error *err);
-/* A run that was not allowed, with its result. What cannot be written down is nobody's harm: nothing was run. */
-void recorded_refusal(const struct spec *spec, const struct recorded_by *by, struct result *result);
+/* The result of a run that was not allowed, written down if that can be done; NULL: memory ran out. */
+struct result *recorded_refusal(const struct spec *spec, const struct recorded_by *by, const struct error *why);
 /* For the audit log: that a person was asked, agreed or did not, and by which way ("--yes", "terminal"). */
 void recorded_confirm(const struct recorded_by *by, const char *event, const char *how);
 /* The same: that the policy of the settings was left out, and by which way ("--policy"). */

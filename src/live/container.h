@@ -36,6 +36,14 @@ struct container_options {
 	unsigned most_own;   /* the same of this owner's */
 };
 
+/* A run in a container. */
+struct container_exec {
+	const char *id;      /* the container */
+	const char *owner;   /* the caller; NULL: any container will do */
+	const char *command; /* for sh -c, in the place of the spec's code; or NULL */
+	const char *field;   /* of the request, that names the container; NULL: "id" */
+};
+
 /* The probe must outlive it. `watch` (or NULL) is copied. */
 int containers_open(const struct probe *probe, const struct place_watch *watch, struct containers **out,
 		    struct error *err);
@@ -57,11 +65,10 @@ int containers_start(struct containers *containers, const struct spec *spec, con
  * The result is as any run's. `files` are all that are in /sandbox/output, also of execs before. When the container
  * ends meanwhile the status is "killed" or "out_of_memory", and the sentence says so.
  *
- * Unknown id, or another's (owner NULL: anybody's will do): ERROR_USAGE with errnum ENOENT, "id: there is no container
+ * Unknown id, or another's: ERROR_USAGE with errnum ENOENT, "id: there is no container
  * …"; one that has ended: ERROR_USAGE with errnum ESRCH.
  */
-int containers_exec(struct containers *containers, const char *id, const char *owner, const struct spec *spec,
-		    const char *command, const struct run_ticket *ticket, const struct supervise_io *io,
+int containers_exec(struct containers *containers, const struct container_exec *what, const struct run_request *request,
 		    struct result **out, struct error *err);
 /* Whether each run in it needs a confirmation: it was started so, or its profile wants that now (policy/in_force.h).
  * False of one that is not there. */

@@ -5,8 +5,6 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "engine/local/cycle.h"
-#include "engine/local/local_engine.h"
-#include "policy/gate.h"
 #include "policy/in_force.h"
 
 #include <errno.h>
@@ -48,9 +46,17 @@ static int check_limits(const struct container *container, const struct limits *
 	return 0;
 }
 
+/* A run in a container, as the target of a run. */
+struct exec_target {
+	struct run_target target;         /* first */
+	struct containers *containers;    /* all of them */
+	const struct container_exec *run; /* which, and what */
+	struct container *container;      /* the same, held; NULL: not found */
+	bool ended;                       /* the container ended while it ran */
+};
+
 /* What the spec says, with what is the container's to say. */
-static int check_spec(const struct container *container, const struct spec *spec, const char *command,
-		      struct spec *used, struct error *err)
+static int check_spec(const struct container *container, bool command, struct spec *spec, struct error *err)
 {
 	if (spec->runtime && spec->runtime != container->place.runtime &&
 	    strcmp(spec->runtime->name, container->place.runtime->name) != 0)
@@ -67,17 +73,59 @@ static int check_spec(const struct container *container, const struct spec *spec
 	if (container->read_only && (spec->code || spec->file_count > 0))
 		return error_usage(err, "%s: the container cannot be written to (read_only); use command",
 				   spec->code ? "code" : "files");
-	if (command && spec->code)
+	spec->runtime = container->place.runtime;
+	spec->profile = container->box_profile;
+	spec->read_only = container->read_only;
+	spec->policy = in_force_settle(spec, container->policy);
+	memcpy(spec->weaker, container->weaker, sizeof(spec->weaker));
+	if (check_limits(container, &spec->limits, err) < 0)
+		return -1;
+	if (!command && !spec->code && !spec->name && !spec_gives(spec, spec_entry(spec)))
+		return error_usage(
+			err, "code: it is not set; give the program's text, or a command of the shell as command");
+	return 0;
+}
+
+/* An error about the container names the field of the request. Returns -1. */
+static int blame_field(const struct exec_target *exec, struct error *err)
+{
+	static const char id[] = "id: ";
+
+	if (!exec->run->field || strncmp(err->text, id, sizeof(id) - 1) != 0)
+		return -1;
+	memmove(err->text, err->text + sizeof(id) - 1, strlen(err->text + sizeof(id) - 1) + 1);
+	return error_prefix(err, "%s", exec->run->field);
+}
+
+static int exec_admit(struct run_target *target, struct spec *spec, struct error *err)
+{
+	struct exec_target *exec = (struct exec_target *)target;
+	const char *command = exec->run->command;
+
+	exec->container = containers_hold(exec->containers, exec->run->id, exec->run->owner, err);
+	if (!exec->container)
+		return blame_field(exec, err);
+	if (place_has_ended(&exec->container->place)) {
+		has_ended(exec->container, err);
+		return blame_field(exec, err);
+	}
+	if (command && spec->code && spec->code != command)
 		return error_usage(err, "command: give it or code, not both");
 	if (command && command[0] == '\0')
 		return error_usage(err, "command: it is empty");
-	*used = *spec;
-	used->runtime = container->place.runtime;
-	used->profile = container->box_profile;
-	used->read_only = container->read_only;
-	used->policy = in_force_settle(spec, container->policy);
-	memcpy(used->weaker, container->weaker, sizeof(used->weaker));
-	return check_limits(container, &spec->limits, err);
+	/* A command is a shell's line, which nobody reads; its files are looked at. */
+	if (command) {
+		spec->code = NULL;
+		spec->code_size = 0;
+	} else {
+		target->builds = RUN_COMPILES;
+	}
+	return check_spec(exec->container, command != NULL, spec, err);
+}
+
+static int exec_begin(struct run_target *target, struct run_state *run, struct error *err)
+{
+	return ((struct exec_target *)target)->run->command ? 0 : spec_check(&run->spec, err);
 }
 
 /* The box is ending: waits for that, and takes its verdict. */
@@ -100,13 +148,16 @@ static void await_end(struct container *container, struct verdict *v)
 	pthread_mutex_unlock(&home->lock);
 }
 
-/* After result_explain(): that the container ended is news whatever else happened. */
-static void explain_end(struct container *container, struct result *result)
+/* That the container ended is news whatever else happened. */
+static void exec_explained(struct run_target *target, struct result *result)
 {
+	const struct exec_target *exec = (struct exec_target *)target;
 	char before[sizeof(result->message)], why[256];
 
+	if (!exec->ended)
+		return;
 	memcpy(before, result->message, sizeof(before));
-	resident_why(&container->place.home, why);
+	resident_why(&exec->container->place.home, why);
 	if (result->verdict.status == STATUS_KILLED && !result->verdict.cancelled)
 		snprintf(result->message, sizeof(result->message), "The container ended while this ran: %s", why);
 	else
@@ -179,34 +230,18 @@ static int run_job(struct container *container, struct job *job, const char *com
 	return done;
 }
 
-/* 0: the result is whole but for its sentence; 1: and the container ended; -1. */
-static int exec_spec(struct container *container, const struct probe *probe, const struct spec *spec,
-		     const char *command, const struct supervise_io *io, struct result *result, struct error *err)
+static int exec_execute(struct run_target *target, struct run_state *run, struct error *err)
 {
-	const struct limits limits = limits_of_run(&spec->limits, &container->place.limits);
-	const struct engines engines = local_engines(probe);
-	struct build build = BUILD_INIT;
-	struct job_given given;
-	struct job job = { 0 };
-	int done = 0;
+	struct exec_target *exec = (struct exec_target *)target;
+	struct container *container = exec->container;
+	const struct limits limits = limits_of_run(&run->spec.limits, &container->place.limits);
+	struct job_given given = build_given(&run->build);
+	struct result *result = run->result;
+	struct job job;
+	int done;
 
-	if (!command && !spec->code && !spec->name && !spec_gives(spec, spec_entry(spec)))
-		return error_usage(
-			err, "code: it is not set; give the program's text, or a command of the shell as command");
-	if (!command) {
-		done = spec_check(spec, err);
-		if (done == 0)
-			done = build_compile(spec, &engines, io, &build, result, err);
-		/* It does not compile, and the result says so. */
-		if (done == 1) {
-			build_free(&build);
-			return 0;
-		}
-	}
-	given = build_given(&build);
 	given.prepared = NULL;
-	if (done == 0)
-		done = job_make(JOB_RUN, spec, &given, &job, err);
+	done = job_make(JOB_RUN, &run->spec, &given, &job, err);
 	if (done == 0) {
 		result_begin(result, JOB_RUN, &limits);
 		result->warm = true;
@@ -215,51 +250,34 @@ static int exec_spec(struct container *container, const struct probe *probe, con
 			error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	}
 	if (done == 0)
-		done = run_job(container, &job, command, spec, io, result, err);
+		done = run_job(container, &job, exec->run->command, &run->spec, run->request->io, result, err);
+	exec->ended = done == 1;
 	job_free(&job);
-	build_free(&build);
-	return done;
+	return done < 0 ? blame_field(exec, err) : 0;
 }
 
-int container_exec(struct container *container, const struct probe *probe, const struct spec *spec, const char *command,
-		   const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
-		   struct error *err)
+static void exec_leave(struct run_target *target)
 {
-	_cleanup_gate_ struct gate gate = { 0 };
-	struct result *result;
-	struct spec used;
-	int done;
+	struct container *container = ((struct exec_target *)target)->container;
 
-	if (place_has_ended(&container->place))
-		return has_ended(container, err);
-	if (check_spec(container, spec, command, &used, err) < 0)
-		return -1;
-	result = result_new(&used);
-	if (!result)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	run_begin(result, ticket);
-	/* A command is a shell's line, which nobody reads; its files are looked at. */
-	done = gate_look(&used, &gate, err);
-	if (done == 1) {
-		gate_block(&gate, result);
-		*out = result;
-		return 0;
-	}
-	if (done == 0)
-		done = exec_spec(container, probe, &used, command, io, result, err);
-	if (done < 0 && err->kind == ERROR_USAGE) {
-		result_free(result);
-		return -1;
-	}
-	if (done < 0 && err->errnum == ECANCELED)
-		result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
-	else if (done < 0)
-		result_fail(result, err);
-	result->finish_usec = clock_usec();
-	result_explain(result, &used);
-	if (done == 1)
-		explain_end(container, result);
-	gate_note(&gate, result);
-	*out = result;
-	return 0;
+	if (container)
+		place_let_go(&container->place);
+}
+
+int containers_exec(struct containers *containers, const struct container_exec *what, const struct run_request *request,
+		    struct result **out, struct error *err)
+{
+	struct exec_target exec = {
+		.target = { .admit = exec_admit,
+			    .begin = exec_begin,
+			    .execute = exec_execute,
+			    .explained = exec_explained,
+			    .leave = exec_leave },
+		.containers = containers,
+		.run = what,
+	};
+	struct run_request targeted = *request;
+
+	targeted.target = &exec.target;
+	return pipeline_run(&targeted, out, err);
 }

@@ -29,10 +29,8 @@ int container_launch(struct container *container, const struct probe *probe, con
 /* As of struct place_kind. */
 void container_free(struct place *place);
 
-/* As containers_exec(). */
-int container_exec(struct container *container, const struct probe *probe, const struct spec *spec, const char *command,
-		   const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
-		   struct error *err);
+/* The container, held until place_let_go(); NULL with an error. */
+struct container *containers_hold(struct containers *containers, const char *id, const char *owner, struct error *err);
 
 /*
  * One order (live/agent_order.c): what is sent for it, and the talk until its end.

@@ -199,29 +199,15 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
 }
 
 /* Held until place_let_go(); NULL with the error set. */
-static struct session *find(struct sessions *sessions, const char *id, const char *owner, struct error *err)
+struct session *sessions_hold(struct sessions *sessions, const char *id, const char *owner, struct error *err)
 {
 	return (struct session *)places_find(&sessions->places, id, owner, err);
-}
-
-int sessions_execute(struct sessions *sessions, const char *id, const char *owner, const struct spec *spec,
-		     const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
-		     struct error *err)
-{
-	struct session *session = find(sessions, id, owner, err);
-	int done;
-
-	if (!session)
-		return -1;
-	done = session_execute(session, spec, ticket, io, out, err);
-	place_let_go(&session->place);
-	return done;
 }
 
 void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err)
 {
 	struct error none = { 0 };
-	struct session *session = find(sessions, id, NULL, &none);
+	struct session *session = sessions_hold(sessions, id, NULL, &none);
 
 	if (!session)
 		return;
@@ -241,7 +227,7 @@ bool sessions_confirm(struct sessions *sessions, const char *id, const char *own
 int sessions_policy(struct sessions *sessions, const char *id, const char *owner, const char *in_force,
 		    struct spec *out, struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 
 	if (!session)
 		return -1;
@@ -255,7 +241,7 @@ int sessions_policy(struct sessions *sessions, const char *id, const char *owner
 int sessions_ask(struct sessions *sessions, const char *id, const char *owner, bool inspect, const char *code,
 		 size_t size, size_t cursor, char **json, struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 	int done;
 
 	if (!session)
@@ -268,7 +254,7 @@ int sessions_ask(struct sessions *sessions, const char *id, const char *owner, b
 int sessions_interrupt(struct sessions *sessions, const char *id, const char *owner, bool *interrupted,
 		       struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 
 	if (!session)
 		return -1;
@@ -303,7 +289,7 @@ static struct session *make_again(struct sessions *sessions, struct session *old
 
 int sessions_restart(struct sessions *sessions, const char *id, const char *owner, const char *by, struct error *err)
 {
-	struct session *old = find(sessions, id, owner, err), *session;
+	struct session *old = sessions_hold(sessions, id, owner, err), *session;
 	bool first;
 
 	if (!old)
@@ -330,7 +316,7 @@ int sessions_restart(struct sessions *sessions, const char *id, const char *owne
 int sessions_terminal(struct sessions *sessions, const char *id, const char *owner, unsigned rows, unsigned columns,
 		      int *master, struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 	int done;
 
 	*master = -1;
@@ -352,7 +338,7 @@ static int open_files(struct session *session, struct live_place *files, struct 
 int sessions_place(struct sessions *sessions, const char *id, const char *owner, struct live_place *place,
 		   struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 	int done;
 
 	if (!session)
@@ -365,7 +351,7 @@ int sessions_place(struct sessions *sessions, const char *id, const char *owner,
 int sessions_watch(struct sessions *sessions, const char *id, const char *owner, const char *path, bool recursive,
 		   int *out, struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 	struct live_place place;
 	int done, ended;
 
@@ -440,7 +426,7 @@ int sessions_status(struct sessions *sessions, const char *id, const char *owner
 
 	if (!id)
 		return places_list(&sessions->places, owner, "sessions", json, err);
-	session = find(sessions, id, owner, err);
+	session = sessions_hold(sessions, id, owner, err);
 	if (!session)
 		return -1;
 	done = place_print(session_json(&session->place), json, err);
@@ -461,7 +447,7 @@ static json_t *cell_json(const struct cell_record *cell)
 
 int sessions_cells(struct sessions *sessions, const char *id, const char *owner, char **json, struct error *err)
 {
-	struct session *session = find(sessions, id, owner, err);
+	struct session *session = sessions_hold(sessions, id, owner, err);
 	json_t *list = json_array();
 	uint64_t kept = 0, cells;
 

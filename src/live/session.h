@@ -40,6 +40,13 @@ struct session_options {
 	bool asks;           /* see sessions_confirm() */
 };
 
+/* Where a cell runs. */
+struct session_cell {
+	const char *id;    /* the session */
+	const char *owner; /* the caller */
+	bool sees_all;     /* the caller may know whose session it is, if it is another's */
+};
+
 /* The pool must outlive it. `watch` (or NULL) is copied. */
 int sessions_open(struct pool *pool, const struct place_watch *watch, struct sessions **out, struct error *err);
 /* Ends all, and waits for who is in a call; NULL is fine. No new calls may come. */
@@ -57,9 +64,8 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
  *
  * The result is as any run's, with result->session. `files` are those in /sandbox/output that changed meanwhile.
  */
-int sessions_execute(struct sessions *sessions, const char *id, const char *owner, const struct spec *spec,
-		     const struct run_ticket *ticket, const struct supervise_io *io, struct result **out,
-		     struct error *err);
+int sessions_execute(struct sessions *sessions, const struct session_cell *cell, const struct run_request *request,
+		     struct result **out, struct error *err);
 /* Whether each cell needs a confirmation: it was started so, or its profile wants that now (policy/in_force.h). False
  * of one that is not there. */
 bool sessions_confirm(struct sessions *sessions, const char *id, const char *owner, const char *in_force);
@@ -69,8 +75,6 @@ int sessions_policy(struct sessions *sessions, const char *id, const char *owner
 /* Interrupts the cell that runs; *interrupted is false when none does. */
 int sessions_interrupt(struct sessions *sessions, const char *id, const char *owner, bool *interrupted,
 		       struct error *err);
-/* For who sees it and may not run cells in it: whose it is becomes the error, if there is one of that id. */
-void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err);
 /* Another box in its place, of the same id, with nothing of the state. `by` as in sessions_stop(). */
 int sessions_restart(struct sessions *sessions, const char *id, const char *owner, const char *by, struct error *err);
 /* What could stand at the cursor, or (inspect) what stands there: the answer's JSON, {matches, cursor_start,

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "policy/gate.h"
 #include "policy/in_force.h"
 
 #include <errno.h>
@@ -35,7 +34,7 @@ int session_has_ended(struct session *session, struct error *err)
 }
 
 /* What the spec says, with what is the session's to say. */
-static int check_spec(const struct session *session, const struct spec *spec, struct spec *used, struct error *err)
+static int check_spec(const struct session *session, struct spec *spec, struct error *err)
 {
 	if (spec->runtime && spec->runtime != session->place.runtime &&
 	    strcmp(spec->runtime->name, session->place.runtime->name) != 0)
@@ -56,9 +55,8 @@ static int check_spec(const struct session *session, const struct spec *spec, st
 		if (!(limit_rows[id].flags & LIMIT_OF_RUN) && limit_get(&spec->limits, id) > 0)
 			return error_usage(err, "%s: it is the session's, since it was started; leave it out",
 					   limit_rows[id].key);
-	*used = *spec;
-	used->runtime = session->place.runtime;
-	used->policy = in_force_settle(spec, session->spec.policy);
+	spec->runtime = session->place.runtime;
+	spec->policy = in_force_settle(spec, session->spec.policy);
 	return 0;
 }
 
@@ -374,47 +372,78 @@ static int take_and_run(struct session *session, const struct spec *spec, const 
 	return 0;
 }
 
-int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
-		    const struct supervise_io *io, struct result **out, struct error *err)
-{
-	const struct limits limits = limits_of_run(&spec->limits, &session->place.limits);
-	_cleanup_gate_ struct gate gate = { 0 };
-	struct result *result;
-	struct spec used;
-	int done;
+/* A cell, as the target of a run. */
+struct cell_target {
+	struct run_target target;        /* first */
+	struct sessions *sessions;       /* all of them */
+	const struct session_cell *cell; /* which session */
+	struct session *session;         /* the same, held; NULL: not found */
+};
 
-	if (check_spec(session, spec, &used, err) < 0)
-		return -1;
-	result = result_new(&used);
-	if (!result)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	run_begin(result, ticket);
+static int cell_admit(struct run_target *target, struct spec *spec, struct error *err)
+{
+	struct cell_target *cell = (struct cell_target *)target;
+
+	cell->session = sessions_hold(cell->sessions, cell->cell->id, cell->cell->owner, err);
+	if (cell->session)
+		return check_spec(cell->session, spec, err);
+	/* A caller that sees it in the list is not told that it is not there. */
+	if (err->errnum == ENOENT && cell->cell->sees_all)
+		sessions_tell_owner(cell->sessions, cell->cell->id, err);
+	return -1;
+}
+
+static int cell_begin(struct run_target *target, struct run_state *run, struct error *err)
+{
+	const struct session *session = ((struct cell_target *)target)->session;
+	const struct limits limits = limits_of_run(&run->spec.limits, &session->place.limits);
+	struct result *result = run->result;
+
 	result_begin(result, JOB_RUN, &limits);
 	result->warm = true;
 	memcpy(result->session.id, session->place.id, sizeof(result->session.id));
-	if (copy_layers(session, result) < 0) {
-		result_free(result);
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	}
-	done = gate_look(&used, &gate, err);
-	if (done == 1) {
-		gate_block(&gate, result);
-		result->session.kept = true;
-		pthread_mutex_lock(&session->place.home.lock);
-		result->session.cells = session->cells;
-		pthread_mutex_unlock(&session->place.home.lock);
-		*out = result;
-		return 0;
-	}
-	if (done < 0 || take_and_run(session, &used, io, result, err) < 0) {
-		result_free(result);
-		return -1;
-	}
-	result->finish_usec = clock_usec();
-	result_explain(result, &used);
-	gate_note(&gate, result);
-	*out = result;
-	return 0;
+	return copy_layers(session, result) == 0 ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+}
+
+static int cell_execute(struct run_target *target, struct run_state *run, struct error *err)
+{
+	return take_and_run(((struct cell_target *)target)->session, &run->spec, run->request->io, run->result, err);
+}
+
+static void cell_blocked(struct run_target *target, struct result *result)
+{
+	struct session *session = ((struct cell_target *)target)->session;
+
+	result->session.kept = true;
+	pthread_mutex_lock(&session->place.home.lock);
+	result->session.cells = session->cells;
+	pthread_mutex_unlock(&session->place.home.lock);
+}
+
+static void cell_leave(struct run_target *target)
+{
+	struct session *session = ((struct cell_target *)target)->session;
+
+	if (session)
+		place_let_go(&session->place);
+}
+
+int sessions_execute(struct sessions *sessions, const struct session_cell *which, const struct run_request *request,
+		     struct result **out, struct error *err)
+{
+	struct cell_target cell = {
+		.target = { .admit = cell_admit,
+			    .begin = cell_begin,
+			    .execute = cell_execute,
+			    .blocked = cell_blocked,
+			    .leave = cell_leave },
+		.sessions = sessions,
+		.cell = which,
+	};
+	struct run_request targeted = *request;
+
+	targeted.target = &cell.target;
+	return pipeline_run(&targeted, out, err);
 }
 
 /* Questions */

@@ -68,9 +68,11 @@ void session_offer_pictures(int dir, const struct file_list *files, struct buf *
 /* As sessions_terminal(), with one of the terminals that may be open. */
 int session_terminal(struct session *session, struct slots *terminals, unsigned rows, unsigned columns, int *master,
 		     struct error *err);
-/* As sessions_execute() and sessions_ask(). */
-int session_execute(struct session *session, const struct spec *spec, const struct run_ticket *ticket,
-		    const struct supervise_io *io, struct result **out, struct error *err);
+/* The session, held until place_let_go(); NULL with an error. */
+struct session *sessions_hold(struct sessions *sessions, const char *id, const char *owner, struct error *err);
+/* For who sees it and may not run cells in it: whose it is becomes the error, if there is one of that id. */
+void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err);
+/* As sessions_ask(). */
 int session_ask(struct session *session, bool inspect, const char *code, size_t size, size_t cursor, char **json,
 		struct error *err);
 

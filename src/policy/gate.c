@@ -1,6 +1,5 @@
 #include "policy/gate.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "policy/in_force.h"
@@ -212,19 +211,6 @@ void gate_block(const struct gate *gate, struct result *result)
 	result_fail(result, &why);
 	result->blocked_count = gate->blocked_count;
 	result->blocked = words_copy(result, gate->blocked, &result->blocked_count);
-	result->finish_usec = clock_usec();
-	result_explain(result, NULL);
-}
-
-struct result *gate_result(const struct gate *gate, const struct spec *spec, const struct run_ticket *ticket)
-{
-	struct result *result = result_new(spec);
-
-	if (!result)
-		return NULL;
-	run_begin(result, ticket);
-	gate_block(gate, result);
-	return result;
 }
 
 void gate_note(const struct gate *gate, struct result *result)

@@ -10,7 +10,6 @@
 #pragma once
 
 #include "result/result.h"
-#include "run/run.h"
 #include "schema/spec.h"
 
 enum {
@@ -34,8 +33,6 @@ bool gate_takes(const struct spec *spec, const char *path);
 int gate_refuse(const struct gate *gate, const char *what, struct error *err);
 /* The result is that of a run that was not allowed. */
 void gate_block(const struct gate *gate, struct result *result);
-/* The same as a result of its own; NULL: memory ran out. The ticket may be NULL. */
-struct result *gate_result(const struct gate *gate, const struct spec *spec, const struct run_ticket *ticket);
 /* After a run: what was only warned of. */
 void gate_note(const struct gate *gate, struct result *result);
 void gate_free(struct gate *gate);

@@ -1,6 +1,5 @@
 #include "run/run.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "run/build.h"
@@ -55,34 +54,6 @@ int run_collect(const int handles[], struct result *result, void *userdata, stru
 								: collect_rich(handles[REPORT_FD_RICH], result, err);
 }
 
-void run_begin(struct result *result, const struct run_ticket *ticket)
-{
-	result->begin_usec = clock_usec();
-	if (!ticket)
-		return;
-	memcpy(result->id, ticket->id, sizeof(result->id));
-	result->waited_usec = ticket->waited_usec;
-	result->keep_files = ticket->keep_files;
-	result->keep_data = ticket->keep_data;
-}
-
-static int run_program(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
-		       const struct build *build, struct result *result, struct error *err)
-{
-	struct job_given given = build_given(build);
-	struct job job;
-	int done;
-
-	if (!job_run_needs_prepared(spec->runtime))
-		given.prepared = NULL;
-	given.plain = io->stdin_fd < 0;
-	done = job_make(JOB_RUN, spec, &given, &job, err);
-	if (done == 0)
-		done = engines_run(engines, &job, io, result, run_collect, (void *)spec, err);
-	job_free(&job);
-	return done;
-}
-
 /* An entry that is not there would be the interpreter's complaint, as if the program had failed. */
 static int check_entry(const struct spec *spec, struct error *err)
 {
@@ -101,68 +72,37 @@ static int check_entry(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-static int run_jobs(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
-		    struct result *result, struct error *err)
+static int begin(struct run_target *target, struct run_state *run, struct error *err)
 {
-	struct build build = BUILD_INIT;
-	int done = spec_check(spec, err);
+	const struct spec *spec = &run->spec;
 
-	if (done == 0)
-		done = check_entry(spec, err);
-	if (done == 0 && spec->output)
-		done = files_check_target(spec->output, err);
-	if (done == 0)
-		done = build_compile(spec, engines, io, &build, result, err);
-	if (done == 0 && job_run_needs_prepared(spec->runtime))
-		done = build_prepare(spec, engines, io, &build, err);
-	if (done == 0)
-		done = run_program(spec, engines, io, &build, result, err);
-	build_free(&build);
-	return done < 0 ? -1 : 0;
+	if (spec_check(spec, err) < 0 || check_entry(spec, err) < 0)
+		return -1;
+	return spec->output ? files_check_target(spec->output, err) : 0;
 }
 
-int run_spec(const struct spec *spec, const struct supervise_io *io, struct result **out, struct error *err)
+static int execute(struct run_target *target, struct run_state *run, struct error *err)
 {
-	return run_spec_by(spec, NULL, io, out, err);
-}
+	struct job_given given = build_given(&run->build);
+	struct job job;
+	int done;
 
-static int run_with(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
-		    struct result *result, struct error *err)
-{
-	struct engines own = { 0 };
-	int done = engines ? 0 : engines_open(&own, engine_table, NULL, err);
-
+	/* What the compiler was prepared with is nothing to the program. */
+	if (!job_run_needs_prepared(run->spec.runtime))
+		given.prepared = NULL;
+	given.plain = run->request->io->stdin_fd < 0;
+	done = job_make(JOB_RUN, &run->spec, &given, &job, err);
 	if (done == 0)
-		done = run_jobs(spec, engines ? engines : &own, io, result, err);
-	engines_close(&own);
+		done = engines_run(run->engines, &job, run->request->io, run->result, run_collect, &run->spec, err);
+	job_free(&job);
 	return done;
 }
 
-int run_spec_by(const struct spec *spec, const struct run_means *means, const struct supervise_io *io,
-		struct result **out, struct error *err)
-{
-	struct result *result = result_new(spec);
-
-	if (!result)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	run_begin(result, means ? means->ticket : NULL);
-	if (run_with(spec, means ? means->engines : NULL, io, result, err) < 0) {
-		/* A request that cannot be meant is the caller's to mend; all else is a result. */
-		if (err->kind == ERROR_USAGE) {
-			result_free(result);
-			return -1;
-		}
-		/* Before the program had a box: there is no verdict, but the caller's wish is one. */
-		if (err->errnum == ECANCELED)
-			result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
-		else
-			result_fail(result, err);
-	}
-	result->finish_usec = clock_usec();
-	result_explain(result, spec);
-	*out = result;
-	return 0;
-}
+const struct run_target run_own_box = {
+	.begin = begin,
+	.builds = RUN_COMPILES | RUN_PREPARES,
+	.execute = execute,
+};
 
 int run_prepare(const struct spec *spec, struct error *err)
 {

@@ -68,7 +68,8 @@ static int exec_io(struct spec *spec, const char *command, const struct supervis
 	result_free(result);
 	result = NULL;
 	err = (struct error){ 0 };
-	done = containers_exec(all, id, "ann", spec, command, NULL, io, &result, &err);
+	done = containers_exec(all, &(struct container_exec){ id, "ann", command, NULL },
+			       &(struct run_request){ .spec = spec, .io = io }, &result, &err);
 	spec_free(spec);
 	return done;
 }
@@ -381,7 +382,8 @@ static void *exec_in_thread(void *argument)
 	struct spec spec;
 
 	spec_init(&spec);
-	if (containers_exec(all, id, "ann", &spec, argument, NULL, &io, &mine, &ignored) < 0)
+	if (containers_exec(all, &(struct container_exec){ id, "ann", argument, NULL },
+			    &(struct run_request){ .spec = &spec, .io = &io }, &mine, &ignored) < 0)
 		mine = NULL;
 	spec_free(&spec);
 	return mine;

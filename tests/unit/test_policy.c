@@ -381,8 +381,9 @@ static void the_gate(void)
 	CHECK_STR(warned.warnings[0], "line 1: import socket");
 	CHECK_INT(spec_set(&spec, "policy", "block", &err), 0);
 	CHECK_INT(gate_look(&spec, &shut, &err), 1);
-	result = gate_result(&shut, &spec, NULL);
-	CHECK(result != NULL);
+	result = result_new(&spec);
+	gate_block(&shut, result);
+	result_explain(result, NULL);
 	CHECK_STR(result->message, "Security policy blocked import: socket");
 	CHECK_INT(result_exit_code(result), 126);
 	CHECK(strstr(result_json(result), "\"blocked_imports\":[\"socket\",\"os\"]") != NULL);

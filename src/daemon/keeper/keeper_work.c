@@ -30,16 +30,16 @@ enum {
 
 /* One run, on its thread's stack. */
 struct run {
-	const struct keeper_work *work;  /* where it is recorded */
+	struct keeper_work *work;        /* where it is recorded */
 	int front;                       /* whose it is */
 	uint64_t number;                 /* as the front calls it */
 	uint64_t begun_usec;             /* when it came */
 	const struct message_run *about; /* what is said of it */
-	struct record_caller caller;     /* the same, for the journal */
 	char container[RESULT_ID];       /* that it started */
 	struct spec *spec;               /* what is to be run */
-	const struct supervise_io *io;   /* its descriptors */
-	struct run_ticket ticket;        /* its id, and how long it waited */
+	struct run_record record;        /* how it is written down */
+	struct run_request request;      /* it, as the pipeline takes it */
+	bool stream;                     /* its client wants to hear of it as it runs */
 	struct direct direct;            /* its client, while we answer it ourselves */
 };
 
@@ -240,64 +240,20 @@ static int may_begin(struct keeper_work *work, struct error *err)
 	return journal_settle(work, err) == 0 ? 0 : blind(work, err);
 }
 
-static int remember_start(struct keeper_work *work, const struct run *run, struct error *err)
+static int unwritten(const struct run_record *record, bool over, struct error *err)
 {
-	if (may_begin(work, err) < 0)
-		return -1;
-	if (!work->journal || record_start(work->journal, run->about->id, run->spec, &run->caller, err) == 0)
-		return 0;
-	return blind(work, err);
-}
-
-static int remember_end(const struct keeper_work *work, const struct run *run, struct result *result, struct error *err)
-{
-	if (!work->journal || record_end(work->journal, run->spec, &run->caller, result,
-					 (enum record_code)run->about->store_code, err) == 0)
-		return 0;
-	return blind(work, err);
-}
-
-static void remember_refusal(const struct keeper_work *work, const struct run *run, const struct error *why)
-{
-	struct error ignored;
-
-	if (work->journal)
-		record_refused(work->journal, run->about->id, why, &ignored);
+	return blind(record->userdata, err);
 }
 
 /* Whoever reads the result shall not look for a person who cancelled it. */
-static void explain_end(const struct run *run, struct result *result)
+static void explained(const struct run_request *request, struct result *result)
 {
-	struct pollfd pipe = { .fd = run->io->cancel_fd, .events = POLLIN };
+	struct pollfd pipe = { .fd = request->io->cancel_fd, .events = POLLIN };
 	char byte = 0;
 
 	if (result->verdict.cancelled && poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLIN) &&
 	    read(pipe.fd, &byte, 1) == 1 && byte == MESSAGE_SERVICE_ENDS)
 		snprintf(result->message, sizeof(result->message), "The service ended while this ran");
-}
-
-static int run_inside(const struct keeper_work *work, const struct run *run, const char *id, struct result **out,
-		      struct error *err)
-{
-	const char *command = run->about->command ? run->spec->code : NULL;
-	struct spec spec = *run->spec; /* what it points to stays the run's */
-	int done;
-
-	/* A command travels as the code, and is none. */
-	if (command) {
-		spec.code = NULL;
-		spec.code_size = 0;
-	}
-	done = containers_exec(work->containers, id, run->about->caller, &spec, command, &run->ticket, run->io, out,
-			       err);
-	if (done == 0)
-		explain_end(run, *out);
-	/* It is the request's field, whatever the container calls it. */
-	if (done < 0 && strncmp(err->text, "id: ", 4) == 0) {
-		memmove(err->text, err->text + 4, strlen(err->text + 4) + 1);
-		error_prefix(err, "container");
-	}
-	return done;
 }
 
 /* Files that a box starts with are there for all that runs in it later. What is run at once is looked at by itself. */
@@ -317,43 +273,48 @@ static int check_files(const struct spec *spec, struct error *err)
 	return done;
 }
 
-/* Starts a container, and runs what came with it. The answer is an object of its own, with the result in it. */
-static int run_start(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
-		     struct error *err)
+static struct container_options container_options(const struct message_run *about)
 {
-	const struct container_options options = {
-		.profile = run->about->profile,
-		.owner = run->about->caller,
-		.ttl = run->about->ttl > 0 ? run->about->ttl : CONTAINER_TTL,
-		.auto_cleanup = run->about->auto_cleanup,
-		.asks = run->about->asks,
-		.most = run->about->max_concurrent,
-		.most_own = run->about->max_own,
+	return (struct container_options){
+		.profile = about->profile,
+		.owner = about->caller,
+		.ttl = about->ttl > 0 ? about->ttl : CONTAINER_TTL,
+		.auto_cleanup = about->auto_cleanup,
+		.asks = about->asks,
+		.most = about->max_concurrent,
+		.most_own = about->max_own,
 	};
-	char *id = run->container;
-	struct error ignored;
+}
 
-	if (check_files(run->spec, err) < 0)
+static int start_container(struct run *run, struct error *err)
+{
+	const struct container_options options = container_options(run->about);
+
+	if (check_files(run->spec, err) < 0 ||
+	    containers_start(run->work->containers, run->spec, &options, run->container, err) < 0)
 		return -1;
-	if (containers_start(work->containers, run->spec, &options, id, err) < 0)
-		return -1;
-	keeper_note(work, "container_started",
-		    json_pack("{s:s, s:s, s:s}", "id", id, "caller", options.owner, "profile", options.profile));
+	keeper_note(run->work, "container_started",
+		    json_pack("{s:s, s:s, s:s}", "id", run->container, "caller", options.owner, "profile",
+			      options.profile));
 	/* Nobody knew it when the run was written down. */
-	run->caller.place = id;
-	if (run->spec->code && run_inside(work, run, id, out, err) < 0) {
-		/* Nobody hears its id. */
-		containers_stop(work->containers, id, NULL, NULL, &ignored);
-		return -1;
-	}
-	buf_printf(json, "{\"id\":\"%s\",\"container\":\"%s\",\"status\":\"running\",\"ttl\":%.9g,\"result\":%s}", id,
-		   options.profile, options.ttl, *out ? result_json(*out) ?: "null" : "null");
+	run->record.caller.place = run->container;
+	return 0;
+}
+
+/* The answer to a start is an object of its own, with the result in it if something ran. */
+static int container_json(const struct run *run, struct result *result, struct buf *json, struct error *err)
+{
+	const struct container_options options = container_options(run->about);
+
+	buf_printf(json, "{\"id\":\"%s\",\"container\":\"%s\",\"status\":\"running\",\"ttl\":%.9g,\"result\":%s}",
+		   run->container, options.profile, options.ttl, result ? result_json(result) ?: "null" : "null");
 	return json->failed ? error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer") : 0;
 }
 
 /* Starts a session; the answer is what is told of it. */
-static int run_session(const struct keeper_work *work, struct run *run, struct buf *json, struct error *err)
+static int start_session(struct run *run, struct buf *json, struct error *err)
 {
+	const struct keeper_work *work = run->work;
 	const struct session_options options = {
 		.owner = run->about->caller,
 		.name = run->about->name,
@@ -399,50 +360,43 @@ static int check_confirmed(const struct keeper_work *work, const struct run *run
 	return -1;
 }
 
-/* In a box of its own, if the policy lets it. */
-static int run_alone(const struct keeper_work *work, struct run *run, struct result **out, struct error *err)
+/* The run is written down: its client hears that it begins. What it is to run in is made, if that came with it. */
+static int begun(const struct run_request *request, struct error *err)
 {
-	_cleanup_gate_ struct gate gate = { 0 };
-	const struct run_means means = { .ticket = &run->ticket, .engines = &work->engines };
-	int done = gate_look(run->spec, &gate, err);
+	struct run *run = request->userdata;
+	char started[RESULT_ID + 16];
 
-	if (done == 1) {
-		*out = gate_result(&gate, run->spec, &run->ticket);
-		return *out ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	}
-	if (done == 0)
-		done = run_spec_by(run->spec, &means, run->io, out, err);
-	if (done < 0)
-		return -1;
-	explain_end(run, *out);
-	gate_note(&gate, *out);
-	return 0;
+	snprintf(started, sizeof(started), "{\"id\":\"%s\"}", run->about->id);
+	if (run->stream && !direct_send(&run->direct, FRAME_STARTED, started, strlen(started)))
+		answer(run, MESSAGE_STARTED, 0, started, strlen(started));
+	return run->about->kind == RUN_START ? start_container(run, err) : 0;
 }
 
-static int run_any(const struct keeper_work *work, struct run *run, struct result **out, struct buf *json,
-		   struct error *err)
+/* By the pipeline, wherever it is to run. */
+static int execute(struct run *run, struct result **out, struct error *err)
 {
+	const struct keeper_work *work = run->work;
+	const struct message_run *about = run->about;
+	const bool starts = about->kind == RUN_START;
+	const struct container_exec exec = {
+		.id = starts ? run->container : about->container,
+		.owner = about->caller,
+		.command = about->command ? run->spec->code : NULL,
+		.field = "container",
+	};
+	const struct session_cell cell = { about->container, about->caller, about->sees_all };
+	struct error ignored;
 	int done;
 
-	switch ((enum message_run_kind)run->about->kind) {
-	case RUN_START:
-		return run_start(work, run, out, json, err);
-	case RUN_INSIDE:
-		return run_inside(work, run, run->about->container, out, err);
-	case RUN_SESSION:
-		return run_session(work, run, json, err);
-	case RUN_CELL:
-		done = sessions_execute(work->sessions, run->about->container, run->about->caller, run->spec,
-					&run->ticket, run->io, out, err);
-		if (done == 0)
-			explain_end(run, *out);
-		/* Who sees it in the list is not told that it is not there. */
-		else if (err->errnum == ENOENT && run->about->sees_all)
-			sessions_tell_owner(work->sessions, run->about->container, err);
-		return done;
-	default:
-		return run_alone(work, run, out, err);
-	}
+	if (about->kind == RUN_CELL)
+		return sessions_execute(work->sessions, &cell, &run->request, out, err);
+	if (about->kind != RUN_INSIDE && !starts)
+		return pipeline_run(&run->request, out, err);
+	done = containers_exec(work->containers, &exec, &run->request, out, err);
+	/* Nobody hears its id. */
+	if (done < 0 && starts && run->container[0])
+		containers_stop(work->containers, run->container, NULL, NULL, &ignored);
+	return done;
 }
 
 /* A start has a record of its own only when something runs; that it started is in the audit log in any case. */
@@ -465,42 +419,40 @@ static void log_run(const struct run *run, const struct outcome *outcome)
 			 });
 }
 
-static int run_spec_of(struct keeper_work *work, struct run *run, bool stream, struct error *err)
+/* What there is to answer, in `json` if it is more than the result. */
+static int carry_out(struct run *run, struct result **result, struct buf *json, struct error *err)
 {
-	const bool recorded = is_recorded(run);
-	char started[RESULT_ID + 16];
+	const bool starts = run->about->kind == RUN_START;
+
+	if (check_confirmed(run->work, run, err) < 0 || may_begin(run->work, err) < 0)
+		return -1;
+	run->record.journal = run->work->journal;
+	if (!is_recorded(run)) {
+		if ((begun(&run->request, err) < 0) || (!starts && start_session(run, json, err) < 0))
+			return -1;
+	} else if (execute(run, result, err) < 0) {
+		return -1;
+	}
+	return starts ? container_json(run, *result, json, err) : 0;
+}
+
+static int run_spec_of(struct run *run, struct error *err)
+{
 	_cleanup_buf_ struct buf own = { 0 };
 	struct outcome outcome = { 0 };
 	struct result *result = NULL;
-	const char *json = NULL;
-	int done = check_confirmed(work, run, err);
+	int done = carry_out(run, &result, &own, err);
+	const char *json = own.size > 0 ? own.data : result ? result_json(result) : NULL;
 
-	if (done == 0)
-		done = recorded ? remember_start(work, run, err) : may_begin(work, err);
-	if (done < 0)
-		return -1;
-	if (work->journal) {
-		run->ticket.keep_files = record_keep;
-		run->ticket.keep_data = work->journal;
-	}
-	snprintf(started, sizeof(started), "{\"id\":\"%s\"}", run->about->id);
-	if (stream && !direct_send(&run->direct, FRAME_STARTED, started, strlen(started)))
-		answer(run, MESSAGE_STARTED, 0, started, strlen(started));
-	done = run_any(work, run, &result, &own, err);
-	if (done == 0 && result) {
-		json = result_json(result);
+	if (result)
 		outcome = outcome_of(run, result);
-		done = json ? remember_end(work, run, result, err)
-			    : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-	}
-	/* Also of a result that there is no room for: it does not run any more. */
-	if (done < 0 && recorded)
-		remember_refusal(work, run, err);
+	if (done == 0 && !json)
+		done = error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	/* One that was ended because the front is gone is not what its client asked for. */
 	if (result && result->verdict.cancelled)
 		run->direct.client = -1;
 	if (done == 0)
-		done = answer_result(run, &outcome, own.size > 0 ? own.data : json, err);
+		done = answer_result(run, &outcome, json, err);
 	if (done == 0)
 		log_run(run, &outcome);
 	result_free(result);
@@ -531,10 +483,10 @@ static int check_about(const struct message_run *about, struct error *err)
 	return error_set(err, ERROR_FAILED, 0, "a run came without saying whose it is");
 }
 
-static int run_request(struct keeper_work *work, struct run *run, const struct message *message, struct error *err)
+static int take_run(struct run *run, const struct message *message, struct error *err)
 {
 	const uint32_t manner = message->head.stream;
-	const bool input = manner & MESSAGE_INPUT, stream = manner & MESSAGE_STREAM;
+	const bool input = manner & MESSAGE_INPUT;
 	const bool window = input && (manner & MESSAGE_WINDOW);
 	struct supervise_io io = { .cancel_fd = message->fds[0],
 				   .stdin_fd = input ? message->fds[1] : -1,
@@ -555,22 +507,35 @@ static int run_request(struct keeper_work *work, struct run *run, const struct m
 		return error_set(err, ERROR_FAILED, 0, "a run came without its client");
 	io.on_started = on_started;
 	io.userdata = run;
-	if (stream) {
+	run->stream = manner & MESSAGE_STREAM;
+	if (run->stream) {
 		io.on_output = on_output;
 		io.on_kept = on_kept;
 	}
 	spec_init(&spec);
 	run->about = &about;
-	run->caller =
-		(struct record_caller){ about.door, about.caller, about.request_id, about.profile, about.container };
 	run->spec = &spec;
-	run->io = &io;
-	run->ticket.waited_usec = message->head.waited;
-	memcpy(run->ticket.id, about.id, sizeof(run->ticket.id));
+	run->record = (struct run_record){
+		.caller = { about.door, about.caller, about.request_id, about.profile, about.container },
+		.code = (enum record_code)about.store_code,
+		.unwritten = unwritten,
+		.userdata = run->work,
+	};
+	run->request = (struct run_request){
+		.spec = &spec,
+		.id = about.id,
+		.waited_usec = message->head.waited,
+		.io = &io,
+		.engines = &run->work->engines,
+		.record = &run->record,
+		.begun = begun,
+		.explained = explained,
+		.userdata = run,
+	};
 	done = request_decode((const char *)message->body + sizeof(about), message->head.size - sizeof(about), &spec,
 			      err);
 	if (done == 0)
-		done = run_spec_of(work, run, stream, err);
+		done = run_spec_of(run, err);
 	spec_free(&spec);
 	return done;
 }
@@ -589,7 +554,7 @@ void keeper_handle(struct keeper_work *work, int front, const struct message *me
 
 	switch (message->head.kind) {
 	case MESSAGE_RUN:
-		if (run_request(work, &run, message, &err) < 0)
+		if (take_run(&run, message, &err) < 0)
 			refuse(&run, &err);
 		break;
 	case MESSAGE_ASK:
