@@ -56,15 +56,16 @@ static void tell_timeout(const struct result *result, struct told *told)
 	seconds(used, busy);
 	text_number_format(told->limit, limit);
 	text_number_format(told->limit * 2, twice);
-	snprintf(told->message, sizeof(told->message), "It did not end within %s s%s; it computed for %s s of them%s.",
-		 limit, cpu ? " of CPU time" : "", busy, waited ? " and waited for the rest" : "");
+	snprintf(told->message, sizeof(told->message), "The %s did not finish within %s s%s; it computed for %s s%s.",
+		 result->phase == JOB_COMPILE ? "compiler" : "program", limit, cpu ? " of CPU time" : "", busy,
+		 waited ? " and waited for the rest" : "");
 	if (result->phase == JOB_COMPILE)
 		snprintf(told->suggestion, sizeof(told->suggestion),
 			 "Compiling took too long: make the program smaller, or leave out what is generated.");
 	else if (result->verdict.witness.forks_refused > 0)
 		snprintf(told->suggestion, sizeof(told->suggestion),
-			 "It was refused more than %u processes and threads at once, as programs that start themselves "
-			 "again and again are: start fewer, or allow more with --pids %u (limits.pids).",
+			 "The program was refused more than %u processes and threads at once, as happens to programs "
+			 "that keep starting themselves: start fewer, or allow more with --pids %u (limits.pids).",
 			 (unsigned)result->limits.pids, (unsigned)result->limits.pids * 2);
 	else if (waited)
 		snprintf(told->suggestion, sizeof(told->suggestion),
@@ -90,7 +91,7 @@ static void tell_memory(const struct result *result, struct told *told)
 	told->used = (double)result->verdict.memory_peak;
 	told->process = w->biggest[0] ? w->biggest : NULL;
 	text_size_format(result->limits.memory, limit);
-	snprintf(told->message, sizeof(told->message), "It needed more than the %s of memory that it may have.", limit);
+	snprintf(told->message, sizeof(told->message), "The program needed more than its %s of memory.", limit);
 	snprintf(told->suggestion, sizeof(told->suggestion),
 		 "Hold less at once (read and write piece by piece), or allow more with --memory %s (limits.memory).",
 		 more_memory(result->limits.memory, more));
@@ -102,7 +103,7 @@ static void tell_output(const struct result *result, struct told *told)
 	told->limit = (double)OUTPUT_SPOOL_MAX;
 	told->used = (double)(result->outputs[0].bytes > result->outputs[1].bytes ? result->outputs[0].bytes
 										  : result->outputs[1].bytes);
-	snprintf(told->message, sizeof(told->message), "It printed more than the 16m of a stream that are kept.");
+	snprintf(told->message, sizeof(told->message), "The program printed more than 16m to one stream.");
 	snprintf(told->suggestion, sizeof(told->suggestion),
 		 "Print less, look for a loop that prints for ever, or write large data to a file in /sandbox/output.");
 }
@@ -111,8 +112,7 @@ static void tell_killed(const struct result *result, struct told *told)
 {
 	told->cause = result->verdict.cancelled ? "cancelled" : "outside";
 	snprintf(told->message, sizeof(told->message), "%s",
-		 result->verdict.cancelled ? "Whoever asked for it ended it."
-					   : "Somebody outside of the box ended it.");
+		 result->verdict.cancelled ? "The run was cancelled." : "The program was killed from outside the box.");
 }
 
 static void tell_signal(const struct result *result, int number, struct told *told)
@@ -132,8 +132,8 @@ static void tell_processes(const struct result *result, struct told *told, bool 
 	told->cause = "pids";
 	told->certain = certain;
 	told->limit = (double)result->limits.pids;
-	snprintf(told->message, sizeof(told->message), "%s more than %.0f processes and threads at once.",
-		 certain ? "It was refused" : "It seems to have wanted", told->limit);
+	snprintf(told->message, sizeof(told->message), "The program %s more than %.0f processes and threads at once.",
+		 certain ? "was refused" : "seems to have wanted", told->limit);
 	if (!result->explanation || !result->explanation->suggestion[0])
 		snprintf(told->suggestion, sizeof(told->suggestion),
 			 "Start fewer at once, or allow more with --pids %.0f (limits.pids).", told->limit * 2);
@@ -151,32 +151,32 @@ static void tell_disk(const struct result *result, struct told *told, bool certa
 		told->used = told->limit;
 	text_size_format(result->limits.disk, limit);
 	if (w->inodes_full)
-		snprintf(told->message, sizeof(told->message), "It made as many files as it may.");
+		snprintf(told->message, sizeof(told->message),
+			 "The program created as many files as its disk can hold.");
 	else
-		snprintf(told->message, sizeof(told->message), "It %s the %s of disk that it may use.",
+		snprintf(told->message, sizeof(told->message), "The program %s its %s of disk.",
 			 certain ? "filled" : "seems to have filled", limit);
 }
 
-/* Who listened to the filter knows it; where nobody could, the program's words tell. */
+/* The listener of the filter knows which call was refused; where there is no listener, the program's words say it. */
 static void tell_call(const struct result *result, struct told *told)
 {
 	const struct explanation *e = result->explanation;
 	const char *refused = result->verdict.witness.refused;
 
-	/* It complains of another: which one ended it, its words tell better. */
+	/* The program complains of another call: its own words say better which one was in its way. */
 	if (refused && e && e->call[0] && strcmp(e->call, refused) != 0)
 		refused = NULL;
 	told->cause = "call";
 	told->certain = refused != NULL;
 	told->call = refused ? refused : e->call;
 	if (refused)
-		snprintf(told->message, sizeof(told->message), "The box refused it a call to the kernel: %.32s.",
-			 refused);
+		snprintf(told->message, sizeof(told->message), "The box refused the system call %.32s.", refused);
 	else if (e->call[0])
 		snprintf(told->message, sizeof(told->message),
-			 "By its own words a call to the kernel was refused: %.32s.", e->call);
+			 "According to its output, the system call %.32s was refused.", e->call);
 	else
-		snprintf(told->message, sizeof(told->message), "By its own words a call to the kernel was refused.");
+		snprintf(told->message, sizeof(told->message), "According to its output, a system call was refused.");
 	if (refused && (!e || !e->suggestion[0]))
 		snprintf(told->suggestion, sizeof(told->suggestion),
 			 "%s %.32s: do without it, or run this part outside of the box.",
@@ -188,9 +188,11 @@ static void tell_network(const struct explanation *e, struct told *told)
 	told->cause = "network";
 	told->certain = false;
 	if (e->host[0])
-		snprintf(told->message, sizeof(told->message), "By its own words it wanted to reach %.128s.", e->host);
+		snprintf(told->message, sizeof(told->message),
+			 "According to its output, the program tried to reach %.128s.", e->host);
 	else
-		snprintf(told->message, sizeof(told->message), "By its own words it wanted to use the network.");
+		snprintf(told->message, sizeof(told->message),
+			 "According to its output, the program tried to use the network.");
 }
 
 /* What was in the way of a program that ended by itself. */

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -36,6 +37,7 @@ def time_spent_waiting():
     kit.equal((verdict["cause"], verdict["certain"], verdict["limit"]), ("timeout", True, 0.5))
     kit.true(0.5 <= verdict["used"] < 5, str(verdict))
     kit.contains(verdict["suggestion"], "It waited nearly all of the time")
+    kit.true(re.fullmatch(r"The program did not finish within 0\.5 s; it computed for [0-9.]+ s and waited for the rest\.", verdict["message"]), verdict["message"])
 
 
 @kit.test
@@ -43,9 +45,11 @@ def time_spent_computing():
     verdict = run("while True: pass", "--timeout", "1")["verdict"]
     kit.equal((verdict["cause"], verdict["limit"]), ("timeout", 1.0))
     kit.contains(verdict["suggestion"], "--timeout 2")
+    kit.true(re.fullmatch(r"The program did not finish within 1 s; it computed for [0-9.]+ s\.", verdict["message"]), verdict["message"])
     verdict = run("while True: pass", "--cpu-time", "0.3")["verdict"]
     kit.equal((verdict["cause"], verdict["limit"]), ("cpu_time", 0.3))
     kit.contains(verdict["suggestion"], "--cpu-time 0.6")
+    kit.true(re.fullmatch(r"The program did not finish within 0\.3 s of CPU time; it computed for [0-9.]+ s\.", verdict["message"]), verdict["message"])
 
 
 @kit.test
@@ -55,6 +59,7 @@ def memory():
     kit.equal((result["status"], verdict["cause"], verdict["limit"]), ("out_of_memory", "memory", 64 << 20))
     kit.equal(verdict["used"], result["memory_used"])
     kit.contains(verdict["suggestion"], "--memory 128m")
+    kit.equal(verdict["message"], "The program needed more than its 64m of memory.")
     kit.true(verdict["process"] is None or verdict["process"]["name"].startswith("python"), str(verdict))
 
 
@@ -62,6 +67,7 @@ def memory():
 def output():
     verdict = run("print('x' * 1000000)\n" * 40)["verdict"]
     kit.equal((verdict["cause"], verdict["limit"]), ("output", 16 << 20))
+    kit.equal(verdict["message"], "The program printed more than 16m to one stream.")
 
 
 FORKS = "import os, time\nfor i in range(30):\n    if os.fork() == 0:\n        time.sleep(9)\n        os._exit(0)\n"
@@ -105,7 +111,7 @@ def refused(result):
 
 
 def was(call):
-    return ("call", call, True, f"The box refused it a call to the kernel: {call}.")
+    return ("call", call, True, f"The box refused the system call {call}.")
 
 
 LOUD = "import os\nos.chroot('/tmp')\n"
