@@ -377,7 +377,17 @@ test("stop_is_no_failure", async (open) => {
     truth(!(await visit.output()).includes("✗"), `it is told as a failure: ${await visit.output()}`);
     equal(await page.locator(".card.error, .editor-place .line-why").count(), 0, "it is explained as an error");
     contains(await page.textContent(".status .last"), "stopped");
+    // Nor in the history, which says how each of its runs ended.
+    await page.click(".side [aria-label='Refresh']");
+    const row = page.locator(".runs .run").first();
+    await row.locator("text=stopped").waitFor();
+    equal(await row.locator(".bad, .dot.killed, .dot.failed").count(), 0, "the history has it as a failure");
+    await row.locator(".name").click();
+    await page.waitForSelector("dialog >> text=stopped ·");
+    equal(await page.locator("dialog .bad").count(), 0, "it is explained as an error");
+    await page.keyboard.press("Escape");
   };
+  await visit.panel("History");
   await visit.code("python", "print('looping', flush=True)\nwhile True: pass\n");
   await stopped();
   await page.click("[aria-label='Clear output']");

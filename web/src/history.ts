@@ -18,21 +18,27 @@ interface Program {
   id: string;
   code: string;
   draft?: Draft;
+  /** It was ended by Stop. */
+  stopped?: boolean;
 }
 
 /** As they are kept now: other tabs of this browser add theirs. */
 const programs = (): Program[] => read<Program[]>("programs") ?? [];
 
 /** `draft`: all that the run was made of, to make it again. */
-export function remember(id: string, code: string, draft: Draft): void {
+export function remember(id: string, code: string, draft: Draft, stopped: boolean): void {
   if (JSON.stringify(draft).length > 64 << 10) return;
-  write("programs", [{ id, code, draft }, ...programs().filter((item) => item.id !== id)].slice(0, KEPT));
+  write("programs", [{ id, code, draft, ...(stopped ? { stopped } : {}) }, ...programs().filter((item) => item.id !== id)].slice(0, KEPT));
 }
 
 const codeOf = (item: Execution): string | null => {
   if (typeof item.code === "string") return item.code;
   return programs().find((program) => program.id === item.id)?.code ?? null;
 };
+
+/** Its status, as this page says it: what was ended by Stop has not failed. */
+const statusOf = ({ id, status }: { id: string; status: string }): string =>
+  programs().find((program) => program.id === id)?.stopped ? "stopped" : status;
 
 /** What can be opened of it; null: its code is not known. */
 function draftOf(item: Execution): Draft | null {
@@ -91,10 +97,10 @@ export class History {
     this.#draw();
   }
 
-  #matching(): { rows: Row[]; local: Map<string, string> } {
+  #matching(): { rows: Row[]; local: Map<string, Program> } {
     const wanted = this.#search.value.trim().toLowerCase();
-    const local = new Map(programs().map((item) => [item.id, item.code]));
-    const has = (row: Row): boolean => [row.id, row.language, displayOf(row.language), row.status, row.error_message, local.get(row.id)].some((text) => text?.toLowerCase().includes(wanted));
+    const local = new Map(programs().map((item) => [item.id, item]));
+    const has = (row: Row): boolean => [row.id, row.language, displayOf(row.language), row.status, row.error_message, local.get(row.id)?.code].some((text) => text?.toLowerCase().includes(wanted));
     return { rows: wanted ? this.#rows.filter(has) : this.#rows, local };
   }
 
@@ -115,19 +121,20 @@ export class History {
     this.#hint.textContent = this.#chosen.length === 0 ? "Select two runs to compare them." : this.#chosen.length === 1 ? "Select one more." : `${counted(this.#chosen.length, "run")} selected.`;
   }
 
-  #row(row: Row, code: string | undefined): HTMLElement {
+  #row(row: Row, program: Program | undefined): HTMLElement {
     const box = h("input", { type: "checkbox", "aria-label": `Compare ${displayOf(row.language)} run, ${ago(row.timestamp)}` });
     box.checked = this.#chosen.includes(row.id);
     box.addEventListener("change", () => {
       this.#chosen = box.checked ? [...this.#chosen, row.id].slice(-2) : this.#chosen.filter((id) => id !== row.id);
       this.#draw();
     });
-    const first = code?.split("\n").find((line) => line.trim() !== "");
+    const status = program?.stopped ? "stopped" : row.status;
+    const first = program?.code.split("\n").find((line) => line.trim() !== "");
     return h("li", { class: "run", "data-id": row.id }, box,
       h("button", { type: "button", class: "name", onclick: () => void this.#open(row.id) },
-        h("span", { class: "row" }, h("span", { class: `dot ${row.status}` }), h("strong", {}, displayOf(row.language)), h("span", { class: "hint" }, row.status.replaceAll("_", " ")), h("span", { class: "hint when" }, ago(row.timestamp))),
+        h("span", { class: "row" }, h("span", { class: `dot ${status}` }), h("strong", {}, displayOf(row.language)), h("span", { class: "hint" }, status.replaceAll("_", " ")), h("span", { class: "hint when" }, ago(row.timestamp))),
         first ? h("code", { class: "first" }, first) : null,
-        row.error_message ? h("span", { class: "hint bad" }, row.error_message) : null,
+        row.error_message && status !== "stopped" ? h("span", { class: "hint bad" }, row.error_message) : null,
         h("span", { class: "hint", title: row.timestamp }, [row.execution_time !== null && seconds(row.execution_time), row.memory_used !== null && bytes(row.memory_used), row.start].filter(Boolean).join(" · "))));
   }
 
@@ -143,8 +150,8 @@ export class History {
     const name = item.language ?? "";
     const block = (title: string, text: string): HTMLElement | null => (text ? h("section", {}, h("h3", {}, title), h("pre", { class: "plain", tabindex: "0" }, text)) : null);
     const box = dialog(`${displayOf(name)}, ${ago(item.timestamp)}`, h("div", { class: "form" },
-      h("p", { class: "hint" }, `${item.id} · ${item.caller ?? ""} · ${"signal" in item && item.status !== "running" && item.status !== "interrupted" ? summary(item as Result) : item.status}`),
-      item.error_message ? h("p", { class: "bad" }, item.error_message) : null,
+      h("p", { class: "hint" }, `${item.id} · ${item.caller ?? ""} · ${"signal" in item && item.status !== "running" && item.status !== "interrupted" ? summary(item as Result, statusOf(item) === "stopped") : item.status}`),
+      item.error_message && statusOf(item) !== "stopped" ? h("p", { class: "bad" }, item.error_message) : null,
       code === null ? h("p", { class: "hint" }, "The code of this run was not saved. By default the service saves the code of failed runs only.") : block("Code", code),
       block("Output", item.stdout), block("Errors", item.stderr),
       h("div", { class: "row end" },
@@ -165,7 +172,7 @@ export class History {
       };
       dialog("Compare two runs (older on the left)", h("div", { class: "form" },
         h("table", { class: "facts" }, h("thead", {}, h("tr", {}, h("td", {}), h("th", { scope: "col" }, heads[0]), h("th", { scope: "col" }, heads[1]))), h("tbody", {},
-          fact("Status", (item) => item.status.replaceAll("_", " ")), fact("Exit code", (item) => String(item.exit_code ?? "")), fact("Time", (item) => seconds(item.execution_time), (item) => item.execution_time),
+          fact("Status", (item) => statusOf(item).replaceAll("_", " ")), fact("Exit code", (item) => String(item.exit_code ?? "")), fact("Time", (item) => seconds(item.execution_time), (item) => item.execution_time),
           fact("CPU", (item) => seconds(item.cpu_time), (item) => item.cpu_time), fact("Memory", (item) => bytes(item.memory_used), (item) => item.memory_used), fact("Start", (item) => item.meta.start ?? ""))),
         codeOf(a) === null || codeOf(b) === null ? h("p", { class: "hint" }, "The code of one of these runs was not saved.") : null,
         sideBySide("Code", codeOf(a) ?? "", codeOf(b) ?? "", heads), sideBySide("Output", a.stdout, b.stdout, heads), sideBySide("Errors", a.stderr, b.stderr, heads)), { wide: true });

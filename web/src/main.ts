@@ -457,7 +457,7 @@ async function start(): Promise<void> {
     const { args, stdin } = options.get();
     const lines = part && (part.line === part.last ? `line ${part.line}` : `lines ${part.line} to ${part.last}`);
     const result = await run({ code, part: lines ?? which, name: main.name, tabs: editor.files.map((file) => file.name), usual: languageOf(language.get())?.file ?? knownOf(language.get()).file, files: others }, shell, watcher);
-    if (result) remember(result.id, code, part || inSession ? { language: draft.language, files: [{ name: main.name, text: code }] } : { ...draft, ...(args ? { args: splitQuietly(args) } : {}), ...(stdin ? { stdin } : {}) });
+    if (result) remember(result.id, code, part || inSession ? { language: draft.language, files: [{ name: main.name, text: code }] } : { ...draft, ...(args ? { args: splitQuietly(args) } : {}), ...(stdin ? { stdin } : {}) }, wasStopped(result));
     if (result && panelChosen.get() === "history") history.show();
   }
   /** The tab that Run runs: in a session the one that is seen, otherwise the first; never one of data. -1: there is none. */

@@ -74,9 +74,9 @@ const stopped = new WeakSet<Result>();
 export const wasStopped = (result: Result): boolean => stopped.has(result);
 
 /** How it ended, in one line: the same for people who read and for those who listen. */
-export function summary(result: Result): string {
+export function summary(result: Result, isStopped = stopped.has(result)): string {
   const parts: string[] = [];
-  if (stopped.has(result)) parts.push("stopped");
+  if (isStopped) parts.push("stopped");
   else if (result.status === "ok") parts.push("exit 0");
   else if (result.status === "failed") parts.push(result.signal ? `${result.signal}` : `exit ${result.exit_code}`);
   else parts.push(result.status.replaceAll("_", " "));
