@@ -83,17 +83,26 @@ export function terminalOf(place: HTMLElement, dark: boolean, more: { convertEol
   return { terminal, fit };
 }
 
-/** Lines of a text that are no wider than so many columns, where its words allow that. */
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    if (line !== "" && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = word;
-    } else line = line === "" ? word : `${line} ${word}`;
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** How many rows a line of the page's needs that may be so many pixels wide. */
+function rowsOf(text: string, width: number): number {
+  if (!ruler) return 1;
+  // As .mark in style.css has it; the first line of a run is bold, which is wider.
+  ruler.font = `600 12.5px ${getComputedStyle(document.body).fontFamily}`;
+  let rows = 1;
+  let line = 0;
+  for (const word of text.split(/(?<= )/)) {
+    const size = ruler.measureText(word).width;
+    if (line > 0 && line + ruler.measureText(word.trimEnd()).width > width) {
+      rows++;
+      line = 0;
+    }
+    // A word that is wider than a row goes on in the next.
+    rows += Math.max(0, Math.ceil(size / width) - 1);
+    line += size % width;
   }
-  return [...lines, line];
+  return rows;
 }
 
 export class Console {
@@ -287,21 +296,23 @@ export class Console {
     this.#write("\x1b[?47;1000;1002;1003l\x1b[!p\x1b]8;;\x1b\\");
     if (this.#moved) this.#goBelow();
     const begin = this.#column0 || this.#moved ? "" : "\r\n";
-    const lines = wrapped(text, terminal.cols - 1);
+    const rows = rowsOf(text, (terminal.element?.querySelector(".xterm-screen")?.clientWidth || terminal.cols * 7) - 16);
     this.#write(`${begin}${kind === "start" && !first ? "\r\n" : ""}`, 0, () => {
       const marker = terminal.registerMarker(0);
-      const mark = marker && terminal.registerDecoration({ marker, width: terminal.cols, height: lines.length, layer: "top" });
+      const mark = marker && terminal.registerDecoration({ marker, width: terminal.cols, height: rows, layer: "top" });
       if (!mark) return;
-      this.#marks.push({ shown: mark, rows: lines.length });
+      this.#marks.push({ shown: mark, rows });
       mark.onRender((element) => {
         if (element.classList.contains("mark")) return;
         element.classList.add("mark", kind);
-        element.style.setProperty("--row", `${element.offsetHeight / lines.length || 16}px`);
+        element.style.setProperty("--row", `${element.offsetHeight / rows || 16}px`);
+        element.style.setProperty("--rows", String(rows));
         element.title = text;
-        element.textContent = lines.join("\n");
+        // Of another width it has its lines elsewhere.
+        element.append(h("div", {}, text));
       });
     });
-    this.#write("\r\n".repeat(lines.length));
+    this.#write("\r\n".repeat(rows));
     this.#moved = false;
     this.#column0 = true;
   }
