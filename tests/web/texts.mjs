@@ -128,6 +128,15 @@ test("what_was_replaced_is_there_later", async (open) => {
   equal(await page.locator(".templates optgroup option").count(), 1, "drafts to choose from");
   await choose(page, "precious = 1");
   await until(page, "precious = 1");
+  // Undo that is pressed late does not take what was written since.
+  await page.selectOption(".templates", "Plot");
+  await until(page, "import matplotlib");
+  await type(page, "written_since = 3");
+  await toast(page, 'Opened the example "Plot".').locator("text=Undo").click();
+  await until(page, "precious = 1");
+  await choose(page, "written_since = 3");
+  await choose(page, "precious = 1");
+  await until(page, "precious = 1");
   // A link with code of another language does not take that one's draft, either.
   await page.selectOption(".language", "lua");
   await type(page, "dear = 2");

@@ -13,7 +13,8 @@ const REPLACED = "old-"; // begins the name of a draft that no tab writes to any
 
 const newId = (): string => Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-const content = (draft: Draft): string => JSON.stringify(draft.files.map(({ name, text }) => [name, text]));
+/** The text of a draft, to compare it with another. */
+export const content = (draft: Draft): string => JSON.stringify(draft.files.map(({ name, text }) => [name, text]));
 
 export class Drafts {
   /** This tab's name. It is the same after a reload. */

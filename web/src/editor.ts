@@ -132,6 +132,8 @@ export class Editor {
     // On Linux Monaco has Ctrl+Shift+I for it, which the browser keeps for itself.
     monaco.editor.addKeybindingRules([
       { keybinding: monaco.KeyMod.CtrlCmd | monaco.KeyMod.Shift | monaco.KeyCode.KeyI, command: "-editor.action.formatDocument" },
+      // Ctrl+Enter runs, and the list of commands is not to say otherwise.
+      { keybinding: monaco.KeyMod.CtrlCmd | monaco.KeyCode.Enter, command: "-editor.action.insertLineAfter" },
       { keybinding: monaco.KeyMod.Shift | monaco.KeyMod.Alt | monaco.KeyCode.KeyF, command: "editor.action.formatDocument", when: "editorTextFocus && !editorReadonly" },
     ]);
     this.command("Toggle Word Wrap", "emberbox.wrap", [monaco.KeyMod.Alt | monaco.KeyCode.KeyZ], () => {

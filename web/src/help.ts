@@ -15,13 +15,13 @@ const KEYS: [string, string][] = [
   [`${command}+Space`, "Complete code"],
   [`${command}+D`, "Add next match to selection"],
   [`Alt+Click, ${below}`, "Add a cursor"],
-  [`${command}+F, ${command}+H`, "Find; replace"],
+  [`${command}+F, ${command}+H`, "Find, replace"],
   [`${command}+/`, "Toggle comment"],
   ["Alt+↑, Alt+↓", "Move line"],
   ["F8", "Go to next problem"],
   ["F1", "Command palette"],
-  [`${command}+M`, "Make Tab move focus"],
-  ["F2, Delete", "On a tab: rename; close"],
+  [`${command}+M`, "Let Tab leave the editor"],
+  ["F2, Delete", "Rename or close the selected tab"],
 ];
 
 export function showHelp(): void {

@@ -5,7 +5,7 @@ import { actionOf, type Action } from "./advice";
 import { checks } from "./checks";
 import { dialog, mountMessages, toast } from "./dialog";
 import { ago, bytes, counted, fill, h, icon, iconButton, later, type IconName } from "./dom";
-import { Drafts } from "./drafts";
+import { content, Drafts } from "./drafts";
 import { Files } from "./files";
 import { formatted } from "./format";
 import { showHelp } from "./help";
@@ -230,6 +230,7 @@ async function start(): Promise<void> {
     if (draft.args) options.set({ ...options.get(), args: draft.args.map(quoted).join(" ") });
     if (draft.stdin) options.set({ ...options.get(), stdin: draft.stdin });
     keepDraft(language.get());
+    drawTemplates();
     checking.soon();
   }
   let showing = false;
@@ -243,13 +244,15 @@ async function start(): Promise<void> {
   function replace(draft: Draft, told: string): void {
     const { args, stdin } = options.get();
     const before: Draft = draftOf();
-    const same = before.language === draft.language && JSON.stringify(before.files) === JSON.stringify(draft.files);
+    const same = before.language === draft.language && content(before) === content(draft);
     const name = languageOf(draft.language)?.name ?? draft.language;
     const loses = before.language === name ? before : drafts.of(name);
     if (!same && loses && !isUntouched(loses)) drafts.replaced({ ...loses, language: name });
     show(draft);
-    drawTemplates();
     toast(told, "info", same ? undefined : { label: "Undo", act: () => {
+      // What was written since, or opened after that, is not lost by a late press.
+      const now = draftOf();
+      if (content(now) !== content(draft) && !isUntouched(now)) drafts.replaced(now);
       show(before);
       options.set({ ...options.get(), args, stdin });
     } });
