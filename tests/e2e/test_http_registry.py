@@ -410,6 +410,31 @@ def an_empty_registry_takes_no_policy_away():
 
 
 @kit.test(timeout=60)
+def an_empty_env_file_takes_no_policy_away():
+    home = kit.tmp()
+    place = kit.write(os.path.join(home, ".env"), "EMBERBOX_POLICY=block\n", 0o600)
+    running = Service(listen=True, home=home)
+    asking = Web(running)
+    blocked = lambda: asking.post("/v1/execute", {"language": "python", "code": "import os"}).json["status"] == "blocked"
+    configuration = lambda: asking.get("/v1/health").json["configuration"]
+    kit.true(blocked(), "the policy is not read from .env")
+    kit.write(place, "", 0o600)
+    said = running.heard(r"; the configuration of before stays\n")
+    kit.contains(said, f"{place}: the file is empty and had settings; remove it, or write a comment (#) into it")
+    kit.eventually(lambda: configuration() == "stale", "health does not tell it")
+    kit.true(blocked(), "the policy is gone")
+    # Also when something else is read again.
+    kit.write(os.path.join(home, "registry.yaml"), "containers: {}\n", 0o600)
+    running.heard(r"; the configuration of before stays\n")
+    kit.true(blocked(), "the policy is gone")
+    # Settings that are taken out in words are, and it is told; so is a file that is removed.
+    kit.write(place, "# none\n", 0o600)
+    kit.contains(running.heard(r"warning: .*\n"), "the import policy is off, not block")
+    kit.eventually(lambda: not blocked(), "the edit is not seen")
+    kit.equal(audited(running, "policy_weakened"), ["the import policy is off, not block"])
+
+
+@kit.test(timeout=60)
 def a_policy_that_is_taken_away_is_told():
     running = serve(STRICT)
     place = os.path.join(running.home, "registry.yaml")

@@ -446,6 +446,23 @@ static bool is_same(int fd, const char *text, size_t size)
 	return old && pread(fd, old, size + 1, 0) == (ssize_t)size && memcmp(old, text, size) == 0;
 }
 
+/* A .env that had settings and is empty was cut, by an editor or a full disk. Whoever wants none removes it or says so.
+ */
+static int check_emptied(const struct setup *setup, struct error *err)
+{
+	for (size_t i = 0; i < CONFIG_KEYS; i++) {
+		const struct config_value *value = &setup->config.values[i];
+		struct stat st;
+
+		if (value->source == CONFIG_FILE && stat(value->where, &st) == 0 && st.st_size == 0)
+			return error_usage(err,
+					   "%s: the file is empty and had settings; remove it, or write a comment (#) "
+					   "into it, for one without settings",
+					   value->where);
+	}
+	return 0;
+}
+
 int setup_reload(struct setup *setup, bool *changed, struct buf *weaker, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
@@ -454,7 +471,7 @@ int setup_reload(struct setup *setup, bool *changed, struct buf *weaker, struct 
 	int fd;
 
 	*changed = false;
-	if (load(setup, &config, err) < 0)
+	if (check_emptied(setup, err) < 0 || load(setup, &config, err) < 0)
 		return -1;
 	if (encode(setup, &config, &text, &size, err) < 0) {
 		config_free(&config);
