@@ -5,16 +5,20 @@
 #include "base/own.h"
 #include "engine/local/cycle.h"
 #include "engine/warm/pool.h"
+#include "kernel/clone.h"
+#include "kernel/mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -139,6 +143,40 @@ static int know_driver(struct session *session, struct error *err)
 	return session->driver_pidfd >= 0 ? 0 : error_errno(err, "cannot reach the driver");
 }
 
+/* After clone, in a copy of the keeper: as one of the box's own namespaces, whose root may change its mounts. */
+static _Noreturn void resize_and_exit(int inside, int sandbox, uint64_t size)
+{
+	if (setns(inside, CLONE_NEWUSER | CLONE_NEWNS) < 0 || mount_resize(sandbox, size) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/*
+ * A box that was made ahead has the disk that programs have, which can be
+ * larger than this one's. Whoever may mount here has changed it already; an
+ * ordinary user may do so in the box's namespaces only. What cannot be changed
+ * stays bounded by the box's memory, which is counted either way.
+ */
+static void fit_disk(struct session *session)
+{
+	struct resident *home = &session->place.home;
+	const uint64_t size = home->job.limits.disk;
+	_cleanup_close_ int sandbox = -1, pidfd = -1;
+	struct statfs disk;
+	pid_t pid = -1;
+
+	pthread_mutex_lock(&home->lock);
+	if (home->live)
+		sandbox = openat(home->box->handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sandbox >= 0 && fstatfs(sandbox, &disk) == 0 && (uint64_t)disk.f_blocks * (uint64_t)disk.f_bsize > size)
+		pid = clone_into(SIGCHLD, -1, &pidfd);
+	if (pid == 0)
+		resize_and_exit(session->driver_pidfd, sandbox, size);
+	pthread_mutex_unlock(&home->lock);
+	if (pid > 0)
+		clone_wait(pid, NULL);
+}
+
 int session_launch(struct session *session, struct pool *pool, struct error *err)
 {
 	struct resident *home = &session->place.home;
@@ -159,6 +197,7 @@ int session_launch(struct session *session, struct pool *pool, struct error *err
 		resident_join(home);
 		return -1;
 	}
+	fit_disk(session);
 	return 0;
 }
 
