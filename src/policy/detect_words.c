@@ -438,6 +438,20 @@ static void clauses_add(struct clauses *clauses, const struct detect_words *word
 		clauses->other |= UINT64_C(1) << clause;
 }
 
+/* "No tengo Python" after a question is the reason for it, and no answer to it. */
+static bool gives_reason(const struct detect_words *words, size_t at)
+{
+	static const char *const lacks[] = { "tengo",    "tenemos",     "hay",      "puedo",      "dispongo",
+					     "python",   "node",        "питона",   "компьютера", "компилятора",
+					     "доступа",  "возможности", "compiler", "computer",   "interpreter",
+					     "terminal", "installed" };
+
+	for (size_t i = 0; at < words->count && i < ARRAY_SIZE(lacks); i++)
+		if (strcmp(words->words[at].text, lacks[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Whether the sentence of the word at `at` is a question to which its author says no. */
 static bool is_refused(const struct detect_words *words, size_t at)
 {
@@ -448,6 +462,8 @@ static bool is_refused(const struct detect_words *words, size_t at)
 	while (i < words->count && words->words[i].asked)
 		i++;
 	if (i == words->count || i - at > REFUSED_MAX)
+		return false;
+	if (gives_reason(words, i + 1))
 		return false;
 	for (size_t r = 0; r < ARRAY_SIZE(refusals); r++) {
 		if (strcmp(words->words[i].text, refusals[r]) != 0)
