@@ -305,11 +305,25 @@ static int job_program(struct job *job, const struct runtime_step *step, const c
 	return job_environment(job, step, &values, err) < 0 ? -1 : job_start_environment(job, err);
 }
 
-/* Who loads something before an interpreter's own libraries has it without ours. */
+/* Who sets what is read before main() has an interpreter without our library, and one that is started anew. */
 static bool is_loaded_otherwise(const struct spec *spec)
 {
+	static const char *const early[] = { "LD_", "MALLOC_", "GLIBC_TUNABLES=" };
+
 	for (size_t i = 0; i < spec->env_count; i++)
-		if (strncmp(spec->env[i], "LD_", 3) == 0)
+		for (size_t k = 0; k < ARRAY_SIZE(early); k++)
+			if (strncmp(spec->env[i], early[k], strlen(early[k])) == 0)
+				return true;
+	return false;
+}
+
+/* Those whose output our library finds. Of a compiled program it is crash.c that says where it waits. */
+static bool tells_by_library(const struct runtime *runtime)
+{
+	static const char *const points[] = { "python", "ruby", "main" };
+
+	for (size_t i = 0; runtime->ember.point && i < ARRAY_SIZE(points); i++)
+		if (strcmp(runtime->ember.point, points[i]) == 0)
 			return true;
 	return false;
 }
@@ -326,7 +340,7 @@ static int job_fill(struct job *job, const struct job_given *given, struct error
 
 	job->buffered = given->plain && job->kind == JOB_RUN && !job->session && spec->rows == 0 &&
 			job->runtime->buffered && !is_loaded_otherwise(spec);
-	job->preloads = job->buffered && job->runtime->ember.point && strcmp(job->runtime->ember.point, "python") == 0;
+	job->preloads = job->buffered && tells_by_library(job->runtime);
 	words = choose_words(job, &step);
 	if (job->kind == JOB_RUN) {
 		job->limits = limits_settle(&spec->limits, &spec->runtime->limits);

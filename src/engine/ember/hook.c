@@ -11,6 +11,8 @@
 /* Both names of each function are defined here; this would make one of them. */
 #undef _FILE_OFFSET_BITS
 
+#include "engine/ember/notice_page.h"
+#include "engine/ember/perl.h"
 #include "engine/ember/python.h"
 #include "engine/ember/ruby.h"
 #include "engine/ember/script.h"
@@ -103,9 +105,30 @@ __attribute__((constructor)) static void arm(void)
 
 static script_main_fn *program_main;
 
+/* Until an interpreter with streams of its own is known, those of the C library count. */
+static void tell_main(const char *path)
+{
+	tells = true;
+	program = path;
+	if (notice_put_stdio() < 0)
+		setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+/* In a fork. */
+static int tell_and_run(int argc, char **argv, char **envp)
+{
+	if (notice_is_plain())
+		tell_main(script_entry());
+	return program_main(argc, argv, envp);
+}
+
 static int main_or_wait(int argc, char **argv, char **envp)
 {
-	return is_at("main") ? script_main(program_main) : program_main(argc, argv, envp);
+	if (is_at("main"))
+		return script_main(tell_and_run);
+	if (tells)
+		tell_main(program);
+	return program_main(argc, argv, envp);
 }
 
 typedef int start_fn(script_main_fn *start, int argc, char **argv, void (*init)(void), void (*fini)(void),
@@ -149,6 +172,8 @@ static int open_door(int (*next)(const char *, int, ...), const char *path, int 
 {
 	if (is_at("ruby") && strcmp(path, program) == 0)
 		return ruby_opens(path, BOX_DRIVERS "/sync.rb");
+	if (tells && program && strcmp(path, program) == 0)
+		perl_tell();
 	return next(path, flags, mode);
 }
 
@@ -170,5 +195,7 @@ DOOR pid_t getpgid(pid_t pid)
 {
 	if (pid == 0 && is_at("ruby"))
 		ruby_asks();
+	else if (pid == 0 && tells)
+		ruby_tell();
 	return (pid_t)syscall(SYS_getpgid, pid);
 }

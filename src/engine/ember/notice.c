@@ -1,9 +1,14 @@
 #include "engine/ember/notice_page.h"
 
+#include "engine/ember/ember_wire.h"
+#include "engine/ember/library.h"
 #include "engine/ember/notice.h"
 #include "engine/ember/python_api.h"
+#include "language/expand.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -30,7 +35,7 @@ void notice_withdraw(void)
 		page->kind = NOTICE_NONE;
 }
 
-static int page_put(const struct notice *notice)
+int notice_put(const struct notice *notice)
 {
 	void *at = (void *)(uintptr_t)NOTICE_ADDRESS;
 
@@ -40,6 +45,29 @@ static int page_put(const struct notice *notice)
 	page = at;
 	*page = *notice;
 	return 0;
+}
+
+int notice_put_stdio(void)
+{
+	return notice_put(&(struct notice){ .magic = NOTICE_MAGIC, .kind = NOTICE_STDIO, .stream = (uintptr_t)stdout });
+}
+
+char **notice_environment(char **envp, const char *entry)
+{
+	const size_t room = sizeof(EMBER_VARIABLE "=" EMBER_NOTICE ":") + strlen(entry);
+	char *place = malloc(room), **all;
+	size_t count = 0;
+
+	while (envp[count])
+		count++;
+	all = calloc(count + 3, sizeof(*all));
+	if (!place || !all)
+		return NULL;
+	memcpy(all, envp, count * sizeof(*all));
+	snprintf(place, room, EMBER_VARIABLE "=" EMBER_NOTICE ":%s", entry);
+	all[count++] = (char *)"LD_PRELOAD=" BOX_DRIVERS "/" EMBER_LIBRARY;
+	all[count] = place;
+	return all;
 }
 
 /* Where a TextIOWrapper keeps what was written to it: a text that it was given is found there, and how long it is. */
@@ -130,5 +158,5 @@ int notice_put_python(void)
 	notice.stream_type = type_of(stream);
 	notice.buffer_type = type_of(buffer);
 	dropped(buffer);
-	return page_put(&notice);
+	return notice_put(&notice);
 }

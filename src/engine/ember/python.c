@@ -135,31 +135,14 @@ static int command_keep(const char *path)
 
 /* In the fork, for a program out of the ordinary */
 
-/* The environment of a process that says where its output waits: our library is in it once more. */
-static char **telling(const struct ember_claim *claim)
-{
-	static char place[PATH_MAX + 64];
-	size_t count = 0;
-	char **envp;
-
-	while (claim->envp[count])
-		count++;
-	envp = calloc(count + 3, sizeof(*envp));
-	if (!envp)
-		_exit(126);
-	memcpy(envp, claim->envp, count * sizeof(*envp));
-	snprintf(place, sizeof(place), EMBER_VARIABLE "=" EMBER_NOTICE ":%s", claim->entry);
-	envp[count++] = (char *)"LD_PRELOAD=" BOX_DRIVERS "/" EMBER_LIBRARY;
-	envp[count] = place;
-	return envp;
-}
-
 _Noreturn static void run_cold(const struct ember_claim *claim)
 {
 	const bool plain = notice_is_plain();
-	char **argv, **envp = plain ? telling(claim) : claim->envp;
+	char **argv, **envp = plain ? notice_environment(claim->envp, claim->entry) : claim->envp;
 	size_t count = 0, words = 0;
 
+	if (!envp)
+		_exit(126);
 	while (claim->args[count])
 		count++;
 	argv = calloc(self.words + count + 3, sizeof(*argv));

@@ -1,6 +1,7 @@
 #include "engine/ember/ruby.h"
 
 #include "base/own.h"
+#include "engine/ember/notice_page.h"
 #include "engine/ember/script.h"
 #include "engine/ember/zygote.h"
 
@@ -27,6 +28,7 @@ static struct {
 	VALUE (*freeze)(VALUE object);                          /* rb_obj_freeze */
 	VALUE (*push)(VALUE array, VALUE object);               /* rb_ary_push */
 	VALUE *process;                                         /* rb_mProcess, the module */
+	VALUE *output;                                          /* rb_stdout, which is STDOUT at the start */
 } api;
 
 static struct {
@@ -62,12 +64,77 @@ static bool api_find(void)
 		{ (void **)&api.freeze, "rb_obj_freeze" },
 		{ (void **)&api.push, "rb_ary_push" },
 		{ (void **)&api.process, "rb_mProcess" },
+		{ (void **)&api.output, "rb_stdout" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (!(*all[i].place = dlsym(RTLD_DEFAULT, all[i].name)))
 			return false;
 	return true;
+}
+
+/* Of an IO: its rb_io_t, behind the two words that each object has. */
+static const char *stream_of(VALUE io)
+{
+	return ((const char *const *)io)[2];
+}
+
+enum {
+	STREAM_LOOKED = 128 /* bytes of an rb_io_t that are looked at */
+};
+
+static bool has_buffer(const char *at, const char *sample, size_t length)
+{
+	struct notice_ruby_buffer buffer;
+
+	memcpy(&buffer, at, sizeof(buffer));
+	return buffer.offset == 0 && buffer.length == (int)length && buffer.capacity >= (int)length &&
+	       buffer.data != 0 && memcmp((const void *)(uintptr_t)buffer.data, sample, length) == 0;
+}
+
+/* Where an rb_io_t has its buffer and its descriptor: found in one of ours, to which something was printed. */
+static bool layout_find(struct notice *notice)
+{
+	static const char sample[] = "emberbox looks";
+	const size_t length = sizeof(sample) - 1;
+	int failed = 0, number = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const char *stream;
+	char text[160];
+	VALUE io;
+
+	if (number < 0)
+		return false;
+	snprintf(text, sizeof(text), "IO.for_fd(%d, 'w').tap { |io| io.sync = false; io.write '%s' }", number, sample);
+	io = api.eval(text, &failed);
+	if (failed)
+		return false;
+	stream = stream_of(io);
+	for (uint32_t at = 0; at < STREAM_LOOKED; at += sizeof(int)) {
+		if (notice->number == 0 && memcmp(stream + at, &number, sizeof(number)) == 0)
+			notice->number = at;
+		if (notice->pending == 0 && has_buffer(stream + at, sample, length))
+			notice->pending = at;
+	}
+	api.funcall(io, api.intern("close"), 0);
+	return notice->number != 0 && notice->pending != 0;
+}
+
+static struct notice notice = { .magic = NOTICE_MAGIC, .kind = NOTICE_RUBY };
+
+/* Of a Ruby whose driver had it write at once. */
+static void output_tell(void)
+{
+	const VALUE no = 0;
+
+	notice.stream = (uintptr_t)stream_of(*api.output);
+	if (notice.pending != 0 && notice_put(&notice) == 0)
+		api.funcall(*api.output, api.intern("sync="), 1, no);
+}
+
+void ruby_tell(void)
+{
+	if (api_find() && layout_find(&notice))
+		output_tell();
 }
 
 /* False for a Ruby that reads its program whole before: there is no such object then. The collector has its say first,
@@ -156,13 +223,21 @@ void ruby_asks(void)
 	if (program.fd < 0)
 		return;
 	fits = api_find() && program_find();
+	if (fits && !layout_find(&notice))
+		notice.pending = 0;
 	claim = zygote_wait(fits ? &language : NULL);
 	close(claim->control);
 	/* What a running Ruby cannot take over is started anew: as slow as cold, and as right. */
 	if (!fits || !take_over(&claim->claim, before)) {
-		execve(claim->argv[0], claim->argv, claim->claim.envp);
+		char **envp = claim->claim.envp;
+
+		if (notice_is_plain() && (envp = notice_environment(envp, claim->claim.entry)) == NULL)
+			_exit(126);
+		execve(claim->argv[0], claim->argv, envp);
 		_exit(127);
 	}
+	if (notice_is_plain())
+		output_tell();
 	api.funcall(program.file, api.intern("rewind"), 0);
 	for (char **arg = claim->claim.args; *arg; arg++)
 		api.push(api.argv(), api.freeze(api.string(*arg)));

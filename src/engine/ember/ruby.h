@@ -15,3 +15,6 @@ int ruby_opens(const char *path, const char *driver);
 
 /* The driver asked for its process group: the point. Returns in forks, and at once if it is none. */
 void ruby_asks(void);
+
+/* The same in a process that is no zygote: its output may wait, and it says where. */
+void ruby_tell(void);

@@ -135,6 +135,13 @@ static void load_locale(void)
 	setlocale(LC_ALL, "C");
 }
 
+static const char *entry;
+
+const char *script_entry(void)
+{
+	return entry;
+}
+
 int script_main(script_main_fn *program)
 {
 	static const struct ember_language language = { .rehearse = script_rehearse };
@@ -148,6 +155,7 @@ int script_main(script_main_fn *program)
 		execve(claim->argv[0], claim->argv, claim->claim.envp);
 		_exit(127);
 	}
+	entry = claim->claim.entry;
 	on_exit(leave, (void *)(intptr_t)getpid());
 	shift_heap(claim->claim.seed);
 	return program(count(claim->argv), claim->argv, claim->claim.envp);

@@ -15,6 +15,8 @@ typedef int script_main_fn(int argc, char **argv, char **envp);
 
 /* main() of a zygote: returns in forks only, with what `program` returns for the command line that was claimed. */
 int script_main(script_main_fn *program);
+/* Where the program lies that this fork is to run; NULL: this is none. */
+const char *script_entry(void);
 
 /*
  * Whether a variable that a start reads before the fork differs between the two environments. `early` has names, NULL

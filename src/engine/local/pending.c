@@ -171,6 +171,80 @@ static long read_python(int memory, const struct notice *notice, char *text)
 	return (long)kept + n;
 }
 
+static long read_ruby(int memory, const struct notice *notice, char *text)
+{
+	struct notice_ruby_buffer before, after;
+	int number;
+
+	if (!memory_read(memory, notice->stream + notice->pending, &before, sizeof(before)) ||
+	    !memory_read(memory, notice->stream + notice->number, &number, sizeof(number)) || number != STDOUT_FILENO ||
+	    before.offset < 0 || before.length < 0 || before.length > PENDING_MAX ||
+	    !memory_read(memory, before.data + (uint64_t)before.offset, text, (size_t)before.length))
+		return -1;
+	/* Only what has stood still is whole. */
+	if (!memory_read(memory, notice->stream + notice->pending, &after, sizeof(after)) ||
+	    memcmp(&before, &after, sizeof(before)) != 0)
+		return -1;
+	return before.length;
+}
+
+enum {
+	LAYERS_MAX = 4 /* of a handle: what converts, what buffers, what writes */
+};
+
+/* From the topmost to the one that writes; how many have a buffer, or -1. */
+static int perl_layers(int memory, const struct notice *notice, struct notice_perl_layer layers[LAYERS_MAX])
+{
+	static const char *const kinds[] = { "perlio", "crlf", "encoding" };
+	uint64_t at;
+
+	if (!memory_read(memory, notice->stream, &at, sizeof(at)))
+		return -1;
+	for (int i = 0; i < LAYERS_MAX; i++) {
+		struct notice_perl_layer *layer = &layers[i];
+		uint64_t table[2]; /* a size, and where its name is */
+		char name[9] = "";
+		bool known = false;
+
+		if (at == 0 || !memory_read(memory, at, layer, sizeof(*layer)) ||
+		    !memory_read(memory, layer->kind, table, sizeof(table)) ||
+		    !memory_read(memory, table[1], name, sizeof(name) - 1))
+			return -1;
+		if (strcmp(name, "unix") == 0) {
+			const bool output = (uint32_t)layer->data == STDOUT_FILENO;
+
+			/* It is shorter than the others. */
+			*layer = (struct notice_perl_layer){ 0 };
+			return output ? i : -1;
+		}
+		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+			known |= strncmp(name, kinds[k], sizeof(name) - 1) == 0;
+		if (!known)
+			return -1;
+		at = layer->below;
+	}
+	return -1;
+}
+
+static long read_perl(int memory, const struct notice *notice, char *text)
+{
+	struct notice_perl_layer before[LAYERS_MAX] = { 0 }, after[LAYERS_MAX] = { 0 };
+	const int count = perl_layers(memory, notice, before);
+	size_t size = 0;
+
+	/* What is in a lower one was printed before what is in the one above. */
+	for (int i = count - 1; i >= 0; i--) {
+		const uint64_t held = before[i].flags & NOTICE_PERL_WRITES ? before[i].next - before[i].data : 0;
+
+		if (held > PENDING_MAX - size || !memory_read(memory, before[i].data, text + size, held))
+			return -1;
+		size += held;
+	}
+	if (count < 0 || perl_layers(memory, notice, after) != count || memcmp(before, after, sizeof(before)) != 0)
+		return -1;
+	return (long)size;
+}
+
 /* Whether its standard output is that pipe. */
 static bool is_for(int proc, const char *pid, int output)
 {
@@ -193,9 +267,18 @@ long pending_read(int proc, const char *pid, int output, char *text)
 	if (memory < 0 || !memory_read(memory, NOTICE_ADDRESS, &notice, sizeof(notice)) ||
 	    notice.magic != NOTICE_MAGIC || !is_for(proc, pid, output))
 		return -1;
-	if (notice.kind == NOTICE_STDIO)
+	switch (notice.kind) {
+	case NOTICE_STDIO:
 		return read_stdio(memory, &notice, text);
-	return notice.kind == NOTICE_PYTHON ? read_python(memory, &notice, text) : -1;
+	case NOTICE_PYTHON:
+		return read_python(memory, &notice, text);
+	case NOTICE_RUBY:
+		return read_ruby(memory, &notice, text);
+	case NOTICE_PERL:
+		return read_perl(memory, &notice, text);
+	default:
+		return -1;
+	}
 }
 
 /* ---- Before a box is killed. */
