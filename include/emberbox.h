@@ -94,9 +94,11 @@ typedef struct eb_options {
 /*
  * A new request with every default. Keys of eb_request_set(), all values text
  * as on the command line: language, timeout, cpu-time, memory, cpus, pids,
- * disk, max-output, net, project, output (a directory to copy
+ * disk, max-output, net, engine, image, project, output (a directory to copy
  * /sandbox/output to), and, each call adding one: env (K=V), arg, file
- * (HOST[:BOX]), allow-weaker (a layer). entry is the program's path below
+ * (HOST[:BOX]), package, allow-weaker (a layer). net is none, engine is local or
+ * auto; an image other than "" and packages are refused: they are not available
+ * yet. entry is the program's path below
  * /sandbox/code, also "pkg/tool.py": that of the code, or without code that of
  * one of the files or of the project; without it the code is called filename, if
  * that has one of the language's endings. profile is one of the language's, such as

@@ -51,6 +51,7 @@ enum {
 	OPT_STDIN,
 	OPT_ENGINE,
 	OPT_PACKAGE,
+	OPT_IMAGE,
 	OPT_SESSION,
 	OPT_COLD,
 	OPT_EXPLAIN,
@@ -81,8 +82,9 @@ static const struct option_spec specs[] = {
 	{ OPT_READ_ONLY, 0, "read-only", NULL, "/sandbox/code and /sandbox/data cannot be changed" },
 	{ OPT_POLICY, 0, "policy", "MODE", "look at its imports first: off, warn or block (EMBERBOX_POLICY)" },
 	{ OPT_PACKAGE, 0, "package", "NAME", "not available yet" },
+	{ OPT_IMAGE, 0, "image", "REF", "not available yet" },
 	{ OPT_SESSION, 0, "session", "ID", "run the code as the next cell of a session of the service" },
-	{ OPT_ENGINE, 0, "engine", "NAME", "local, docker or auto; docker is not available yet (auto)" },
+	{ OPT_ENGINE, 0, "engine", "NAME", "local or auto; docker, e2b and cluster are not available yet (auto)" },
 	{ OPT_COLD, 0, "cold", NULL, "do not use the service, also if there is one" },
 	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "run even if the host lacks this layer; may be repeated" },
 	{ OPT_EXPLAIN, 0, "explain", NULL, "print the plan, operation by operation, and run nothing" },
@@ -218,6 +220,19 @@ static int take_word(struct run *run, const char *word, int after_dashes, eb_err
 	return eb_request_set(run->request, "arg", word, err);
 }
 
+/* What a box is made of and connected to: a request's sentence, under the name of whoever said the value; NULL: of the
+ * option. Returns 0, or an exit code. */
+static int set_surroundings(struct run *run, const char *key, const char *value, const char *from)
+{
+	eb_error err = { 0 };
+
+	if (eb_request_set(run->request, key, value, &err) == 0)
+		return 0;
+	if (err.code != EB_BAD_REQUEST)
+		return run_refused(run, &err);
+	return run_usage(run, "%s%s: %s", from ? "" : "--", from ? from : key, err.message + strlen(key) + 2);
+}
+
 /* Returns 0, or an exit code. */
 static int take_option(struct run *run, int option, const char *value)
 {
@@ -273,7 +288,8 @@ static int take_option(struct run *run, int option, const char *value)
 		run->session = value;
 		return 0;
 	case OPT_PACKAGE:
-		return run_usage(run, "--%s is not available yet", spec_of(option)->name);
+	case OPT_IMAGE:
+		return set_surroundings(run, spec_of(option)->name, value, NULL);
 	case OPT_EXPLAIN:
 		run->explain = 1;
 		return 0;
@@ -400,8 +416,8 @@ static int read_arguments(struct run *run, int argc, char **argv)
 		tell_cores(run);
 	if (code == 0 && run->tty)
 		code = ask_for_terminal(run);
-	if (code == 0 && run->engine && strcmp(run->engine, "docker") == 0)
-		code = run_usage(run, "%s: docker is not available yet; use local", run->engine_from);
+	if (code == 0 && run->engine)
+		code = set_surroundings(run, "engine", run->engine, run->engine_from);
 	return code;
 }
 

@@ -143,7 +143,7 @@ static int export_settings(const struct serve_options *options, struct error *er
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (all[i].value)
 			given[count++] = all[i];
-	if (config_load(given, count, &config, err) < 0)
+	if (config_load_service(given, count, &config, err) < 0)
 		return -1;
 	return config_export(&config) == 0 ? 0 : error_set(err, ERROR_FAILED, 0, "no memory");
 }

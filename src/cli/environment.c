@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns 0, or an exit code. */
+/* Returns 0, or an exit code. Whether the engine is there is asked when all has been said. */
 int run_set_engine(struct run *run, const char *engine, const char *from)
 {
-	if (strcmp(engine, "local") != 0 && strcmp(engine, "auto") != 0 && strcmp(engine, "docker") != 0)
-		return run_usage(run, "%s: \"%.80s\" is none of local, docker, auto", from, engine);
+	if (!engine_is_named(engine))
+		return run_usage(run, "%s: \"%.80s\" is none of " ENGINE_NAMES, from, engine);
 	run->engine = engine;
 	run->engine_from = from;
 	return 0;

@@ -366,7 +366,9 @@ static int job_fill(struct job *job, const struct job_given *given, struct error
 int job_make(enum job_kind kind, const struct spec *spec, const struct job_given *given, struct job *job,
 	     struct error *err)
 {
-	*job = (struct job){ .kind = kind, .spec = spec, .runtime = spec->runtime, .channel = -1 };
+	*job = (struct job){
+		.kind = kind, .spec = spec, .runtime = spec->runtime, .around = spec->around, .channel = -1
+	};
 	return job_fill(job, given, err);
 }
 
@@ -382,7 +384,12 @@ static void bound_disk(struct job *job)
 int job_make_session(const struct spec *spec, const struct job_given *given, double ttl, struct job *job,
 		     struct error *err)
 {
-	*job = (struct job){ .kind = JOB_RUN, .spec = spec, .runtime = spec->runtime, .session = true, .channel = -1 };
+	*job = (struct job){ .kind = JOB_RUN,
+			     .spec = spec,
+			     .runtime = spec->runtime,
+			     .around = spec->around,
+			     .session = true,
+			     .channel = -1 };
 	if (job_fill(job, given, err) < 0)
 		return -1;
 	job->limits.timeout = ttl;

@@ -45,6 +45,7 @@ struct job {
 	const struct spec *spec;               /* the request: layers given up, and what was asked for explicitly */
 	const struct runtime *runtime;         /* its language */
 	struct limits limits;                  /* all of them */
+	struct surroundings around;            /* the spec's: what its box is made of and connected to */
 	const char **argv;                     /* the program */
 	const char **envp;                     /* its whole environment */
 	struct job_file *files;                /* to put into the box */

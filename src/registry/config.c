@@ -261,6 +261,24 @@ int config_load(const struct config_option *options, size_t count, struct config
 	return -1;
 }
 
+int config_load_service(const struct config_option *options, size_t count, struct config *out, struct error *err)
+{
+	struct error why = { 0 };
+	struct spec spec;
+	int done;
+
+	if (config_load(options, count, out, err) < 0)
+		return -1;
+	spec_init(&spec);
+	done = spec_set(&spec, "engine", out->values[CONFIG_TYPE].text, &why);
+	spec_free(&spec);
+	if (done == 0)
+		return 0;
+	error_usage(err, "%s: %s", config_said_by(out, CONFIG_TYPE), error_detail(&why));
+	config_free(out);
+	return -1;
+}
+
 int config_load_without(struct config *out, struct error *registry, struct error *err)
 {
 	*out = (struct config){ 0 };

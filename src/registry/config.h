@@ -61,6 +61,9 @@ int config_load(const struct config_option *options, size_t count, struct config
 /* The same without options for who needs nothing of the registry but settings that have a default: one that is wrong is
  * as if there were none, and `registry` tells what is wrong (its kind is not ERROR_NONE then). */
 int config_load_without(struct config *out, struct error *registry, struct error *err);
+/* The same for the service, which runs programs by no other engine than SANDBOX_TYPE: one that is not there yet is
+ * refused. (With `run` an option may still choose another.) */
+int config_load_service(const struct config_option *options, size_t count, struct config *out, struct error *err);
 void config_free(struct config *config);
 #define _cleanup_config_ _cleanup_(config_free)
 

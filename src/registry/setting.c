@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "registry/tokens.h"
+#include "schema/surroundings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -170,8 +171,8 @@ static int check_token(const char *name, const char *value, const char *detail, 
 }
 
 static const struct setting settings[CONFIG_KEYS] = {
-	[CONFIG_TYPE] = { "SANDBOX_TYPE", NULL, "auto", check_type, "local, docker, auto", 0,
-			  "what runs programs: local, docker or auto" },
+	[CONFIG_TYPE] = { "SANDBOX_TYPE", NULL, "auto", check_type, ENGINE_NAMES, 0,
+			  "what runs programs: " ENGINE_NAMES },
 	[CONFIG_TIMEOUT] = { "SANDBOX_TIMEOUT_SEC", NULL, "30", check_limit, "timeout", 0,
 			     "wall time of a run, in seconds or as 500ms, 1m, 1h30m" },
 	[CONFIG_MAX_OUTPUT] = { "SANDBOX_MAX_OUTPUT_KB", NULL, "20", check_output, "max-output", 0,

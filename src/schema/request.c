@@ -28,9 +28,10 @@ struct reading {
 };
 
 enum {
-	FIELD_TOOL = 1,   /* for the tests of documents: an MCP tool has it */
-	FIELD_FRAMES = 2, /* the same: only our own client may say it */
-	FIELD_LISTED = 4, /* it passes in the list */
+	FIELD_LISTED = 1, /* it passes in the list */
+	FIELD_BOX = 2,    /* this one and the next two are for tests: see the table */
+	FIELD_TOOL = 4,
+	FIELD_FRAMES = 8,
 };
 
 struct field {
@@ -392,11 +393,6 @@ static int read_command(struct reading *r, const struct field *field, const char
 	r->manner->command = true;
 	put(r, field->key, text, strlen(text));
 	return 0;
-}
-
-static int read_not_yet(struct reading *r, const struct field *field, const char *name, json_t *value)
-{
-	return fault(r, name, "it is not available yet; leave it out");
 }
 
 static int read_fields(struct reading *r, json_t *object, const char *before, const struct field *fields);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -284,10 +285,38 @@ static int set_no(struct spec *spec, void *member, const char *key, const char *
 static int set_net(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	if (strcmp(value, "none") != 0)
-		return error_usage(
-			err, "%s: \"%.64s\" is not available yet; a box has no network but its own loopback (net none)",
-			key, value);
+		return error_field(
+			err, key,
+			"\"%.64s\" is not available yet; a box has no network but its own loopback (net none)", value);
 	*(enum network_mode *)member = NETWORK_NONE;
+	return 0;
+}
+
+static int add_package(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	return error_field(err, key,
+			   "\"%.64s\" is not available yet; a box has what is installed on this machine: leave it out",
+			   value);
+}
+
+static int set_image(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	if (*value)
+		return error_field(err, key,
+				   "\"%.64s\" is not available yet; a box has the languages of this machine: leave it "
+				   "out, and name one",
+				   value);
+	*(const char **)member = NULL;
+	return 0;
+}
+
+static int set_engine(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	if (!engine_is_named(value))
+		return error_field(err, key, "\"%.64s\" is none of " ENGINE_NAMES, value);
+	if (strcmp(value, "local") != 0 && strcmp(value, "auto") != 0)
+		return error_field(err, key, "%s is not available yet; use local", value);
+	*(enum engine_choice *)member = *value == 'l' ? ENGINE_LOCAL : ENGINE_AUTO;
 	return 0;
 }
 
@@ -349,6 +378,22 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 		if (strcmp(setters[i].key, key) == 0)
 			return setters[i].set(spec, (char *)spec + setters[i].member, key, value, err);
 	return error_usage(err, "\"%.64s\" is not a field of a request", key);
+}
+
+int spec_set_surroundings(struct spec *spec, const char *text, struct error *err)
+{
+	char line[SURROUNDINGS_MAX], *value;
+
+	for (; *text; text += strcspn(text, "\n") + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+		value = strchr(line, ' ');
+		if (!value || !strchr(text, '\n'))
+			return error_set(err, ERROR_FAILED, 0, "the surroundings of a box are broken");
+		*value++ = '\0';
+		if (spec_set(spec, line, value, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err)

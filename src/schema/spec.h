@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "language/runtime.h"
+#include "schema/surroundings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,11 +26,6 @@ enum policy_mode {
 	POLICY_OFF,   /* nobody looks */
 	POLICY_WARN,  /* what would be blocked is told with the result */
 	POLICY_BLOCK, /* a program with a blocked import is not run */
-};
-
-/* What a program may reach beside its own loopback. */
-enum network_mode {
-	NETWORK_NONE, /* nothing */
 };
 
 enum {
@@ -59,7 +55,7 @@ struct spec {
 	const char *profile;           /* of the runtime, or NULL */
 	bool unchecked;                /* leave out the compiler's check of types */
 	bool read_only;                /* the program may not change its code and data */
-	enum network_mode network;     /* what it may reach */
+	struct surroundings around;    /* network, engine, image, packages */
 	enum policy_mode policy;       /* whether its imports are looked at first */
 	const char *policy_block;      /* modules beside the language's own list, with commas between them; or NULL */
 	const char *policy_allow;      /* modules that are not blocked after all; or NULL */
@@ -90,6 +86,9 @@ int spec_set_input(struct spec *spec, const void *data, size_t size, struct erro
 int spec_add_content(struct spec *spec, const char *box_path, const void *data, size_t size, struct error *err);
 /* The permissions of the content added last: "644", or "755" as without it. */
 int spec_set_mode(struct spec *spec, const char *mode, struct error *err);
+
+/* The lines of surroundings_text(), each by spec_set(). */
+int spec_set_surroundings(struct spec *spec, const char *text, struct error *err);
 
 /* What can only be said once all is set: there is a language and code. */
 int spec_check(const struct spec *spec, struct error *err);

@@ -96,7 +96,10 @@ def unknown_options_are_named_with_the_nearest():
 @kit.test
 def options_that_are_not_available_yet():
     refused(hello("--package", "x"), "--package", "not available yet")
-    refused(hello("--engine", "docker"), "docker", "not available yet")
+    refused(hello("--image", "python:3"), "--image", "not available yet")
+    for engine in ("docker", "e2b", "cluster"):
+        refused(hello("--engine", engine), "--engine", engine, "not available yet", "local")
+    refused(hello("--engine", "podman"), "--engine", "none of local, docker, e2b, cluster, auto")
 
 
 @kit.test

@@ -20,6 +20,11 @@ KINDS = {"FIELD": "name key read set member option flags".split(),
 class Word(str):
     """A name of C: a type, a member, a function, or a flag, of which several are joined by |."""
 
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Word(f"{self}.{name}")
+
     def __or__(self, other):
         return frozenset([self]) | (other if isinstance(other, frozenset) else {other})
 

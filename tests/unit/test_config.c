@@ -70,8 +70,9 @@ static const struct {
 	const char *bad;
 	const char *sentence; /* behind the name */
 } all[] = {
-	{ CONFIG_TYPE, "auto", "local", "podman", "\"podman\" is none of local, docker, auto" },
-	{ CONFIG_TIMEOUT, "30", "7", "soon", "\"soon\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
+	{ CONFIG_TYPE, "auto", "local", "podman", "\"podman\" is none of local, docker, e2b, cluster, auto" },
+	{ CONFIG_TIMEOUT, "30", "7", "soon",
+	  "\"soon\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 	{ CONFIG_MAX_OUTPUT, "20", "3", "3k", "\"3k\" is not a number of KiB between 1 and 16384" },
 	{ CONFIG_BLOCK_IMPORTS, "false", "false", "yes", "\"yes\" is not true or false" },
 	{ CONFIG_STORE_CODE, "on_error", "never", "no", "\"no\" is not one of always, on_error, never" },

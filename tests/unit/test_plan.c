@@ -414,6 +414,35 @@ static void what_is_frozen(void)
 }
 
 /* A layer that is missing is refused for each part as for the whole. */
+/* A job that asks for what no operation provides gets no box, nor a part of one, that lacks it. */
+static void surroundings_that_nothing_provides(void)
+{
+	static int (*const all[])(const struct job *, const struct probe *, struct plan *,
+				  struct error *) = { plan_make, plan_make_stem, plan_make_zygote, plan_make_box };
+	static const char *packages[] = { "numpy" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		part = all[i];
+		fresh();
+		CHECK_INT(make(JOB_RUN), 0);
+		fresh();
+		spec.around.image = "debian:12";
+		CHECK_INT(make(JOB_RUN), -1);
+		CHECK_STR(err.text, "image: a box of this machine has the machine's own /usr, not \"debian:12\"");
+		CHECK_STR(err.field, "image");
+		fresh();
+		spec.around.packages = packages;
+		spec.around.package_count = 1;
+		CHECK_INT(make(JOB_RUN), -1);
+		CHECK_STR(err.text, "packages: a box of this machine has what is installed there, not \"numpy\"");
+		fresh();
+		spec.around.network = (enum network_mode)(NETWORK_NONE + 1);
+		CHECK_INT(make(JOB_RUN), -1);
+		CHECK_STR(err.text, "network: a box of this machine has none but its own loopback");
+	}
+	part = plan_make;
+}
+
 static void parts_are_refused_too(void)
 {
 	static int (*const all[])(const struct job *, const struct probe *, struct plan *,
@@ -534,6 +563,7 @@ int main(void)
 	RUN(parts_of_root);
 	RUN(parts_of_an_ordinary_user);
 	RUN(parts_without_layers);
+	RUN(surroundings_that_nothing_provides);
 	RUN(parts_are_refused_too);
 	RUN(order_of_the_parts);
 	RUN(the_stricter_filter_comes_first);

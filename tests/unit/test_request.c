@@ -43,12 +43,15 @@ static void everything_arrives(void)
 			"\"args\":[\"a\",\"b c\"],\"env\":{\"K\":\"v=1\",\"E\":\"\"},"
 			"\"files\":{\"x.txt\":\"text\",\"/tmp/y\":{\"base64\":\"aGk=\",\"mode\":\"644\"}},"
 			"\"timeout\":2.5,\"memory_limit\":64,\"limits\":{\"cpu_time\":1,\"cpus\":\"0.5\",\"pids\":9,"
-			"\"disk\":\"2m\",\"max_output\":4096},\"network\":\"none\",\"filename\":\"m.py\","
+			"\"disk\":\"2m\",\"max_output\":4096},\"network\":\"none\",\"packages\":[],\"image\":\"\","
+			"\"engine\":\"local\",\"filename\":\"m.py\","
 			"\"entry\":\"e.py\",\"check\":true,\"read_only\":true,\"allow_weaker\":[\"landlock\"],"
 			"\"stream\":true,\"tty\":{\"rows\":7,\"cols\":11}}",
 			&spec),
 		  0);
 	CHECK_STR(spec.runtime->name, "python");
+	CHECK(spec.around.network == NETWORK_NONE && spec.around.engine == ENGINE_LOCAL && !spec.around.image);
+	CHECK_INT(spec.around.package_count, 0);
 	CHECK(spec.rows == 7 && spec.columns == 11 && manner.tty);
 	CHECK_STR(spec.code, "print(1)");
 	CHECK_INT(spec.code_size, 8);
@@ -201,7 +204,16 @@ static void unknown_and_double_fields(void)
 	refused(P "\"limits\":{\"memry\":1}}", "limits.memry",
 		"limits.memry: there is no such field; did you mean memory?");
 	refused(P "\"session\":\"\"}", "session", "session: expected 1 to 63 bytes");
-	refused(P "\"packages\":[]}", "packages", "packages: it is not available yet; leave it out");
+	refused(P "\"packages\":[\"numpy\"]}", "packages",
+		"packages: \"numpy\" is not available yet; a box has what is installed on this machine: leave it out");
+	refused(P "\"packages\":\"numpy\"}", "packages", "packages: expected a list of texts, not a text");
+	refused(P "\"image\":\"python:3\"}", "image",
+		"image: \"python:3\" is not available yet; a box has the languages of this machine: leave it out, and "
+		"name one");
+	refused(P "\"image\":[]}", "image", "image: expected a text, not a list");
+	refused(P "\"engine\":\"docker\"}", "engine", "engine: docker is not available yet; use local");
+	refused(P "\"engine\":\"podman\"}", "engine",
+		"engine: \"podman\" is none of local, docker, e2b, cluster, auto");
 	refused(P "\"timeout\":1,\"timeout\":2}", "timeout", "timeout: it is given twice; leave one out");
 	refused(P "\"timeout\":1,\"limits\":{\"timeout\":2}}", "limits.timeout",
 		"limits.timeout: this limit is given twice; leave one of timeout and limits.timeout out");

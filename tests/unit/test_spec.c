@@ -477,6 +477,74 @@ static void freed_twice(void)
 	CHECK_INT(spec.limits.pids, 0);
 }
 
+/* What a box is made of: only what there is can be asked for, and each is refused by its name. */
+static void surroundings(void)
+{
+	fresh();
+	CHECK(spec.around.engine == ENGINE_AUTO);
+	taken("engine", "local");
+	CHECK(spec.around.engine == ENGINE_LOCAL);
+	taken("engine", "auto");
+	CHECK(spec.around.engine == ENGINE_AUTO);
+	REFUSES("engine", "is none of local, docker, e2b, cluster, auto", "", "x", "loc", "local,", "LOCAL", " local",
+		",", "local, docker");
+	refused("engine", "docker", "engine: docker is not available yet; use local");
+	refused("engine", "e2b", "engine: e2b is not available yet; use local");
+	refused("engine", "cluster", "engine: cluster is not available yet; use local");
+	taken("image", "");
+	CHECK(!spec.around.image);
+	REFUSES("image", "is not available yet; a box has the languages of this machine: leave it out, and name one",
+		"debian:12", "oci:x");
+	REFUSES("package", "is not available yet; a box has what is installed on this machine: leave it out", "",
+		"numpy");
+	CHECK_INT(spec.around.package_count, 0);
+}
+
+/* The key of boxes made ahead: each of the four tells boxes apart, and so who gets one made for another gets none. */
+static void surroundings_as_text(void)
+{
+	static const char *packages[] = { "a", "b" }, *others[] = { "a", "c" };
+	const struct surroundings different[] = {
+		{ .image = "debian:12" },
+		{ .image = "debian:13" },
+		{ .packages = packages, .package_count = 2 },
+		{ .packages = packages, .package_count = 1 },
+		{ .packages = others, .package_count = 2 },
+	};
+	char text[SURROUNDINGS_MAX], other[SURROUNDINGS_MAX], long_name[SURROUNDINGS_MAX];
+	const struct surroundings local = { .engine = ENGINE_LOCAL };
+
+	fresh();
+	CHECK(surroundings_text(&spec.around, text));
+	CHECK_STR(text, "net none\nengine local\n");
+	/* Who carries it out by itself makes the same box as who was told to. */
+	CHECK(surroundings_text(&local, other));
+	CHECK_STR(other, text);
+	for (size_t i = 0; i < sizeof(different) / sizeof(different[0]); i++) {
+		CHECK(surroundings_text(&different[i], text));
+		CHECK(strcmp(text, other) != 0);
+		for (size_t j = 0; j < i; j++) {
+			CHECK(surroundings_text(&different[j], other));
+			CHECK(strcmp(text, other) != 0);
+		}
+		/* The stem that would make such a box refuses, as long as the setter does. */
+		err = (struct error){ 0 };
+		CHECK_INT(spec_set_surroundings(&spec, text, &err), -1);
+		CHECK_INT(err.kind, ERROR_USAGE);
+		CHECK(surroundings_text(&local, other));
+	}
+	CHECK_INT(spec_set_surroundings(&spec, other, &err), 0);
+	CHECK(spec.around.engine == ENGINE_LOCAL);
+	CHECK_INT(spec_set_surroundings(&spec, "", &err), 0);
+	CHECK_INT(spec_set_surroundings(&spec, "net none", &err), -1);
+	CHECK_INT(spec_set_surroundings(&spec, "net\n", &err), -1);
+	/* What does not fit into the key is for a box of its own. */
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	CHECK(!surroundings_text(&(struct surroundings){ .image = long_name }, text));
+	CHECK(!surroundings_text(&(struct surroundings){ .image = "a\nnet none" }, text));
+}
+
 /* Asked for beats the language's own, which beats ours; what nobody says is ours. */
 static void limits_in_order(void)
 {
@@ -604,6 +672,8 @@ int main(void)
 	RUN(more_than_the_disk);
 	RUN(the_code_in_a_files_way);
 	RUN(freed_twice);
+	RUN(surroundings);
+	RUN(surroundings_as_text);
 	RUN(limits_in_order);
 	RUN(entries);
 	RUN(names_of_files);

@@ -54,7 +54,7 @@ static int load(struct setup *setup, struct config *config, struct error *err)
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (all[i].value)
 			given[count++] = all[i];
-	return config_load(given, count, config, err);
+	return config_load_service(given, count, config, err);
 }
 
 static int memory_of(const char *name, const void *data, size_t size, struct error *err)

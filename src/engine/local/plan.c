@@ -693,6 +693,20 @@ static int build_zygote(struct builder *b, const struct probe *probe, bool secco
 	return 0;
 }
 
+/* No operation provides these. A request with one does not come so far; a job that did gets no box without it. */
+static int check_surroundings(const struct surroundings *around, struct error *err)
+{
+	if (around->network != NETWORK_NONE)
+		return error_field(err, "network", "a box of this machine has none but its own loopback");
+	if (around->image)
+		return error_field(err, "image", "a box of this machine has the machine's own /usr, not \"%.64s\"",
+				   around->image);
+	if (around->package_count > 0)
+		return error_field(err, "packages", "a box of this machine has what is installed there, not \"%.64s\"",
+				   around->packages[0]);
+	return 0;
+}
+
 typedef int plan_builder(struct builder *b, const struct probe *probe, bool seccomp, struct error *err);
 
 static int make(plan_builder *build, const struct job *job, const struct probe *probe, struct plan *plan,
@@ -704,7 +718,7 @@ static int make(plan_builder *build, const struct job *job, const struct probe *
 	*plan = (struct plan){
 		.limits = &job->limits, .argv = job->argv, .envp = job->start_envp, .cwd = BOX_CODE, .rich = job->rich
 	};
-	if (choose_layers(job->spec, probe, plan, &seccomp, err) < 0)
+	if (check_surroundings(&job->around, err) < 0 || choose_layers(job->spec, probe, plan, &seccomp, err) < 0)
 		return -1;
 	plan->ops = calloc(PLAN_OPS_MAX, sizeof(*plan->ops));
 	if (!plan->ops)

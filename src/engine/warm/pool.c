@@ -431,6 +431,8 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 	for (size_t i = 0; i < job->file_count; i++)
 		if (job->files[i].host || !order_takes(&job->files[i]))
 			return false;
+	if (!surroundings_text(&job->around, begin->around))
+		return false;
 	strcpy(begin->language, job->runtime->name);
 	strcpy(begin->profile, spec->profile ? spec->profile : "");
 	/* What may be missing and is there makes no other box: each choice would be a hearth, and there are only so
@@ -446,7 +448,7 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 static bool is_for(const struct hearth *hearth, const struct stem_begin *begin)
 {
 	return strcmp(hearth->begin.language, begin->language) == 0 &&
-	       strcmp(hearth->begin.profile, begin->profile) == 0 &&
+	       strcmp(hearth->begin.profile, begin->profile) == 0 && strcmp(hearth->begin.around, begin->around) == 0 &&
 	       memcmp(hearth->begin.weaker, begin->weaker, sizeof(begin->weaker)) == 0;
 }
 

@@ -20,7 +20,7 @@ static int set_spec(const struct stem_begin *begin, struct spec *spec, struct er
 	if (begin->profile[0] && spec_set(spec, "profile", begin->profile, err) < 0)
 		return -1;
 	memcpy(spec->weaker, begin->weaker, sizeof(spec->weaker));
-	return 0;
+	return spec_set_surroundings(spec, begin->around, err);
 }
 
 /* All drivers, and the library; a box's own files come with its program. */

@@ -4,6 +4,7 @@
 #include "engine/local/box_report.h"
 #include "kernel/probe.h"
 #include "kernel/userns.h"
+#include "schema/surroundings.h"
 
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct stem_begin {
 	bool forks;                   /* an interpreter is wanted */
 	char language[STEM_NAME_MAX]; /* the runtime's name */
 	char profile[STEM_NAME_MAX];  /* one of it, or empty */
+	char around[SURROUNDINGS_MAX]; /* surroundings_text() */
 };
 
 enum stem_ask {
