@@ -128,6 +128,12 @@ def limits_go_all_the_way():
 
 
 @kit.test
+def limits_have_a_test_that_they_hold():
+    text = text_of("tests", "e2e", "test_limits.py")
+    kit.equal([row.key for row in schema.limits().values() if f'"--{row.key}"' not in text], [])
+
+
+@kit.test
 def fields_are_in_the_description():
     schemas = description()["components"]["schemas"]
     run = set(schemas["RunFields"]["properties"])
