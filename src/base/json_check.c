@@ -364,7 +364,7 @@ bool json_has_few_values(const char *text, size_t size, size_t most)
 }
 
 /* The names of a member and of one within it, as far as a text was read. */
-struct place {
+struct json_position {
 	const char *string; /* that came last */
 	size_t size;        /* of it */
 	const char *key[2]; /* of the members that are open; NULL: none is */
@@ -372,7 +372,7 @@ struct place {
 	size_t depth;       /* of objects and lists */
 };
 
-static void place_take(struct place *place, char byte)
+static void place_take(struct json_position *place, char byte)
 {
 	const size_t level = place->depth - 1;
 
@@ -392,7 +392,7 @@ static void place_take(struct place *place, char byte)
 
 bool json_place(const char *text, size_t position, char *out, size_t out_size)
 {
-	struct place place = { 0 };
+	struct json_position place = { 0 };
 	bool inner;
 
 	for (size_t i = 0; i < position; i++) {

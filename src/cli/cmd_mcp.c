@@ -34,7 +34,7 @@ static const struct option_spec specs[] = {
 };
 
 /* Which service is used. */
-struct place {
+struct mcp_service {
 	const char *given;              /* by --socket; NULL: where clients look */
 	char found[PATH_MAX];           /* where clients look */
 	struct private_service private; /* our own, if there is no other */
@@ -53,7 +53,7 @@ static int print_help(void)
 /* One that is there, else our own. A service that was named is not replaced by another. */
 static const char *find_service(void *data, struct error *err)
 {
-	struct place *place = data;
+	struct mcp_service *place = data;
 	const char *path = place->given;
 	_cleanup_close_ int fd = -1;
 
@@ -79,7 +79,7 @@ static const char *find_service(void *data, struct error *err)
 int cmd_mcp(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
-	struct place place = { .private = PRIVATE_SERVICE_INIT };
+	struct mcp_service place = { .private = PRIVATE_SERVICE_INIT };
 	struct mcp_config config = { 0 };
 	struct error err = { 0 };
 	bool print = false;

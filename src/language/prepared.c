@@ -25,13 +25,13 @@ enum {
 };
 
 /* The names of what belongs to one tree. */
-struct place {
+struct prepared_names {
 	char tree[PREPARED_NAME_MAX + 66];
 	char lock[PREPARED_NAME_MAX + 72];
 	char temporary[PREPARED_NAME_MAX + 72];
 };
 
-static void place_name(struct place *place, const char *tree)
+static void place_name(struct prepared_names *place, const char *tree)
 {
 	snprintf(place->tree, sizeof(place->tree), "%s", tree);
 	snprintf(place->lock, sizeof(place->lock), "%s.lock", place->tree);
@@ -60,7 +60,7 @@ static int place_dir(const char *name, struct prepared *out, struct error *err)
 }
 
 /* The directory of all of them, and the names for this one. */
-static int place_open(const char *name, const struct digest *key, struct place *place, struct prepared *out,
+static int place_open(const char *name, const struct digest *key, struct prepared_names *place, struct prepared *out,
 		      struct error *err)
 {
 	char text[65], tree[sizeof(place->tree)];
@@ -100,7 +100,7 @@ static int lock_take(int dir, const char *name, int operation, bool make, int *f
 }
 
 /* 1 when it is there; 0 when it is not; whoever calls holds the lock, so it stays. */
-static int tree_open(int dir, const struct place *place, struct prepared *out, struct error *err)
+static int tree_open(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int tree = openat(dir, place->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char link[64];
@@ -127,7 +127,7 @@ static int tree_open(int dir, const struct place *place, struct prepared *out, s
 }
 
 /* 1 when it is there and now held shared in *out; 0 when it is not, or is being made. */
-static int use(int dir, const struct place *place, struct prepared *out, struct error *err)
+static int use(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int lock = -1;
 	int got = lock_take(dir, place->lock, LOCK_SH, false, &lock);
@@ -144,7 +144,7 @@ static int use(int dir, const struct place *place, struct prepared *out, struct 
 int prepared_open(const char *name, const struct digest *key, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
-	struct place place;
+	struct prepared_names place;
 
 	*out = (struct prepared){ .dir = -1, .lock = -1 };
 	dir = state_subdir("prepared");
@@ -159,7 +159,7 @@ int prepared_open(const char *name, const struct digest *key, struct prepared *o
 }
 
 /* 1: it is there, and held in *out; 0: it is ours to make; 2: somebody else is at it. */
-static int try_begin(int dir, const struct place *place, struct prepared *out, struct error *err)
+static int try_begin(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int lock = -1;
 	struct stat st;
@@ -182,7 +182,7 @@ int prepared_begin(const char *name, const struct digest *key, double seconds, i
 {
 	uint64_t until = clock_usec() + (uint64_t)(seconds * 1e6);
 	_cleanup_close_ int dir = -1;
-	struct place place;
+	struct prepared_names place;
 
 	*out = (struct prepared){ .dir = -1, .lock = -1 };
 	dir = place_open(name, key, &place, out, err);
@@ -202,7 +202,7 @@ int prepared_begin(const char *name, const struct digest *key, double seconds, i
 }
 
 /* Whoever calls holds its lock exclusively. A tree that is half removed has another name. */
-static int discard(int dir, const struct place *place)
+static int discard(int dir, const struct prepared_names *place)
 {
 	if (tree_remove(dir, place->temporary) < 0)
 		return -1;
@@ -212,7 +212,7 @@ static int discard(int dir, const struct place *place)
 }
 
 /* "NAME-KEY", "NAME-KEY.lock" or "NAME-KEY.tmp": the first part of it, for this name and another key. */
-static bool is_older(const char *entry, const char *name, const struct place *current, char *tree, size_t size)
+static bool is_older(const char *entry, const char *name, const struct prepared_names *current, char *tree, size_t size)
 {
 	size_t length = strlen(name) + 1 + 64;
 	const char *key = entry + strlen(name) + 1, *tail;
@@ -228,7 +228,7 @@ static bool is_older(const char *entry, const char *name, const struct place *cu
 }
 
 /* Those in use stay: the next new one finds them again. Nothing depends on it, so errors are none. */
-static void remove_older(int dir, const char *name, const struct place *current)
+static void remove_older(int dir, const char *name, const struct prepared_names *current)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_closedir_ DIR *list = fd < 0 ? NULL : fdopendir(fd);
@@ -241,7 +241,7 @@ static void remove_older(int dir, const char *name, const struct place *current)
 	while ((entry = readdir(list)) != NULL) {
 		_cleanup_close_ int lock = -1;
 		char tree[sizeof(current->tree)];
-		struct place older;
+		struct prepared_names older;
 
 		if (!is_older(entry->d_name, name, current, tree, sizeof(tree)))
 			continue;
@@ -252,7 +252,7 @@ static void remove_older(int dir, const char *name, const struct place *current)
 }
 
 /* Ours until now, shared from here on. Another may have removed it between the two. */
-static int share(int dir, const struct place *place, struct prepared *out, struct error *err)
+static int share(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	int got;
 
@@ -267,7 +267,7 @@ static int share(int dir, const struct place *place, struct prepared *out, struc
 int prepared_keep(const char *name, const struct digest *key, int from, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
-	struct place place;
+	struct prepared_names place;
 
 	dir = place_open(name, key, &place, out, err);
 	if (dir < 0)

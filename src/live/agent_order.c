@@ -47,7 +47,7 @@ enum {
 	WATCHES
 };
 
-struct talk {
+struct order_talk {
 	struct container *container;   /* with whose agent */
 	struct channel *channel;       /* its pipes */
 	const struct order *order;     /* about what */
@@ -72,7 +72,7 @@ struct talk {
 	struct resident_usage before;  /* what the box had used then */
 };
 
-static void end_order(struct talk *t, enum status status, const char *limit)
+static void end_order(struct order_talk *t, enum status status, const char *limit)
 {
 	if (t->killed)
 		return;
@@ -83,7 +83,7 @@ static void end_order(struct talk *t, enum status status, const char *limit)
 	t->due_usec = t->verdict->ended_usec + GRACE_USEC;
 }
 
-static void fail(struct talk *t, const struct error *err)
+static void fail_order(struct order_talk *t, const struct error *err)
 {
 	if (t->verdict->status != STATUS_ERROR)
 		t->verdict->failure = *err;
@@ -91,7 +91,7 @@ static void fail(struct talk *t, const struct error *err)
 	t->verdict->status = STATUS_ERROR;
 }
 
-static void garbage(struct talk *t)
+static void reject_answer(struct order_talk *t)
 {
 	resident_end(&t->container->place.home, "its agent said what it may not", NULL);
 	t->broken = true;
@@ -103,14 +103,14 @@ static bool is_sent(const struct job_file *file)
 	return strncmp(file->path, "opt/", 4) != 0;
 }
 
-static void next_file(struct talk *t)
+static void next_file(struct order_talk *t)
 {
 	t->file++;
 	t->file_open = false;
 	t->at = 0;
 }
 
-static void send_data(struct talk *t, const struct job_file *file)
+static void send_data(struct order_talk *t, const struct job_file *file)
 {
 	char block[FRAME_LEAST];
 	struct error err;
@@ -129,7 +129,7 @@ static void send_data(struct talk *t, const struct job_file *file)
 			return;
 		if (n < 0) {
 			error_errno(&err, "cannot read the compiled program");
-			fail(t, &err);
+			fail_order(t, &err);
 			return;
 		}
 		if (n > 0)
@@ -140,7 +140,7 @@ static void send_data(struct talk *t, const struct job_file *file)
 		next_file(t);
 }
 
-static void send_files(struct talk *t)
+static void send_files(struct order_talk *t)
 {
 	const struct job_file *file = &t->order->files[t->file];
 	struct agent_file about = { 0 };
@@ -166,7 +166,7 @@ static void send_files(struct talk *t)
 	t->file_open = true;
 }
 
-static void send_words(struct talk *t, int which)
+static void send_words(struct order_talk *t, int which)
 {
 	const struct buf *words = &t->words[which];
 	size_t left = words->size - t->at, room = channel_room(t->channel);
@@ -182,7 +182,7 @@ static void send_words(struct talk *t, int which)
 	}
 }
 
-static void send_start(struct talk *t)
+static void send_start(struct order_talk *t)
 {
 	const struct limits *limits = &t->order->limits;
 
@@ -197,21 +197,21 @@ static void send_start(struct talk *t)
 }
 
 /* How much input the agent takes now. */
-static size_t input_room(const struct talk *t)
+static size_t input_room(const struct order_talk *t)
 {
 	size_t room = channel_room(t->channel), window = AGENT_WINDOW - t->held;
 
 	return room < window ? room : window;
 }
 
-static void end_input(struct talk *t)
+static void end_input(struct order_talk *t)
 {
 	channel_put(t->channel, AGENT_INPUT_END, t->number, NULL, 0, NULL, 0);
 	t->sending = SEND_NOTHING;
 }
 
 /* True when something was made. */
-static bool send_input(struct talk *t)
+static bool send_input(struct order_talk *t)
 {
 	size_t left = t->order->input_size - t->at, room = input_room(t);
 	size_t part = left < room ? left : room;
@@ -231,7 +231,7 @@ static bool send_input(struct talk *t)
 }
 
 /* Frames while there is room for them; the order of the kinds is that of enum sending. False: there were none. */
-static bool make_frames(struct talk *t)
+static bool make_frames(struct order_talk *t)
 {
 	size_t before = t->channel->out_size;
 	bool more = true;
@@ -252,7 +252,7 @@ static bool make_frames(struct talk *t)
 }
 
 /* Until the pipe is full, or there is nothing to say. */
-static void speak(struct talk *t)
+static void send_frames(struct order_talk *t)
 {
 	while (make_frames(t) || channel_waits(t->channel)) {
 		/* That nobody reads is seen at the other pipe, after what came by it. */
@@ -266,7 +266,7 @@ static void speak(struct talk *t)
 }
 
 /* The caller's input. */
-static void on_source(struct talk *t)
+static void on_source(struct order_talk *t)
 {
 	char block[AGENT_WINDOW];
 	ssize_t n = read(t->io->stdin_fd, block, input_room(t));
@@ -281,7 +281,7 @@ static void on_source(struct talk *t)
 	t->held += (size_t)n;
 }
 
-static void on_output(struct talk *t, int index, const void *data, size_t size)
+static void on_output(struct order_talk *t, int index, const void *data, size_t size)
 {
 	struct output *output = &t->result->outputs[index];
 	struct error err;
@@ -293,7 +293,7 @@ static void on_output(struct talk *t, int index, const void *data, size_t size)
 	fits = output_add(output, data, size);
 	if (fits < 0) {
 		error_errno(&err, "cannot keep the program's output");
-		fail(t, &err);
+		fail_order(t, &err);
 		return;
 	}
 	if (fits > 0 && t->io->on_output)
@@ -302,7 +302,7 @@ static void on_output(struct talk *t, int index, const void *data, size_t size)
 		end_order(t, STATUS_OUTPUT_LIMIT, "output");
 }
 
-static void explain_step(struct talk *t, const struct agent_ended *ended)
+static void explain_step(struct order_talk *t, const struct agent_ended *ended)
 {
 	int errnum = ended->errnum > 0 && ended->errnum < 4096 ? ended->errnum : EPROTO;
 	struct error err;
@@ -313,13 +313,13 @@ static void explain_step(struct talk *t, const struct agent_ended *ended)
 		error_set(&err, ERROR_FAILED, errnum, "cannot hand the arguments and variables to the container");
 	else
 		error_set(&err, ERROR_FAILED, errnum, "cannot start %.200s in the container", t->order->argv[0]);
-	fail(t, &err);
+	fail_order(t, &err);
 }
 
 /* What the box used meanwhile, from whoever counts; the agent's own count where nobody does. It may say anything, but
  * nothing that cannot be. False when the box is at its end: the kernel killed somebody for
  * memory, or it is gone already. */
-static bool count_usage(struct talk *t, const struct agent_ended *ended)
+static bool count_usage(struct order_talk *t, const struct agent_ended *ended)
 {
 	struct verdict *v = t->verdict;
 	uint64_t cpu_most = (clock_usec() - t->sent_usec) * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -341,7 +341,7 @@ static bool count_usage(struct talk *t, const struct agent_ended *ended)
 	return now.live && now.oom_kills == t->before.oom_kills;
 }
 
-static void on_ended(struct talk *t, const struct agent_ended *ended)
+static void on_ended(struct order_talk *t, const struct agent_ended *ended)
 {
 	struct verdict *v = t->verdict;
 
@@ -377,25 +377,25 @@ static bool is_end(const struct agent_head *head, const void *body, struct agent
 	       (WIFEXITED(ended->status) || WIFSIGNALED(ended->status));
 }
 
-static void on_taken(struct talk *t, const struct agent_head *head, const void *body)
+static void on_taken(struct order_talk *t, const struct agent_head *head, const void *body)
 {
 	uint32_t size = 0;
 
 	if (head->size == sizeof(size))
 		memcpy(&size, body, sizeof(size));
 	if (size == 0 || size > t->held)
-		garbage(t);
+		reject_answer(t);
 	else
 		t->held -= size;
 }
 
-static void on_frame(struct talk *t, const struct agent_head *head, const void *body)
+static void on_frame(struct order_talk *t, const struct agent_head *head, const void *body)
 {
 	bool running = t->verdict->started_usec != 0;
 	struct agent_ended ended;
 
 	if (head->order != t->number)
-		garbage(t);
+		reject_answer(t);
 	else if (head->kind == AGENT_STARTED && head->size == 0 && t->sent_usec && !running)
 		t->verdict->started_usec = t->sent_usec;
 	else if ((head->kind == AGENT_STDOUT || head->kind == AGENT_STDERR) && head->size > 0 && running)
@@ -405,10 +405,10 @@ static void on_frame(struct talk *t, const struct agent_head *head, const void *
 	else if (head->kind == AGENT_ENDED && (t->sent_usec || t->kill_sent) && is_end(head, body, &ended))
 		on_ended(t, &ended);
 	else
-		garbage(t);
+		reject_answer(t);
 }
 
-static void on_answers(struct talk *t)
+static void on_answers(struct order_talk *t)
 {
 	struct agent_head head;
 	const void *body;
@@ -422,13 +422,13 @@ static void on_answers(struct talk *t)
 	}
 	while (!t->over && !t->broken && (got = channel_next(t->channel, &head, &body)) != 0) {
 		if (got < 0)
-			garbage(t);
+			reject_answer(t);
 		else
 			on_frame(t, &head, body);
 	}
 }
 
-static void look_at_cpu(struct talk *t, uint64_t now)
+static void look_at_cpu(struct order_talk *t, uint64_t now)
 {
 	const struct limits *limits = &t->order->limits;
 	struct resident_usage usage;
@@ -445,7 +445,7 @@ static void look_at_cpu(struct talk *t, uint64_t now)
 	t->cpu_look_usec = now + (uint64_t)(left > CPU_LOOK_USEC ? left : CPU_LOOK_USEC);
 }
 
-static void on_time(struct talk *t)
+static void on_time(struct order_talk *t)
 {
 	uint64_t now = clock_usec();
 
@@ -459,7 +459,7 @@ static void on_time(struct talk *t)
 	}
 }
 
-static int wait_msec(const struct talk *t)
+static int wait_msec(const struct order_talk *t)
 {
 	uint64_t due = t->due_usec, now = clock_usec(), msec;
 
@@ -471,7 +471,7 @@ static int wait_msec(const struct talk *t)
 	return msec < 3600000 ? (int)msec : 3600000;
 }
 
-static void fill(struct talk *t, struct pollfd *fds)
+static void fill_polls(struct order_talk *t, struct pollfd *fds)
 {
 	bool reading = t->source_open && t->sending == SEND_INPUT && !t->killed && input_room(t) > 0;
 
@@ -482,7 +482,7 @@ static void fill(struct talk *t, struct pollfd *fds)
 	fds[WATCH_ENDED] = (struct pollfd){ .fd = t->container->place.home.ended_fd, .events = POLLIN };
 }
 
-static void dispatch(struct talk *t, const struct pollfd *fds)
+static void dispatch_events(struct order_talk *t, const struct pollfd *fds)
 {
 	/* Answers first: an end that came before a deadline counts, and so does what was written before the box died.
 	 */
@@ -501,23 +501,23 @@ static void dispatch(struct talk *t, const struct pollfd *fds)
 	on_time(t);
 }
 
-static void talk_loop(struct talk *t)
+static void talk_loop(struct order_talk *t)
 {
 	struct pollfd fds[WATCHES];
 	struct error err;
 
 	while (!t->over && !t->broken) {
-		speak(t);
-		fill(t, fds);
+		send_frames(t);
+		fill_polls(t, fds);
 		if (poll(fds, WATCHES, wait_msec(t)) < 0) {
 			if (errno == EINTR)
 				continue;
 			error_errno(&err, "cannot watch the container");
-			fail(t, &err);
+			fail_order(t, &err);
 			resident_end(&t->container->place.home, err.text, NULL);
 			return;
 		}
-		dispatch(t, fds);
+		dispatch_events(t, fds);
 	}
 }
 
@@ -537,7 +537,7 @@ static int join_words(const char *const *list, const char *what, struct buf *out
 
 int order_run(struct container *container, const struct order *order, const struct supervise_io *io, struct error *err)
 {
-	struct talk t = {
+	struct order_talk t = {
 		.container = container,
 		.channel = &container->channel,
 		.order = order,

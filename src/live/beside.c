@@ -54,14 +54,14 @@ static const char *const step_names[] = {
 	"Landlock",          "capabilities",   "the filter", "the proof",       "a shell",
 };
 
-struct word {
+struct beside_word {
 	uint32_t step;  /* enum step */
 	int32_t errnum; /* why it stopped there */
 };
 
 static _Noreturn void stop(int socket, enum step step)
 {
-	const struct word word = { .step = step, .errnum = errno };
+	const struct beside_word word = { .step = step, .errnum = errno };
 
 	fd_send(socket, &word, sizeof(word), NULL, 0);
 	_exit(1);
@@ -146,7 +146,7 @@ static int install_filters(const struct beside *what)
 	return seccomp_install(SECCOMP_BOX, NULL, 0);
 }
 
-static int prove(const struct plan *plan)
+static int prove_confined(const struct plan *plan)
 {
 	static const char *const properties[] = { "caps", "root", "network", "fds", "seccomp", "landlock" };
 
@@ -165,7 +165,7 @@ static int limit_files(const struct beside *what)
 
 static _Noreturn void become_program(const struct beside *what, int socket, int begun)
 {
-	const struct word started = { .step = STEP_STARTED };
+	const struct beside_word started = { .step = STEP_STARTED };
 	sigset_t none;
 	int slave, master = open_terminal(what, &slave);
 
@@ -182,7 +182,7 @@ static _Noreturn void become_program(const struct beside *what, int socket, int 
 	/* What is left goes with exec. */
 	if (fdset_keep((const int[]){ socket, slave, master, begun }, 4) < 0)
 		stop(socket, STEP_PROVE);
-	if (prove(what->box->plan) < 0)
+	if (prove_confined(what->box->plan) < 0)
 		stop(socket, STEP_PROVE);
 	inside_default_signals();
 	sigemptyset(&none);
@@ -253,7 +253,7 @@ static _Noreturn void enter(const struct beside *what, const int *groups, size_t
 /* ---- In the keeper. */
 
 /* As fd_receive(), for a bounded time: who is between may have been ended for want of memory. */
-static ssize_t receive(int socket, struct word *word, int *fds, size_t *count)
+static ssize_t receive_word(int socket, struct beside_word *word, int *fds, size_t *count)
 {
 	struct pollfd heard = { .fd = socket, .events = POLLIN };
 	int n;
@@ -263,15 +263,15 @@ static ssize_t receive(int socket, struct word *word, int *fds, size_t *count)
 	return n > 0 ? fd_receive(socket, word, sizeof(*word), fds, count) : -1;
 }
 
-static int hear(int socket, struct error *err)
+static int hear_word(int socket, struct error *err)
 {
 	int fds[FD_MESSAGE_MAX], master = -1;
-	struct word word;
+	struct beside_word word;
 	size_t count;
 	ssize_t n;
 
 	/* Once that it begins, with its terminal; then nothing, or why it did not after all. */
-	while ((n = receive(socket, &word, fds, &count)) == sizeof(word)) {
+	while ((n = receive_word(socket, &word, fds, &count)) == sizeof(word)) {
 		for (size_t i = 0; i < count; i++) {
 			if (word.step == STEP_STARTED && master < 0)
 				master = fds[i];
@@ -315,7 +315,7 @@ int beside_start(const struct beside *what, struct beside_begun *begun, struct e
 
 int beside_await(struct beside_begun *begun, struct error *err)
 {
-	int master = hear(begun->socket, err);
+	int master = hear_word(begun->socket, err);
 
 	close_fd(&begun->socket);
 	if (master >= 0)

@@ -89,7 +89,7 @@ static struct container *container_new(struct containers *containers, const stru
 }
 
 /* A place_admit; the options are those of its start. */
-static int admit(struct places *places, const struct place *place, const void *options, struct error *err)
+static int admit_container(struct places *places, const struct place *place, const void *options, struct error *err)
 {
 	const struct container_options *start = options;
 	const size_t all = places_living(places, NULL), own = places_living(places, place->owner);
@@ -117,7 +117,7 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 	if (!container)
 		return error_errno(err, "cannot keep another container");
 	memcpy(id, container->place.id, sizeof(container->place.id));
-	if (places_add(&containers->places, &container->place, admit, options, err) < 0)
+	if (places_add(&containers->places, &container->place, admit_container, options, err) < 0)
 		return -1;
 	return places_settle(&container->place, container_launch(container, containers->probe, spec, err));
 }

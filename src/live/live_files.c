@@ -34,15 +34,15 @@ static void stay_dumpable(void)
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
-void live_close(struct live_place *place)
+void live_close(struct live_files *files)
 {
-	close_fd(&place->sandbox);
-	close_fd(&place->group);
+	close_fd(&files->sandbox);
+	close_fd(&files->group);
 }
 
-void live_leave(const struct live_place *place)
+void live_leave(const struct live_files *files)
 {
-	if (!place->own)
+	if (!files->own)
 		return;
 	setfsuid(geteuid());
 	setfsgid(getegid());
@@ -50,19 +50,19 @@ void live_leave(const struct live_place *place)
 	caps_use(CAP_DAC_OVERRIDE, true);
 }
 
-int live_enter(const struct live_place *place, struct error *err)
+int live_enter(const struct live_files *files, struct error *err)
 {
-	if (!place->own)
+	if (!files->own)
 		return 0;
 	/* The group first: the right to change it goes with the user. They tell nothing of failure but by asking. */
-	setfsgid(place->gid);
-	setfsuid(place->uid);
+	setfsgid(files->gid);
+	setfsuid(files->uid);
 	stay_dumpable();
 	/* The keeper's rights over files do not go with that by themselves. */
-	if (caps_use(CAP_DAC_OVERRIDE, false) == 0 && (gid_t)setfsgid((gid_t)-1) == place->gid &&
-	    (uid_t)setfsuid((uid_t)-1) == place->uid)
+	if (caps_use(CAP_DAC_OVERRIDE, false) == 0 && (gid_t)setfsgid((gid_t)-1) == files->gid &&
+	    (uid_t)setfsuid((uid_t)-1) == files->uid)
 		return 0;
-	live_leave(place);
+	live_leave(files);
 	return error_set(err, ERROR_FAILED, EPERM, "cannot act as the user of the box");
 }
 
@@ -185,17 +185,17 @@ static const char *below_top(const char *path)
 	return slash ? slash + 1 : ".";
 }
 
-int live_open_any(const struct live_place *place, const char *path, int flags)
+int live_open_any(const struct live_files *files, const char *path, int flags)
 {
-	_cleanup_close_ int top = open_top(place->sandbox, path);
+	_cleanup_close_ int top = open_top(files->sandbox, path);
 
 	return top < 0 ? -1 : live_open_below(top, below_top(path), flags, 0);
 }
 
 /* The directory that `path` is in, held; *name is its last part. With `make` what is missing is made. */
-int live_open_parent(const struct live_place *place, const char *path, bool make, const char **name)
+int live_open_parent(const struct live_files *files, const char *path, bool make, const char **name)
 {
-	_cleanup_close_ int dir = open_top(place->sandbox, path);
+	_cleanup_close_ int dir = open_top(files->sandbox, path);
 	const char *at = strchr(path, '/') + 1, *slash;
 
 	while (dir >= 0 && (slash = strchr(at, '/'))) {
@@ -216,9 +216,9 @@ int live_open_parent(const struct live_place *place, const char *path, bool make
 
 /* ---- Reading. */
 
-static int open_plain(const struct live_place *place, const char *path, struct stat *st, struct error *err)
+static int open_plain(const struct live_files *files, const char *path, struct stat *st, struct error *err)
 {
-	_cleanup_close_ int fd = live_open_any(place, path, O_RDONLY);
+	_cleanup_close_ int fd = live_open_any(files, path, O_RDONLY);
 
 	if (fd < 0)
 		return live_refuse(err, path);
@@ -231,14 +231,14 @@ static int open_plain(const struct live_place *place, const char *path, struct s
 	return S_ISREG(st->st_mode) ? take_fd(&fd) : live_not_plain(err, path);
 }
 
-int live_open(const struct live_place *place, const char *path, struct stat *st, struct error *err)
+int live_open(const struct live_files *files, const char *path, struct stat *st, struct error *err)
 {
 	int fd;
 
-	if (live_check_path(path, 1, err) < 0 || live_enter(place, err) < 0)
+	if (live_check_path(path, 1, err) < 0 || live_enter(files, err) < 0)
 		return -1;
-	fd = open_plain(place, path, st, err);
-	live_leave(place);
+	fd = open_plain(files, path, st, err);
+	live_leave(files);
 	return fd;
 }
 
@@ -316,39 +316,39 @@ static int read_list(int fd, const char *path, struct buf *json, struct error *e
 	return put_list(path, entries, count, cut, json, err);
 }
 
-int live_list(const struct live_place *place, const char *path, struct buf *json, struct error *err)
+int live_list(const struct live_files *files, const char *path, struct buf *json, struct error *err)
 {
 	int fd, done;
 
-	if (live_check_path(path, 0, err) < 0 || live_enter(place, err) < 0)
+	if (live_check_path(path, 0, err) < 0 || live_enter(files, err) < 0)
 		return -1;
-	fd = live_open_any(place, path, O_RDONLY | O_DIRECTORY);
+	fd = live_open_any(files, path, O_RDONLY | O_DIRECTORY);
 	done = fd < 0 ? live_refuse(err, path) : read_list(fd, path, json, err);
-	live_leave(place);
+	live_leave(files);
 	return done;
 }
 
 /* ---- Changing. */
 
-int live_remove(const struct live_place *place, const char *path, struct error *err)
+int live_remove(const struct live_files *files, const char *path, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
 	const char *name;
 	int done;
 
-	if (live_check_path(path, 2, err) < 0 || live_enter(place, err) < 0)
+	if (live_check_path(path, 2, err) < 0 || live_enter(files, err) < 0)
 		return -1;
-	dir = live_open_parent(place, path, false, &name);
+	dir = live_open_parent(files, path, false, &name);
 	done = dir < 0 ? -1 : unlinkat(dir, name, 0);
 	if (dir >= 0 && done < 0 && (errno == EISDIR || errno == EPERM))
 		done = unlinkat(dir, name, AT_REMOVEDIR);
 	if (done < 0)
 		live_refuse(err, path);
-	live_leave(place);
+	live_leave(files);
 	return done;
 }
 
-int live_move(const struct live_place *place, const char *path, const char *to, struct error *err)
+int live_move(const struct live_files *files, const char *path, const char *to, struct error *err)
 {
 	_cleanup_close_ int from_dir = -1, to_dir = -1;
 	struct error why = { 0 };
@@ -359,10 +359,10 @@ int live_move(const struct live_place *place, const char *path, const char *to, 
 		return -1;
 	if (live_check_path(to, 2, &why) < 0)
 		return live_mend(err, why.errnum, "move: %s", why.text + strlen("path: "));
-	if (live_enter(place, err) < 0)
+	if (live_enter(files, err) < 0)
 		return -1;
-	from_dir = live_open_parent(place, path, false, &from_name);
-	to_dir = from_dir < 0 ? -1 : live_open_parent(place, to, false, &to_name);
+	from_dir = live_open_parent(files, path, false, &from_name);
+	to_dir = from_dir < 0 ? -1 : live_open_parent(files, to, false, &to_name);
 	if (from_dir < 0)
 		live_refuse(err, path);
 	else if (to_dir < 0)
@@ -371,6 +371,6 @@ int live_move(const struct live_place *place, const char *path, const char *to, 
 		live_refuse(err, path);
 	else
 		done = 0;
-	live_leave(place);
+	live_leave(files);
 	return done;
 }

@@ -31,9 +31,9 @@ enum {
 /*
  * Where they are. What is written is the box's memory: a process of ours writes
  * it, as a member of the box's control group; where there is none, the bound is
- * `room`, as it was when the place was opened.
+ * `room`, as it was when this was made.
  */
-struct live_place {
+struct live_files {
 	int sandbox;     /* the box's /sandbox; -1: none */
 	int group;       /* by which a process joins its control group; -1: it has none */
 	uint64_t room;   /* bytes of its memory limit that are not in use */
@@ -42,11 +42,11 @@ struct live_place {
 	uid_t uid;       /* …this one… */
 	gid_t gid;       /* …of this group */
 };
-#define LIVE_PLACE_NONE                                                                                                \
+#define LIVE_FILES_NONE                                                                                                \
 	{                                                                                                              \
 		.sandbox = -1, .group = -1                                                                             \
 	}
-void live_close(struct live_place *place);
+void live_close(struct live_files *files);
 
 /*
  * Paths are relative to /sandbox: "output/plot.png". All return 0, or -1 with a
@@ -56,36 +56,36 @@ void live_close(struct live_place *place);
  */
 
 /* A plain file, to be read; the program may change it meanwhile. An fd, or -1. */
-int live_open(const struct live_place *place, const char *path, struct stat *st, struct error *err);
+int live_open(const struct live_files *files, const char *path, struct stat *st, struct error *err);
 /* The bytes of `from` become the file, in one step: who reads it sees the old or the new. Its directories are made.
  * *made: it was not there. */
-int live_write(const struct live_place *place, const char *path, int from, uint64_t size, bool *made,
+int live_write(const struct live_files *files, const char *path, int from, uint64_t size, bool *made,
 	       struct error *err);
 /* The bytes of `from` are put into the file at `offset`, which may be behind its end, but not behind what the box's
  * disk has room for (EFBIG); *made as above. */
-int live_patch(const struct live_place *place, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
+int live_patch(const struct live_files *files, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
 	       struct error *err);
 /* A file, a link itself, or an empty directory. */
-int live_remove(const struct live_place *place, const char *path, struct error *err);
+int live_remove(const struct live_files *files, const char *path, struct error *err);
 /* Also into another directory, which has to be there; a file that is there is replaced. */
-int live_move(const struct live_place *place, const char *path, const char *to, struct error *err);
+int live_move(const struct live_files *files, const char *path, const char *to, struct error *err);
 /* {"path", "entries": [{"name", "type": "file"|"directory"|"link"|"other", "size", "modified"}…], "truncated"} of a
  * directory, "" being /sandbox itself; sorted by name. */
-int live_list(const struct live_place *place, const char *path, struct buf *json, struct error *err);
+int live_list(const struct live_files *files, const char *path, struct buf *json, struct error *err);
 
 /* What these are made of, for live/watch.c and live_files_write.c. */
 
 /* The calling thread acts as the box's user, until live_leave(). */
-int live_enter(const struct live_place *place, struct error *err);
-void live_leave(const struct live_place *place);
+int live_enter(const struct live_files *files, struct error *err);
+void live_leave(const struct live_files *files);
 /* Whether it is a path, of `least` parts at least. */
 int live_check_path(const char *path, size_t least, struct error *err);
 /* Whatever is there, through no link, as the box's user that the thread is; an fd, or -1 with errno. */
-int live_open_any(const struct live_place *place, const char *path, int flags);
+int live_open_any(const struct live_files *files, const char *path, int flags);
 /* The sentence for that errno; -1. */
 int live_refuse(struct error *err, const char *path);
 /* The directory that `path` is in, held; *name is its last part. With `make` what is missing is made. -1 with errno. */
-int live_open_parent(const struct live_place *place, const char *path, bool make, const char **name);
+int live_open_parent(const struct live_files *files, const char *path, bool make, const char **name);
 /* As fd_open_beneath(), with permissions for what it makes. */
 int live_open_below(int dir, const char *path, int flags, unsigned mode);
 /* -1 with a sentence that is the caller's to mend; the number tells which answer it is. */

@@ -33,7 +33,7 @@ enum {
 
 /* What is to be written. */
 struct writing {
-	const struct live_place *place; /* where */
+	const struct live_files *files; /* where */
 	const char *path;               /* the file */
 	int from;                       /* its bytes; a memfd */
 	uint64_t size;                  /* how many */
@@ -72,7 +72,8 @@ static int copy_bytes(int from, int to, uint64_t size)
  * do with its name what it likes: what we write goes to our descriptor, and what
  * is renamed is a name in its own directory.
  */
-static int replace(int dir, const char *name, int from, uint64_t size, bool *made, const char *path, struct error *err)
+static int replace_file(int dir, const char *name, int from, uint64_t size, bool *made, const char *path,
+			struct error *err)
 {
 	_cleanup_close_ int fd = -1;
 	char temporary[48];
@@ -108,8 +109,8 @@ static int replace(int dir, const char *name, int from, uint64_t size, bool *mad
 	return result;
 }
 
-static int patch(int dir, const char *name, int from, uint64_t size, uint64_t offset, bool *made, const char *path,
-		 struct error *err)
+static int patch_file(int dir, const char *name, int from, uint64_t size, uint64_t offset, bool *made, const char *path,
+		      struct error *err)
 {
 	_cleanup_close_ int fd = live_open_below(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	struct stat st;
@@ -145,22 +146,22 @@ static int check_end(int dir, uint64_t size, uint64_t offset, struct error *err)
 			 most);
 }
 
-static int perform(const struct writing *w, bool *made, struct error *err)
+static int perform_change(const struct writing *w, bool *made, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
 	const char *name;
 	int done;
 
-	if (live_enter(w->place, err) < 0)
+	if (live_enter(w->files, err) < 0)
 		return -1;
-	dir = live_open_parent(w->place, w->path, true, &name);
+	dir = live_open_parent(w->files, w->path, true, &name);
 	done = dir < 0 ? live_refuse(err, w->path) : 0;
 	if (done == 0 && w->part)
 		done = check_end(dir, w->size, w->offset, err);
 	if (done == 0)
-		done = w->part ? patch(dir, name, w->from, w->size, w->offset, made, w->path, err)
-			       : replace(dir, name, w->from, w->size, made, w->path, err);
-	live_leave(w->place);
+		done = w->part ? patch_file(dir, name, w->from, w->size, w->offset, made, w->path, err)
+			       : replace_file(dir, name, w->from, w->size, made, w->path, err);
+	live_leave(w->files);
 	return done;
 }
 
@@ -173,10 +174,10 @@ static _Noreturn void write_and_exit(const struct writing *w, int to)
 
 	if (score >= 0)
 		(void)!write(score, "1000", 4);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || cgroup_join(&w->place->group, 1) < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || cgroup_join(&w->files->group, 1) < 0)
 		error_errno(&written.err, "cannot enter the session's control group");
 	else
-		written.done = perform(w, &written.made, &written.err);
+		written.done = perform_change(w, &written.made, &written.err);
 	(void)!write(to, &written, sizeof(written));
 	_exit(0);
 }
@@ -211,35 +212,35 @@ static int perform_inside(const struct writing *w, bool *made, struct error *err
 
 static int check_room(const struct writing *w, struct error *err)
 {
-	const uint64_t there = w->place->room > ROOM_SPARE ? w->place->room - ROOM_SPARE : 0;
+	const uint64_t there = w->files->room > ROOM_SPARE ? w->files->room - ROOM_SPARE : 0;
 
 	if (w->size <= there)
 		return 0;
 	return live_mend(err, ENOSPC,
 			 "path: \"%.200s\": files are part of the box's memory, and %" PRIu64 " MiB of its %" PRIu64
 			 " MiB are left; remove files, or start the session with more memory",
-			 w->path, there >> 20, w->place->memory >> 20);
+			 w->path, there >> 20, w->files->memory >> 20);
 }
 
 static int write_bytes(const struct writing *w, bool *made, struct error *err)
 {
 	if (live_check_path(w->path, 2, err) < 0 || check_room(w, err) < 0)
 		return -1;
-	return w->place->group >= 0 ? perform_inside(w, made, err) : perform(w, made, err);
+	return w->files->group >= 0 ? perform_inside(w, made, err) : perform_change(w, made, err);
 }
 
-int live_write(const struct live_place *place, const char *path, int from, uint64_t size, bool *made, struct error *err)
+int live_write(const struct live_files *files, const char *path, int from, uint64_t size, bool *made, struct error *err)
 {
-	const struct writing w = { .place = place, .path = path, .from = from, .size = size };
+	const struct writing w = { .files = files, .path = path, .from = from, .size = size };
 
 	return write_bytes(&w, made, err);
 }
 
-int live_patch(const struct live_place *place, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
+int live_patch(const struct live_files *files, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
 	       struct error *err)
 {
 	const struct writing w = {
-		.place = place, .path = path, .from = from, .size = size, .part = true, .offset = offset
+		.files = files, .path = path, .from = from, .size = size, .part = true, .offset = offset
 	};
 
 	return write_bytes(&w, made, err);

@@ -17,7 +17,7 @@ void places_init(struct places *places, const struct place_kind *kind, const str
 	pthread_cond_init(&places->left, NULL);
 }
 
-static int enter(struct places *places, struct error *err)
+static int enter_call(struct places *places, struct error *err)
 {
 	bool closing;
 
@@ -28,7 +28,7 @@ static int enter(struct places *places, struct error *err)
 	return closing ? error_set(err, ERROR_FAILED, ECANCELED, "the service is ending") : 0;
 }
 
-static void leave(struct places *places)
+static void leave_call(struct places *places)
 {
 	pthread_mutex_lock(&places->lock);
 	places->callers--;
@@ -37,7 +37,7 @@ static void leave(struct places *places)
 }
 
 /* With the lock held, which is let go of meanwhile. It has ended, or is about to. */
-static void forget(struct places *places, struct place *place)
+static void forget_place(struct places *places, struct place *place)
 {
 	struct place **at = &places->list;
 
@@ -82,13 +82,13 @@ static struct place *find_ended(const struct places *places, const char *owner, 
 }
 
 /* With the lock held. How many went. */
-static size_t sweep(struct places *places, const char *owner, bool all)
+static size_t sweep_list(struct places *places, const char *owner, bool all)
 {
 	struct place *ended;
 	size_t count = 0;
 
 	while ((ended = find_ended(places, owner, all))) {
-		forget(places, ended);
+		forget_place(places, ended);
 		count++;
 	}
 	return count;
@@ -105,7 +105,7 @@ void places_close(struct places *places, const char *why)
 	while (places->list) {
 		/* One that was begun meanwhile was not on the list then. */
 		resident_end(&places->list->home, why, NULL);
-		forget(places, places->list);
+		forget_place(places, places->list);
 	}
 	pthread_mutex_unlock(&places->lock);
 	pthread_cond_destroy(&places->left);
@@ -174,7 +174,7 @@ void place_destroy(struct place *place)
 }
 
 /* With the lock held. */
-static void put(struct places *places, struct place *place)
+static void put_first(struct places *places, struct place *place)
 {
 	place->users = 1;
 	place->next = places->list;
@@ -183,17 +183,17 @@ static void put(struct places *places, struct place *place)
 
 int places_add(struct places *places, struct place *place, place_admit *admit, const void *options, struct error *err)
 {
-	int done = enter(places, err);
+	int done = enter_call(places, err);
 
 	if (done == 0) {
 		pthread_mutex_lock(&places->lock);
-		sweep(places, NULL, false);
+		sweep_list(places, NULL, false);
 		done = admit(places, place, options, err);
 		if (done == 0)
-			put(places, place);
+			put_first(places, place);
 		pthread_mutex_unlock(&places->lock);
 		if (done < 0)
-			leave(places);
+			leave_call(places);
 	}
 	if (done < 0)
 		places->kind->free(place);
@@ -205,13 +205,13 @@ void places_replace(struct place *old, struct place *place)
 	struct places *places = old->places;
 
 	pthread_mutex_lock(&places->lock);
-	put(places, place);
+	put_first(places, place);
 	old->users--;
-	forget(places, old);
+	forget_place(places, old);
 	pthread_mutex_unlock(&places->lock);
 }
 
-static void release(struct place *place)
+static void release_place(struct place *place)
 {
 	struct places *places = place->places;
 
@@ -227,8 +227,8 @@ void place_let_go(struct place *place)
 {
 	struct places *places = place->places;
 
-	release(place);
-	leave(places);
+	release_place(place);
+	leave_call(places);
 }
 
 int places_settle(struct place *place, int launched)
@@ -242,9 +242,9 @@ int places_settle(struct place *place, int launched)
 	resident_end(&place->home, "it could not be started", NULL);
 	pthread_mutex_lock(&places->lock);
 	place->users--;
-	forget(places, place);
+	forget_place(places, place);
 	pthread_mutex_unlock(&places->lock);
-	leave(places);
+	leave_call(places);
 	return -1;
 }
 
@@ -261,7 +261,7 @@ struct place *places_find(struct places *places, const char *id, const char *own
 {
 	struct place *found = NULL;
 
-	if (enter(places, err) < 0)
+	if (enter_call(places, err) < 0)
 		return NULL;
 	pthread_mutex_lock(&places->lock);
 	for (struct place *p = places->list; p && !found; p = p->next)
@@ -272,7 +272,7 @@ struct place *places_find(struct places *places, const char *id, const char *own
 	pthread_mutex_unlock(&places->lock);
 	if (found)
 		return found;
-	leave(places);
+	leave_call(places);
 	error_usage(err, "%s: there is no %s \"%.64s\"", places->kind->field, places->kind->noun, id);
 	err->errnum = ENOENT;
 	return NULL;
@@ -314,11 +314,11 @@ int places_stop(struct places *places, const char *id, const char *owner, const 
 	while (done == 0 && !place->gone)
 		pthread_cond_wait(&places->left, &places->lock);
 	pthread_mutex_unlock(&places->lock);
-	release(place);
+	release_place(place);
 	pthread_mutex_lock(&places->lock);
-	sweep(places, NULL, false);
+	sweep_list(places, NULL, false);
 	pthread_mutex_unlock(&places->lock);
-	leave(places);
+	leave_call(places);
 	return done;
 }
 
@@ -356,7 +356,7 @@ static size_t hold_listed(struct places *places, const char *owner, struct place
 	size_t count = 0, n = 0;
 
 	pthread_mutex_lock(&places->lock);
-	sweep(places, NULL, false);
+	sweep_list(places, NULL, false);
 	for (struct place *p = places->list; p; p = p->next)
 		count++;
 	*out = calloc(count + 1, sizeof(**out));
@@ -376,26 +376,26 @@ int places_list(struct places *places, const char *owner, const char *key, char 
 	json_t *list;
 	size_t count;
 
-	if (enter(places, err) < 0)
+	if (enter_call(places, err) < 0)
 		return -1;
 	count = hold_listed(places, owner, &held);
 	list = held ? json_array() : NULL;
 	for (size_t i = count; i > 0; i--) {
 		json_array_append_new(list, places->kind->describe(held[i - 1]));
-		release(held[i - 1]);
+		release_place(held[i - 1]);
 	}
-	leave(places);
+	leave_call(places);
 	return place_print(list ? json_pack("{s:o}", key, list) : NULL, json, err);
 }
 
 int places_cleanup(struct places *places, const char *owner, size_t *removed, struct error *err)
 {
-	if (enter(places, err) < 0)
+	if (enter_call(places, err) < 0)
 		return -1;
 	pthread_mutex_lock(&places->lock);
-	*removed = sweep(places, owner, true);
+	*removed = sweep_list(places, owner, true);
 	pthread_mutex_unlock(&places->lock);
-	leave(places);
+	leave_call(places);
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 #include "live/resident.h"
+#include "live/beside.h"
 #include "live/live_files.h"
 
 #include "base/clock.h"
@@ -180,7 +181,7 @@ struct start {
 	const struct probe *probe; /* of this host */
 };
 
-static void watch(struct resident *resident, struct box *box, struct verdict *verdict)
+static void watch_box(struct resident *resident, struct box *box, struct verdict *verdict)
 {
 	const struct supervise_io io = {
 		.on_started = on_started, .userdata = resident, .cancel_fd = resident->stop_fd, .stdin_fd = -1
@@ -208,7 +209,7 @@ static bool live_lent(struct resident *resident, struct pool *pool, struct verdi
 	if (!resident->held)
 		return false;
 	resident->warm = true;
-	watch(resident, box, verdict);
+	watch_box(resident, box, verdict);
 	pool_return(resident->held);
 	resident->held = NULL;
 	if (verdict->status != STATUS_ERROR || verdict->started_usec)
@@ -228,7 +229,7 @@ static void live_own(struct resident *resident, const struct probe *probe, struc
 	if (plan_make(&resident->job, probe, &resident->plan, &verdict->failure) < 0 ||
 	    launch_box(&resident->job, &resident->plan, probe, true, &resident->own, &verdict->failure) < 0)
 		return;
-	watch(resident, &resident->own, verdict);
+	watch_box(resident, &resident->own, verdict);
 	if (launch_end(&resident->own, &err) < 0) {
 		verdict->status = STATUS_ERROR;
 		verdict->failure = err;
@@ -236,7 +237,7 @@ static void live_own(struct resident *resident, const struct probe *probe, struc
 }
 
 /* The starter's word is its own until this is live or has ended. */
-static void *live(void *argument)
+static void *live_thread(void *argument)
 {
 	struct start start = *(struct start *)argument;
 	struct verdict verdict = { .status = STATUS_ERROR };
@@ -257,7 +258,7 @@ static int start_thread(struct resident *resident, struct start *start, struct e
 	if (errnum == 0)
 		errnum = pthread_attr_setstacksize(&attr, STACK);
 	if (errnum == 0)
-		errnum = pthread_create(&resident->thread, &attr, live, start);
+		errnum = pthread_create(&resident->thread, &attr, live_thread, start);
 	pthread_attr_destroy(&attr);
 	return errnum == 0 ? 0 : error_set(err, ERROR_FAILED, errnum, "cannot start a thread for the box");
 }
@@ -276,7 +277,7 @@ int resident_prepare(struct resident *resident, const struct spec *spec, const s
 	return 0;
 }
 
-static int launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
+static int launch_thread(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
 {
 	struct start start = { .resident = resident, .pool = pool, .probe = probe };
 
@@ -297,7 +298,7 @@ static int launch(struct resident *resident, struct pool *pool, const struct pro
 
 int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
 {
-	if (launch(resident, pool, probe, err) == 0)
+	if (launch_thread(resident, pool, probe, err) == 0)
 		return 0;
 	return error_prefix(err, "cannot start the %s", resident->noun);
 }
@@ -418,7 +419,7 @@ void resident_free(struct resident *resident)
 }
 
 /* With the lock held, of a box that lives. What cannot be read stays as it was. */
-static void look(const struct resident *resident, struct resident_usage *usage)
+static void read_usage(const struct resident *resident, struct resident_usage *usage)
 {
 	const struct box *box = resident->box;
 	struct account_usage account;
@@ -446,7 +447,7 @@ void resident_usage(struct resident *resident, struct resident_usage *usage)
 	pthread_mutex_lock(&resident->lock);
 	usage->live = resident->live;
 	if (resident->live) {
-		look(resident, usage);
+		read_usage(resident, usage);
 	} else if (resident->state == RESIDENT_ENDED) {
 		usage->cpu_usec = resident->verdict.cpu_usec;
 		usage->memory_peak = resident->verdict.memory_peak;
@@ -465,7 +466,7 @@ void resident_handles(struct resident *resident, int handles[REPORT_FDS])
 }
 
 /* What its memory limit has left: of the group, or as the supervisor counts. With the lock of a live one held. */
-static int measure_room(struct resident *resident, struct live_place *files)
+static int measure_room(struct resident *resident, struct live_files *files)
 {
 	struct account_usage usage;
 
@@ -482,11 +483,11 @@ static int measure_room(struct resident *resident, struct live_place *files)
 	return 0;
 }
 
-int resident_files(struct resident *resident, struct live_place *files, struct error *err)
+int resident_files(struct resident *resident, struct live_files *files, struct error *err)
 {
 	int done = 0;
 
-	*files = (struct live_place)LIVE_PLACE_NONE;
+	*files = (struct live_files)LIVE_FILES_NONE;
 	pthread_mutex_lock(&resident->lock);
 	files->own = resident->ids.own;
 	files->uid = resident->ids.uid;
@@ -504,6 +505,25 @@ int resident_files(struct resident *resident, struct live_place *files, struct e
 	pthread_mutex_unlock(&resident->lock);
 	if (done < 0)
 		live_close(files);
+	return done;
+}
+
+int resident_beside(struct resident *resident, struct beside *what, struct beside_begun *begun, struct error *err)
+{
+	int done = 1;
+
+	what->job = &resident->job;
+	pthread_mutex_lock(&resident->lock);
+	/* While the lock is held nothing of the box is taken down, and calls that list places wait: not for longer than
+	 * a fork. */
+	if (resident->live) {
+		what->box = resident->box;
+		done = beside_start(what, begun, err);
+		/* The program has joined the group, or never will. */
+		if (resident->box->group)
+			cgroup_entered(resident->box->group);
+	}
+	pthread_mutex_unlock(&resident->lock);
 	return done;
 }
 

@@ -1,13 +1,51 @@
 /*
- * A box that lives: made, supervised and ended by a thread of its own, used by
- * one caller at a time.
+ * A place that stays: one box, and what its callers share of it.
  *
- * The path is that of any run, but for two things. The pipes to the program are
- * taken from the box before it is supervised: who has the turn reads them, and
- * no bound of a run's output is for them. And the box's time is the resident's.
+ * THEORY OF OPERATION
  *
- * Who uses it polls `ended_fd` beside whatever it waits for. Nothing here wakes
- * while nobody asks, but for one timer at the end of its time, or of its rest.
+ * A single run has a box for as long as its program runs. A place (a session, a
+ * container) keeps its box from one run to the next. `struct resident` is what
+ * every place has, whatever runs in it:
+ *
+ *	box    A thread of the resident makes it, or takes one that was made
+ *	       ahead, and supervises it as any box is supervised. The thread
+ *	       lives as long as the box: a box dies with the thread that cloned
+ *	       it. Two things differ from a single run. The box's time limit is
+ *	       the resident's `ttl`. And the pipes of its first program are taken
+ *	       out of the box before it is supervised: the caller that has the
+ *	       turn reads them, and no bound of a run's output applies to them.
+ *	files  resident_files() opens its /sandbox for live/live_files.h, and
+ *	       resident_handles() copies the directories that results are made
+ *	       from. Both stay readable when the box ends meanwhile.
+ *	turn   Runs in a place are one at a time. resident_take_turn() waits in a
+ *	       bounded queue; a caller that goes away, or a place that ends,
+ *	       ends the wait. Only the caller that has the turn touches `input`
+ *	       and `output`. `idle_ttl` counts while nobody has it.
+ *	usage  resident_usage() reads the control group, or the supervisor's
+ *	       account where there is none. What one run used is the difference
+ *	       of two readings.
+ *	end    A box ends by its program, its limits, its time, resident_end(), or
+ *	       from outside. The first reason counts, and is kept with the name
+ *	       of the caller. `ended_fd` becomes readable: a caller polls it
+ *	       beside whatever else it waits for. ended() is called before, and
+ *	       gone() as the last step of the thread.
+ *
+ *	STARTING ── resident_begin() ──► RUNNING ──► ENDED
+ *	    └────────────── the start failed ──────────▲
+ *
+ * What the first program is, and how it is spoken with, is the business of the
+ * kind of place: a driver (session_box.c, session_talk.c) or an agent
+ * (container_box.c, agent_order.c). Ids, owners and lists are live/place.h's.
+ *
+ * A process beside the first program enters the box by resident_beside(), and
+ * ends with the box at the latest. That is where terminals come from, and where
+ * named processes and their ports belong: they need no turn, their use is the
+ * box's, and a table of them is the place's own.
+ *
+ * An idle place costs no CPU time. Its only timer is that of its end.
+ *
+ * Locks: `lock` may be taken while that of the list (place.h) is held, never the
+ * other way round. It is held for short reads of the box, at most for a fork.
  */
 #pragma once
 
@@ -17,13 +55,15 @@
 
 #include <pthread.h>
 
-struct pool;
+struct beside;
+struct beside_begun;
 struct held;
-struct live_place;
+struct live_files;
+struct pool;
 
 enum resident_state {
-	RESIDENT_STARTING, /* its box is being made */
-	RESIDENT_RUNNING,  /* its program was heard of */
+	RESIDENT_STARTING, /* its box is being made, or its program is not ready */
+	RESIDENT_RUNNING,  /* its program is ready */
 	RESIDENT_ENDED,    /* nothing of its box is left */
 };
 
@@ -31,83 +71,86 @@ enum {
 	RESIDENT_WAITING_MAX = 64 /* callers that wait for their turn */
 };
 
-/* What it uses, or used when it ended. */
+/* What the box uses, or had used when it ended. */
 struct resident_usage {
 	uint64_t cpu_usec;    /* user and system, of the whole box since its program began */
-	uint64_t memory;      /* bytes now; of one that has ended 0 */
-	uint64_t memory_peak; /* bytes, as far as anybody knows */
+	uint64_t memory;      /* bytes now; 0 when it has ended */
+	uint64_t memory_peak; /* bytes; without a control group, the highest that was seen */
 	uint64_t pids;        /* processes and threads, init and the program itself among them */
 	uint64_t oom_kills;   /* processes that the kernel killed for memory */
-	bool live;            /* there is a box that uses it */
+	bool live;            /* there is a box */
 };
 
 struct resident {
-	const char *noun;                         /* what it is, in sentences: "session" */
-	const char *program;                      /* what its program is, in sentences: "driver" */
-	void (*ended)(struct resident *resident); /* called on its thread once, before it counts as ended, if it ran */
-	void (*gone)(struct resident *resident);  /* the same, as the last thing its thread does with it; may be NULL */
+	/* Set by the kind of place before the launch. */
+	const char *noun;                         /* the place, in sentences: "session" */
+	const char *program;                      /* its first program, in sentences: "driver" */
+	void (*ended)(struct resident *resident); /* called once on its thread, before the state is ENDED, if it ran */
+	void (*gone)(struct resident *resident);  /* the last step of its thread, which uses it no more; may be NULL */
 	double ttl;                               /* seconds that it lives at most */
-	double idle_ttl;                          /* seconds that it may rest; 0: as long as it likes */
+	double idle_ttl;                          /* seconds without a turn after which it ends; 0: no such bound */
 
-	/* Of its thread; settled before anybody else looks. */
+	/* Its thread's; constant once resident_launch() has returned. */
 	pthread_t thread;      /* makes the box and supervises it; 0: none, or joined */
-	struct job job;        /* its program */
+	struct job job;        /* its first program */
 	struct plan plan;      /* of a box of its own */
 	struct build build;    /* what the language is prepared with: locked while the box shows it */
-	struct box own;        /* a box of its own */
-	struct held *held;     /* or one that the pool lent; NULL: none */
+	struct box own;        /* a box of its own… */
+	struct held *held;     /* …or one that the pool lent; NULL: none */
 	struct box *box;       /* whichever it is */
-	struct userns_ids ids; /* who it is on the host, for meta.isolation */
+	struct userns_ids ids; /* the box's user on the host, for meta.isolation */
 	bool warm;             /* its box was made ahead */
 
-	/* Of whoever has the turn. */
-	int input;     /* the program's stdin; does not wait */
-	int output[2]; /* its stdout and stderr; do not wait */
+	/* Owned by the caller that has the turn. */
+	int input;     /* the program's stdin; non-blocking */
+	int output[2]; /* its stdout and stderr; non-blocking */
 
-	/* A thousand may rest: what is needed only while one is used is not open meanwhile. */
-	int stop_fd;  /* timerfd: readable once it is to end, by its rest or by a word */
+	/* A thousand places may be idle: descriptors that only a turn needs are closed meanwhile. */
+	int stop_fd;  /* timerfd: readable once it is to end, by idle_ttl or resident_end() */
 	int ended_fd; /* eventfd: readable once it has ended */
 
 	pthread_mutex_t lock;      /* for all below */
-	pthread_cond_t changed;    /* live, or state */
+	pthread_cond_t changed;    /* signalled when `live` or `state` changes */
 	enum resident_state state; /* how far it is */
-	bool stopping;             /* it was told to end */
-	bool taken;                /* somebody has the turn, or it was passed to those who wait */
-	unsigned waiting;          /* for their turn */
-	int turn_fd;               /* eventfd, a semaphore: passes the turn to one of them; -1 while nobody waits */
-	char why[256];             /* why it ended; the first to say so counts */
-	char by[64];               /* and who ended it; "": the service */
+	bool stopping;             /* resident_end() was called */
+	bool taken;                /* a caller has the turn, or it was passed to those that wait */
+	unsigned waiting;          /* callers that wait for their turn */
+	int turn_fd;               /* eventfd, a semaphore: passes the turn to one of them; -1: nobody waits */
+	char why[256];             /* why it ended: the first reason */
+	char by[64];               /* the caller that ended it; "": the service */
 	struct error failure;      /* why it could not be made */
 	struct verdict verdict;    /* on the box, once it has ended */
 	bool live;                 /* the box's group and directories can be read */
-	struct account *account;   /* of a box without a group, or NULL */
+	struct account *account;   /* of a box without a control group, or NULL */
 };
 
-/* Makes it empty; -1 with errno. `program` and the times are the caller's to set, and the job. */
+/* Makes it empty. -1 with errno. */
 int resident_init(struct resident *resident);
-/* What the language is prepared with, if its job needs that (`needed`); *given is what the job is to be made of. */
+
+/* Prepares the language, if its job needs that (`needed`). *given is what the job is to be made from. */
 int resident_prepare(struct resident *resident, const struct spec *spec, const struct probe *probe, bool needed,
 		     struct job_given *given, struct error *err);
-/* With its job made. Makes the box, of the pool's if that is given and has one that fits, and returns when its program
- * has begun; the state is still RESIDENT_STARTING. After -1 it has ended. */
+/* With `job` made. Makes the box, or takes one that fits from `pool` (NULL: makes it). Returns when its program has
+ * begun; the state is still STARTING. After -1 it has ended. */
 int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err);
-/* Waits until its program says that it is ready. `hear` reads what can be read of `fd`: 1: it is. 0: not yet. -1: what
- * it said is something else. After -1 resident_explain_start() says why. */
+/* Waits until its program says that it is ready. `hear` reads what can be read of `fd`. It returns 1: the program is
+ * ready; 0: not yet; -1: it said something else. After -1 resident_explain_start() says why. */
 int resident_await_ready(struct resident *resident, int fd, int (*hear)(struct resident *resident));
-/* Ends one whose program did not begin. The box's own reason, where it has one, says more than that the program was
- * silent. */
+/* Ends a place whose program did not get ready. Returns -1. The error is the box's own, if it has one, because that
+ * says more than that the program was silent. */
 int resident_explain_start(struct resident *resident, struct error *err);
-/* Its program was heard of. False: it has ended meanwhile. */
+/* STARTING becomes RUNNING. False: it has ended meanwhile. */
 bool resident_begin(struct resident *resident);
-/* Ends it, without waiting; `why` and `by` (NULL: the service) count if they are the first. */
+
+/* Ends it, without waiting. `why` and `by` (NULL: the service) count if they are the first. */
 void resident_end(struct resident *resident, const char *why, const char *by);
-/* Waits until nothing of its box is left; false when that does not come. */
+/* Waits until it has ended; msec -1: as long as that may take. False: it has not. */
 bool resident_await_end(struct resident *resident, int msec);
 /* Waits for its thread. */
 void resident_join(struct resident *resident);
-/* In gone(): nobody will wait for its thread. */
+/* In gone(): its thread will not be joined. */
 void resident_leave(struct resident *resident);
-/* Of one that has ended, or never began, and that nobody uses: leaves what can be told of it. */
+/* Frees what only a living place needs. Nobody uses it, and it has ended or was never launched. */
 void resident_shrink(struct resident *resident);
 /* The same, and the rest. */
 void resident_free(struct resident *resident);
@@ -116,12 +159,14 @@ enum resident_state resident_state(struct resident *resident);
 /* A copy of why it ended. */
 void resident_why(struct resident *resident, char why[256]);
 void resident_usage(struct resident *resident, struct resident_usage *usage);
-/* Its files, the caller's to close with live_close(). 1: it has ended. */
-int resident_files(struct resident *resident, struct live_place *files, struct error *err);
-/* Copies of its directories, to be read whatever becomes of it; -1: none. */
+/* Its files; live_close() closes them. 1: it has ended. */
+int resident_files(struct resident *resident, struct live_files *files, struct error *err);
+/* Copies of the box's directories, the caller's to close; -1: none. */
 void resident_handles(struct resident *resident, int handles[REPORT_FDS]);
+/* Starts a program beside the first, as beside_start(); `box` and `job` of *what are set here. 1: it has ended. */
+int resident_beside(struct resident *resident, struct beside *what, struct beside_begun *begun, struct error *err);
 
-/* 1: the turn is ours. 0: the caller does not want it any more, or the time is over (msec, -1: none). -1: it has ended
- * (errno ESRCH), too many wait (EBUSY), or we failed. */
+/* 1: the caller has the turn. 0: it gave up: cancel_fd is readable, or the time is over (msec; -1: none). -1 with
+ * errno: it has ended or is being ended (ESRCH), too many wait (EBUSY), or the system failed. */
 int resident_take_turn(struct resident *resident, int cancel_fd, int msec);
 void resident_give_turn(struct resident *resident);

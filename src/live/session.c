@@ -150,7 +150,7 @@ static const struct session *find_namesake(const struct places *places, const st
 }
 
 /* A place_admit; the options are those of its start. */
-static int admit(struct places *places, const struct place *place, const void *options, struct error *err)
+static int admit_session(struct places *places, const struct place *place, const void *options, struct error *err)
 {
 	const unsigned most_own = ((const struct session_options *)options)->most_own;
 	const struct session *session = (const struct session *)place;
@@ -193,7 +193,7 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
 	if (!session)
 		return error_errno(err, "cannot keep another session");
 	memcpy(id, session->place.id, sizeof(session->place.id));
-	if (places_add(&sessions->places, &session->place, admit, &settled, err) < 0)
+	if (places_add(&sessions->places, &session->place, admit_session, &settled, err) < 0)
 		return -1;
 	return places_settle(&session->place, session_launch(session, sessions->pool, err));
 }
@@ -328,14 +328,14 @@ int sessions_terminal(struct sessions *sessions, const char *id, const char *own
 }
 
 /* With the session held: its files. */
-static int open_files(struct session *session, struct live_place *files, struct error *err)
+static int open_files(struct session *session, struct live_files *files, struct error *err)
 {
 	int done = resident_files(&session->place.home, files, err);
 
 	return done == 1 ? session_has_ended(session, err) : done;
 }
 
-int sessions_place(struct sessions *sessions, const char *id, const char *owner, struct live_place *place,
+int sessions_files(struct sessions *sessions, const char *id, const char *owner, struct live_files *files,
 		   struct error *err)
 {
 	struct session *session = sessions_hold(sessions, id, owner, err);
@@ -343,7 +343,7 @@ int sessions_place(struct sessions *sessions, const char *id, const char *owner,
 
 	if (!session)
 		return -1;
-	done = open_files(session, place, err);
+	done = open_files(session, files, err);
 	place_let_go(&session->place);
 	return done;
 }
@@ -352,19 +352,19 @@ int sessions_watch(struct sessions *sessions, const char *id, const char *owner,
 		   int *out, struct error *err)
 {
 	struct session *session = sessions_hold(sessions, id, owner, err);
-	struct live_place place;
+	struct live_files files;
 	int done, ended;
 
 	*out = -1;
 	if (!session)
 		return -1;
-	done = open_files(session, &place, err);
+	done = open_files(session, &files, err);
 	if (done == 0) {
 		ended = fcntl(session->place.home.ended_fd, F_DUPFD_CLOEXEC, 3);
 		done = ended < 0 ? error_errno(err, "cannot watch the session")
-				 : watch_start(&sessions->watches, &place, ended, session->place.owner, path, recursive,
+				 : watch_start(&sessions->watches, &files, ended, session->place.owner, path, recursive,
 					       out, err);
-		live_close(&place);
+		live_close(&files);
 	}
 	place_let_go(&session->place);
 	return done;

@@ -91,8 +91,8 @@ size_t sessions_end(struct sessions *sessions, const char *owner, const char *wh
 /* JSON of one (api/openapi.yaml, Session), or with id NULL {"sessions": [those, oldest first]}; the caller frees. */
 int sessions_status(struct sessions *sessions, const char *id, const char *owner, char **json, struct error *err);
 /* The box's files, the caller's to close: live_close(). */
-struct live_place;
-int sessions_place(struct sessions *sessions, const char *id, const char *owner, struct live_place *place,
+struct live_files;
+int sessions_files(struct sessions *sessions, const char *id, const char *owner, struct live_files *files,
 		   struct error *err);
 /* A directory of its /sandbox, watched: as watch_start() of live/watch.h. */
 int sessions_watch(struct sessions *sessions, const char *id, const char *owner, const char *path, bool recursive,

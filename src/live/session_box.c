@@ -49,7 +49,7 @@ static int make_job(struct session *session, struct pool *pool, struct error *er
 }
 
 /* As recv(), with the writer's process. */
-static ssize_t receive(int channel, void *data, size_t size, pid_t *pid)
+static ssize_t receive_ready(int channel, void *data, size_t size, pid_t *pid)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
 	struct iovec part = { data, size };
@@ -87,7 +87,7 @@ static int hear_ready(struct resident *home)
 	struct session *session = (struct session *)home;
 	struct driver_message message;
 	char block[BLOCK];
-	ssize_t n = receive(session->channel, block, sizeof(block), &session->driver_pid);
+	ssize_t n = receive_ready(session->channel, block, sizeof(block), &session->driver_pid);
 	int got;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -153,7 +153,7 @@ static void forget_oldest(struct session *session)
 }
 
 /* For who wants to replay it. Without memory it is forgotten, and that is told. */
-static void remember(struct session *session, uint64_t count, const struct spec *spec, const struct result *result)
+static void remember_cell(struct session *session, uint64_t count, const struct spec *spec, const struct result *result)
 {
 	struct cell_record record = { .count = count,
 				      .code = malloc(spec->code_size + 1),
@@ -340,7 +340,7 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 	else if (streams)
 		take_unread(&t, &result->session);
 	talk_free(&t);
-	remember(session, count, spec, result);
+	remember_cell(session, count, spec, result);
 	end_cell(session);
 }
 

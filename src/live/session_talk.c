@@ -62,7 +62,7 @@ static void signal_driver(struct talk *t)
 }
 
 /* The first reason counts. */
-static void interrupt(struct talk *t, enum status status, const char *limit)
+static void interrupt_cell(struct talk *t, enum status status, const char *limit)
 {
 	if (t->interrupted)
 		return;
@@ -73,7 +73,7 @@ static void interrupt(struct talk *t, enum status status, const char *limit)
 	signal_driver(t);
 }
 
-static enum talk_end fail(struct talk *t, const char *what)
+static enum talk_end fail_talk(struct talk *t, const char *what)
 {
 	error_errno(&t->err, "%s", what);
 	return TALK_FAILED;
@@ -96,7 +96,7 @@ static int take_output(struct talk *t, int index, const char *block, size_t size
 	if (fits > 0 && t->io && t->io->on_output)
 		t->io->on_output(index + 1, block, (size_t)fits, t->io->userdata);
 	if (output->over)
-		interrupt(t, STATUS_OUTPUT_LIMIT, "output");
+		interrupt_cell(t, STATUS_OUTPUT_LIMIT, "output");
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static ssize_t read_output(struct talk *t, int index, size_t most)
 }
 
 /* What was written before the driver's last word; what others write meanwhile is for the next cell. */
-static int drain(struct talk *t)
+static int drain_outputs(struct talk *t)
 {
 	for (int i = 0; i < 2; i++) {
 		int left = 0;
@@ -199,7 +199,7 @@ static bool on_channel(struct talk *t, enum talk_end *end)
 	return got < 0;
 }
 
-static void speak(struct talk *t)
+static void say_more(struct talk *t)
 {
 	while (t->out_used < t->out.size) {
 		ssize_t n = send(t->session->channel, t->out.data + t->out_used, t->out.size - t->out_used,
@@ -265,7 +265,7 @@ static void look_at_cpu(struct talk *t, uint64_t now)
 	if (usage.cpu_usec > t->before.cpu_usec)
 		left -= (double)(usage.cpu_usec - t->before.cpu_usec);
 	if (left <= 0) {
-		interrupt(t, STATUS_TIMEOUT, "cpu_time");
+		interrupt_cell(t, STATUS_TIMEOUT, "cpu_time");
 		return;
 	}
 	left /= limits->cpus > 1 ? limits->cpus : 1;
@@ -285,7 +285,7 @@ static bool on_time(struct talk *t)
 		signal_driver(t);
 	}
 	if (now >= t->due_usec)
-		interrupt(t, STATUS_TIMEOUT, "timeout");
+		interrupt_cell(t, STATUS_TIMEOUT, "timeout");
 	else if (t->cpu_look_usec && now >= t->cpu_look_usec && !t->interrupted)
 		look_at_cpu(t, now);
 	return false;
@@ -305,7 +305,7 @@ static int wait_msec(const struct talk *t)
 	return msec < 3600000 ? (int)msec : 3600000;
 }
 
-static void fill(const struct talk *t, struct pollfd *fds)
+static void fill_polls(const struct talk *t, struct pollfd *fds)
 {
 	const struct session *session = t->session;
 	const bool writing = t->pending_at < t->pending_size && session->place.home.input >= 0;
@@ -324,7 +324,7 @@ static void fill(const struct talk *t, struct pollfd *fds)
 }
 
 /* True: it is over. */
-static bool dispatch(struct talk *t, struct pollfd *fds, enum talk_end *end)
+static bool dispatch_events(struct talk *t, struct pollfd *fds, enum talk_end *end)
 {
 	bool gone[2] = { false, false };
 	uint64_t count;
@@ -332,7 +332,7 @@ static bool dispatch(struct talk *t, struct pollfd *fds, enum talk_end *end)
 	/* What came before a deadline counts; and what was written before the last word is read with it. */
 	for (int i = 0; i < 2; i++) {
 		if (fds[WATCH_STDOUT + i].revents & POLLIN && read_output(t, i, SIZE_MAX) < 0) {
-			*end = fail(t, "cannot keep the cell's output");
+			*end = fail_talk(t, "cannot keep the cell's output");
 			return true;
 		}
 		gone[i] = (fds[WATCH_STDOUT + i].revents & (POLLHUP | POLLIN)) == POLLHUP;
@@ -352,10 +352,10 @@ static bool dispatch(struct talk *t, struct pollfd *fds, enum talk_end *end)
 	if (fds[WATCH_INPUT].revents)
 		on_input(t);
 	if (fds[WATCH_INTERRUPT].revents && read(t->session->interrupt_fd, &count, sizeof(count)) > 0)
-		interrupt(t, STATUS_FAILED, NULL);
+		interrupt_cell(t, STATUS_FAILED, NULL);
 	if (fds[WATCH_CANCEL].revents && !t->interrupted) {
 		t->cancelled = true;
-		interrupt(t, STATUS_KILLED, NULL);
+		interrupt_cell(t, STATUS_KILLED, NULL);
 	}
 	*end = TALK_STUCK;
 	return on_time(t);
@@ -371,21 +371,21 @@ enum talk_end talk_run(struct talk *t)
 	if (!driver_is_empty(&t->session->reader) || recv(t->session->channel, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
 		return TALK_FORGED;
 	for (;;) {
-		speak(t);
-		fill(t, fds);
+		say_more(t);
+		fill_polls(t, fds);
 		if (poll(fds, WATCHES, wait_msec(t)) < 0) {
 			if (errno == EINTR)
 				continue;
-			return fail(t, "cannot watch the session");
+			return fail_talk(t, "cannot watch the session");
 		}
-		if (dispatch(t, fds, &end))
+		if (dispatch_events(t, fds, &end))
 			break;
 	}
-	if (end == TALK_DONE && drain(t) < 0)
-		end = fail(t, "cannot keep the cell's output");
+	if (end == TALK_DONE && drain_outputs(t) < 0)
+		end = fail_talk(t, "cannot keep the cell's output");
 	if (end == TALK_DONE && (t->rich.failed || t->reply.failed || t->error.failed)) {
 		errno = ENOMEM;
-		end = fail(t, "cannot hold what the driver says");
+		end = fail_talk(t, "cannot hold what the driver says");
 	}
 	return end;
 }

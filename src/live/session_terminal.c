@@ -14,13 +14,13 @@
 #include <string.h>
 
 /* A terminal that lives: it has a process, and a thread here. */
-struct terminal {
+struct session_shell {
 	struct slot slot; /* one of those that may be open at once */
 	pid_t pid;        /* the process that its thread waits for */
 	char owner[];     /* the caller that it counts for */
 };
 
-static void terminal_free(struct terminal *terminal)
+static void terminal_free(struct session_shell *terminal)
 {
 	slot_leave(&terminal->slot);
 	free(terminal);
@@ -28,7 +28,7 @@ static void terminal_free(struct terminal *terminal)
 
 static void *await_end(void *argument)
 {
-	struct terminal *terminal = argument;
+	struct session_shell *terminal = argument;
 
 	clone_wait(terminal->pid, NULL);
 	terminal_free(terminal);
@@ -36,7 +36,7 @@ static void *await_end(void *argument)
 }
 
 /* Reaps it whenever it ends. A terminal that cannot have a thread is not opened. */
-static int watch(struct terminal *terminal)
+static int watch_terminal(struct session_shell *terminal)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -50,36 +50,25 @@ static int watch(struct terminal *terminal)
 	return errnum;
 }
 
-static int start(struct session *session, const struct terminal_size *size, struct terminal *terminal, int *master,
-		 struct error *err)
+static int start_terminal(struct session *session, const struct terminal_size *size, struct session_shell *terminal,
+			  int *master, struct error *err)
 {
 	static const char *const programs[] = { "/usr/bin/bash", "/bin/bash", "/bin/sh", NULL };
 	static const char *const envp[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin",
 					    "LANG=C.UTF-8",       "TERM=xterm-256color",
 					    "USER=sandbox",       "LOGNAME=sandbox",
 					    "SHELL=/bin/sh",      NULL };
-	struct resident *home = &session->place.home;
-	struct beside what = {
-		.job = &home->job, .inside = session->driver_pidfd, .size = *size, .programs = programs, .envp = envp
-	};
+	struct beside what = { .inside = session->driver_pidfd, .size = *size, .programs = programs, .envp = envp };
 	struct beside_begun begun = { .pid = -1, .socket = -1 };
-	int errnum, done;
+	int errnum, done = resident_beside(&session->place.home, &what, &begun, err);
 
-	/* While that is held nothing of the box is taken down, and nobody can ask about any session: not for longer
-	 * than a fork. */
-	pthread_mutex_lock(&home->lock);
-	what.box = home->live ? home->box : NULL;
-	done = what.box ? beside_start(&what, &begun, err) : -1;
-	if (what.box && what.box->group)
-		cgroup_entered(what.box->group);
-	pthread_mutex_unlock(&home->lock);
-	if (!what.box)
+	if (done == 1)
 		return session_has_ended(session, err);
 	*master = done == 0 ? beside_await(&begun, err) : -1;
 	if (*master < 0)
 		return -1;
 	terminal->pid = begun.pid;
-	errnum = watch(terminal);
+	errnum = watch_terminal(terminal);
 	if (errnum == 0)
 		return 0;
 	close_fd(master);
@@ -93,7 +82,7 @@ int session_terminal(struct session *session, struct slots *terminals, unsigned 
 {
 	const struct terminal_size size = { .rows = (uint16_t)rows, .columns = (uint16_t)columns };
 	const size_t length = strlen(session->place.owner) + 1;
-	struct terminal *terminal = calloc(1, sizeof(*terminal) + length);
+	struct session_shell *terminal = calloc(1, sizeof(*terminal) + length);
 
 	if (!terminal)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot open a terminal");
@@ -103,7 +92,7 @@ int session_terminal(struct session *session, struct slots *terminals, unsigned 
 		error_usage(err, "session: as many terminals are open as may, %zu, or %zu of this caller",
 			    terminals->most, terminals->most_own);
 		err->errnum = EBUSY;
-	} else if (start(session, &size, terminal, master, err) == 0) {
+	} else if (start_terminal(session, &size, terminal, master, err) == 0) {
 		return 0;
 	}
 	terminal_free(terminal);

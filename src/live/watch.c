@@ -36,8 +36,8 @@ struct dir {
 	char *path; /* as people do */
 };
 
-struct watch {
-	struct live_place place;         /* whose files */
+struct dir_watch {
+	struct live_files files;         /* whose files */
 	int ended;                       /* readable once the box has */
 	int out;                         /* where it is told; does not wait */
 	int inotify;                     /* the kernel's events */
@@ -62,7 +62,7 @@ struct watch {
 	struct slot slot;                /* one of those that may be open at once */
 };
 
-static void forget_dirs(struct watch *w)
+static void forget_dirs(struct dir_watch *w)
 {
 	while (w->dir_count > 0)
 		free(w->dirs[--w->dir_count].path);
@@ -73,10 +73,10 @@ static void forget_dirs(struct watch *w)
 	close_fd(&w->inotify);
 }
 
-static void watch_free(struct watch *w)
+static void watch_free(struct dir_watch *w)
 {
 	forget_dirs(w);
-	close_fd(&w->place.sandbox);
+	close_fd(&w->files.sandbox);
 	close_fd(&w->ended);
 	close_fd(&w->out);
 	buf_free(&w->text);
@@ -87,7 +87,7 @@ static void watch_free(struct watch *w)
 
 /* ---- What is told. */
 
-static void tell(struct watch *w, const char *event, json_t *about)
+static void tell_event(struct dir_watch *w, const char *event, json_t *about)
 {
 	_cleanup_free_ char *text = about ? json_dumps(about, JSON_COMPACT) : NULL;
 
@@ -97,7 +97,7 @@ static void tell(struct watch *w, const char *event, json_t *about)
 }
 
 /* With what it is now, if it is still there. Names that are no UTF-8 cannot be asked for either. */
-static void tell_file(struct watch *w, const char *event, const char *path, const char *from, bool directory,
+static void tell_file(struct dir_watch *w, const char *event, const char *path, const char *from, bool directory,
 		      bool there)
 {
 	char parent[LIVE_PATH_MAX];
@@ -111,7 +111,7 @@ static void tell_file(struct watch *w, const char *event, const char *path, cons
 		return;
 	snprintf(parent, sizeof(parent), "%.*s", name ? (int)(name - path) : 0, path);
 	if (there)
-		dir = live_open_any(&w->place, parent, O_PATH | O_DIRECTORY);
+		dir = live_open_any(&w->files, parent, O_PATH | O_DIRECTORY);
 	if (dir >= 0 && fstatat(dir, name ? name + 1 : path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		type = live_type(&st);
 		json_object_set_new(about, "size", json_integer(st.st_size));
@@ -120,17 +120,17 @@ static void tell_file(struct watch *w, const char *event, const char *path, cons
 		json_object_set_new(about, "type", json_string(type));
 	if (from)
 		json_object_set_new(about, "from", json_string(from));
-	tell(w, event, about);
+	tell_event(w, event, about);
 }
 
-static void tell_overflow(struct watch *w, const char *reason)
+static void tell_overflow(struct dir_watch *w, const char *reason)
 {
-	tell(w, "overflow", json_pack("{s:s}", "reason", reason));
+	tell_event(w, "overflow", json_pack("{s:s}", "reason", reason));
 }
 
 /* ---- The tree. */
 
-static struct dir *find_dir(struct watch *w, int wd)
+static struct dir *find_dir(struct dir_watch *w, int wd)
 {
 	for (size_t i = 0; i < w->dir_count; i++)
 		if (w->dirs[i].wd == wd)
@@ -138,7 +138,7 @@ static struct dir *find_dir(struct watch *w, int wd)
 	return NULL;
 }
 
-static void drop_dir(struct watch *w, struct dir *dir)
+static void drop_dir(struct dir_watch *w, struct dir *dir)
 {
 	free(dir->path);
 	*dir = w->dirs[--w->dir_count];
@@ -151,7 +151,7 @@ static bool is_below(const char *path, const char *top)
 	return strncmp(path, top, size) == 0 && (path[size] == '\0' || path[size] == '/' || size == 0);
 }
 
-static char *join(const char *path, const char *name)
+static char *join_path(const char *path, const char *name)
 {
 	char *joined = NULL;
 
@@ -163,7 +163,7 @@ static char *join(const char *path, const char *name)
 
 /* Watches the directory that is open; the kernel takes it by its descriptor's name, which nobody else has a hand in.
  * 0; -1 with errno; 1: there are as many as may be. */
-static int add_dir(struct watch *w, int fd, const char *path)
+static int add_dir(struct dir_watch *w, int fd, const char *path)
 {
 	char name[40];
 	struct dir *dir;
@@ -199,9 +199,9 @@ static int depth_of(const char *path)
 
 /* The directory at `path`, and those below that nobody has told of; `told`: what is in new ones is told as created, for
  * it came before we watched. */
-static void add_tree(struct watch *w, const char *path, bool told, int depth)
+static void add_tree(struct dir_watch *w, const char *path, bool told, int depth)
 {
-	_cleanup_close_ int fd = live_open_any(&w->place, path, O_RDONLY | O_DIRECTORY);
+	_cleanup_close_ int fd = live_open_any(&w->files, path, O_RDONLY | O_DIRECTORY);
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *entry;
 	int added = fd < 0 ? -1 : add_dir(w, fd, path);
@@ -219,7 +219,7 @@ static void add_tree(struct watch *w, const char *path, bool told, int depth)
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
 		    strncmp(entry->d_name, LIVE_TEMPORARY, strlen(LIVE_TEMPORARY)) == 0)
 			continue;
-		below = join(path, entry->d_name);
+		below = join_path(path, entry->d_name);
 		if (below && told && w->second_events++ < WATCH_SECOND_MAX)
 			tell_file(w, "created", below, NULL, entry->d_type == DT_DIR, true);
 		else if (told)
@@ -231,7 +231,7 @@ static void add_tree(struct watch *w, const char *path, bool told, int depth)
 }
 
 /* All of it, from nothing. */
-static int look(struct watch *w, struct error *err)
+static int look_afresh(struct dir_watch *w, struct error *err)
 {
 	_cleanup_close_ int fd = -1;
 
@@ -245,7 +245,7 @@ static int look(struct watch *w, struct error *err)
 		err->errnum = EBUSY;
 		return -1;
 	}
-	fd = live_open_any(&w->place, w->root, O_RDONLY | O_DIRECTORY);
+	fd = live_open_any(&w->files, w->root, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return live_refuse(err, w->root);
 	add_tree(w, w->root, false, 0);
@@ -257,7 +257,7 @@ static int look(struct watch *w, struct error *err)
 
 /* ---- Events. */
 
-static void tell_changed(struct watch *w)
+static void tell_changed(struct dir_watch *w)
 {
 	for (size_t i = 0; i < w->changed_count; i++) {
 		tell_file(w, "changed", w->changed[i], NULL, false, true);
@@ -266,7 +266,7 @@ static void tell_changed(struct watch *w)
 	w->changed_count = 0;
 }
 
-static void note_changed(struct watch *w, const char *path)
+static void note_changed(struct dir_watch *w, const char *path)
 {
 	for (size_t i = 0; i < w->changed_count; i++)
 		if (strcmp(w->changed[i], path) == 0)
@@ -280,7 +280,7 @@ static void note_changed(struct watch *w, const char *path)
 }
 
 /* A directory went, by whatever way: it is not ours any more. */
-static void drop_tree(struct watch *w, const char *path)
+static void drop_tree(struct dir_watch *w, const char *path)
 {
 	for (size_t i = w->dir_count; i > 0; i--)
 		if (is_below(w->dirs[i - 1].path, path) && w->dirs[i - 1].path[0]) {
@@ -290,7 +290,7 @@ static void drop_tree(struct watch *w, const char *path)
 }
 
 /* A first half whose other did not come: it left. */
-static void tell_gone(struct watch *w)
+static void tell_gone(struct dir_watch *w)
 {
 	if (!w->from)
 		return;
@@ -301,7 +301,7 @@ static void tell_gone(struct watch *w)
 	w->from = NULL;
 }
 
-static void on_moved(struct watch *w, const char *path, bool directory)
+static void on_moved(struct dir_watch *w, const char *path, bool directory)
 {
 	const char *name = strrchr(w->from, '/');
 	const bool ours = strncmp(name ? name + 1 : w->from, LIVE_TEMPORARY, strlen(LIVE_TEMPORARY)) == 0;
@@ -316,7 +316,7 @@ static void on_moved(struct watch *w, const char *path, bool directory)
 		add_tree(w, path, false, depth_of(path));
 }
 
-static void on_event(struct watch *w, const struct inotify_event *event)
+static void on_event(struct dir_watch *w, const struct inotify_event *event)
 {
 	const bool directory = event->mask & IN_ISDIR;
 	struct dir *dir = find_dir(w, event->wd);
@@ -329,7 +329,7 @@ static void on_event(struct watch *w, const struct inotify_event *event)
 		drop_dir(w, dir);
 	if (!dir || event->len == 0 || (event->mask & IN_IGNORED))
 		return;
-	path = join(dir->path, event->name);
+	path = join_path(dir->path, event->name);
 	if (!path)
 		return;
 	if (w->from && (event->mask & IN_MOVED_TO) && event->cookie == w->cookie) {
@@ -358,7 +358,7 @@ static void on_event(struct watch *w, const struct inotify_event *event)
 }
 
 /* What is ready, as far as this second has room for it. */
-static void on_kernel(struct watch *w)
+static void on_kernel(struct dir_watch *w)
 {
 	_Alignas(struct inotify_event) char block[BLOCK];
 	ssize_t size = read(w->inotify, block, sizeof(block));
@@ -383,7 +383,7 @@ static void on_kernel(struct watch *w)
 /* ---- Its thread. */
 
 /* False: nobody reads it. */
-static bool speak(struct watch *w)
+static bool write_told(struct dir_watch *w)
 {
 	ssize_t n = w->text.size > 0 ? send(w->out, w->text.data, w->text.size, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
 
@@ -396,27 +396,27 @@ static bool speak(struct watch *w)
 	return !w->text.failed;
 }
 
-static void earlier(uint64_t *due, uint64_t usec)
+static void take_earlier(uint64_t *due, uint64_t usec)
 {
 	if (!*due || usec < *due)
 		*due = usec;
 }
 
 /* Milliseconds until something is to be done without the kernel's word; -1: nothing. */
-static int wait_msec(const struct watch *w, uint64_t now)
+static int wait_msec(const struct dir_watch *w, uint64_t now)
 {
 	uint64_t due = 0;
 
 	if (w->changed_count > 0)
-		earlier(&due, w->changed_usec);
+		take_earlier(&due, w->changed_usec);
 	if (w->from)
-		earlier(&due, w->from_usec);
+		take_earlier(&due, w->from_usec);
 	if (w->stale && w->text.size < OUT_MAX)
-		earlier(&due, w->second_usec + SECOND_USEC);
+		take_earlier(&due, w->second_usec + SECOND_USEC);
 	return !due ? -1 : due > now ? (int)((due - now) / 1000) + 1 : 0;
 }
 
-static bool on_time(struct watch *w)
+static bool on_time(struct dir_watch *w)
 {
 	const uint64_t now = clock_usec();
 	struct error ignored;
@@ -432,17 +432,17 @@ static bool on_time(struct watch *w)
 	if (!w->stale || w->text.size >= OUT_MAX)
 		return true;
 	/* What was missed cannot be told; who watches looks for himself. The order counts: watched first, then told. */
-	if (look(w, &ignored) < 0) {
-		tell(w, "ended", json_pack("{s:s}", "reason", "what was watched is not there any more"));
+	if (look_afresh(w, &ignored) < 0) {
+		tell_event(w, "ended", json_pack("{s:s}", "reason", "what was watched is not there any more"));
 		return false;
 	}
 	tell_overflow(w, "more happened than could be told; list what matters again");
 	return true;
 }
 
-static void follow(struct watch *w)
+static void follow_changes(struct dir_watch *w)
 {
-	for (bool goes_on = true; goes_on && speak(w);) {
+	for (bool goes_on = true; goes_on && write_told(w);) {
 		const bool reads = !w->stale && w->text.size < OUT_MAX;
 		struct pollfd fds[] = { { .fd = reads ? w->inotify : -1, .events = POLLIN },
 					{ .fd = w->out, .events = w->text.size > 0 ? POLLOUT : 0 },
@@ -453,29 +453,29 @@ static void follow(struct watch *w)
 		if (fds[1].revents & (POLLERR | POLLHUP))
 			return;
 		if (fds[2].revents) {
-			tell(w, "ended", json_pack("{s:s}", "reason", "the session has ended"));
+			tell_event(w, "ended", json_pack("{s:s}", "reason", "the session has ended"));
 			break;
 		}
 		if (fds[0].revents)
 			on_kernel(w);
 		goes_on = on_time(w);
 	}
-	speak(w);
+	write_told(w);
 }
 
-static void *run(void *argument)
+static void *watch_thread(void *argument)
 {
-	struct watch *w = argument;
+	struct dir_watch *w = argument;
 	struct error ignored;
 
-	if (live_enter(&w->place, &ignored) == 0)
-		follow(w);
-	live_leave(&w->place);
+	if (live_enter(&w->files, &ignored) == 0)
+		follow_changes(w);
+	live_leave(&w->files);
 	watch_free(w);
 	return NULL;
 }
 
-static int start_thread(struct watch *w, struct error *err)
+static int start_thread(struct dir_watch *w, struct error *err)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
@@ -484,19 +484,19 @@ static int start_thread(struct watch *w, struct error *err)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK);
-	errnum = pthread_create(&thread, &attributes, run, w);
+	errnum = pthread_create(&thread, &attributes, watch_thread, w);
 	pthread_attr_destroy(&attributes);
 	return errnum == 0 ? 0 : error_set(err, ERROR_FAILED, errnum, "cannot start a thread for the watch");
 }
 
-static int begin(struct watch *w, int *out, struct error *err)
+static int begin_watch(struct dir_watch *w, int *out, struct error *err)
 {
 	int ends[2], done;
 
-	if (live_check_path(w->root, 0, err) < 0 || live_enter(&w->place, err) < 0)
+	if (live_check_path(w->root, 0, err) < 0 || live_enter(&w->files, err) < 0)
 		return -1;
-	done = look(w, err);
-	live_leave(&w->place);
+	done = look_afresh(w, err);
+	live_leave(&w->files);
 	if (done < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
@@ -504,29 +504,29 @@ static int begin(struct watch *w, int *out, struct error *err)
 	w->out = ends[0];
 	*out = ends[1];
 	w->second_usec = clock_usec();
-	tell(w, "watching",
-	     json_pack("{s:s, s:b, s:I}", "path", w->root, "recursive", w->recursive, "directories",
-		       (json_int_t)w->dir_count));
+	tell_event(w, "watching",
+		   json_pack("{s:s, s:b, s:I}", "path", w->root, "recursive", w->recursive, "directories",
+			     (json_int_t)w->dir_count));
 	if (w->cut)
 		tell_overflow(w, "there are more directories than are watched; list those that matter");
 	w->cut = false;
 	return 0;
 }
 
-int watch_start(struct slots *watches, struct live_place *place, int ended, const char *owner, const char *path,
+int watch_start(struct slots *watches, struct live_files *files, int ended, const char *owner, const char *path,
 		bool recursive, int *out, struct error *err)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct dir_watch *w = calloc(1, sizeof(*w));
 
 	*out = -1;
 	if (!w || !(w->owner = strdup(owner))) {
 		free(w);
-		close_fd(&place->sandbox);
+		close_fd(&files->sandbox);
 		close_fd(&ended);
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot watch files");
 	}
-	w->place = *place;
-	place->sandbox = -1;
+	w->files = *files;
+	files->sandbox = -1;
 	w->ended = ended;
 	w->out = w->inotify = -1;
 	w->recursive = recursive;
@@ -535,7 +535,7 @@ int watch_start(struct slots *watches, struct live_place *place, int ended, cons
 		error_usage(err, "session: as many watches are open as may, %d, or %d of this caller", WATCHES_MAX,
 			    WATCHES_EACH);
 		err->errnum = EBUSY;
-	} else if (begin(w, out, err) == 0 && start_thread(w, err) == 0) {
+	} else if (begin_watch(w, out, err) == 0 && start_thread(w, err) == 0) {
 		return 0;
 	}
 	close_fd(out);

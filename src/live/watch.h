@@ -24,10 +24,10 @@ enum {
 
 /*
  * With one of the watches that may be open, or ERROR_USAGE with errnum EBUSY.
- * Takes place->sandbox and `ended`, which is readable once the box has ended,
+ * Takes files->sandbox and `ended`, which is readable once the box has ended,
  * also when it fails. Lines of text come by *out, "NAME JSON\n" each: `watching`
  * first; `created`, `changed`, `deleted` and `moved`; `overflow`; and `ended`
  * last, if the box did. It ends with the box, or when *out is closed.
  */
-int watch_start(struct slots *watches, struct live_place *place, int ended, const char *owner, const char *path,
+int watch_start(struct slots *watches, struct live_files *files, int ended, const char *owner, const char *path,
 		bool recursive, int *out, struct error *err);

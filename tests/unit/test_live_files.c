@@ -1,4 +1,5 @@
-/* Files of a box that lives (live/live_files.h): what they are, what is refused, and a program that swaps them meanwhile.
+/* Files of a box that lives (live/live_files.h): what they are, what is refused, and a program that swaps them
+ * meanwhile.
  */
 #include "../check.h"
 #include "tree.h"
@@ -24,7 +25,7 @@ enum {
 };
 
 static char *root; /* has sandbox/ and outside/ */
-static struct live_place place = { .group = -1, .room = UINT64_MAX, .sandbox = -1 };
+static struct live_files files = { .group = -1, .room = UINT64_MAX, .sandbox = -1 };
 static struct error err;
 
 static const char *in(const char *name)
@@ -74,7 +75,7 @@ static void fresh(void)
 	static const char *const dirs[] = { "sandbox",        "sandbox/code",     "sandbox/data",
 					    "sandbox/output", "sandbox/output/d", "outside" };
 
-	close_fd(&place.sandbox);
+	close_fd(&files.sandbox);
 	if (root)
 		tree_free(root);
 	root = tree_new();
@@ -82,7 +83,7 @@ static void fresh(void)
 		CHECK_INT(mkdir(in(dirs[i]), 0755), 0);
 	put("outside/secret", "secret");
 	put("sandbox/output/d/f", "inside");
-	place.sandbox = open(in("sandbox"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	files.sandbox = open(in("sandbox"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = (struct error){ 0 };
 }
 
@@ -91,7 +92,7 @@ static int open_it(const char *path)
 	struct stat st;
 
 	err = (struct error){ 0 };
-	return live_open(&place, path, &st, &err);
+	return live_open(&files, path, &st, &err);
 }
 
 static int write_it(const char *path, const char *text, bool *made)
@@ -100,7 +101,7 @@ static int write_it(const char *path, const char *text, bool *made)
 	bool ignored;
 
 	err = (struct error){ 0 };
-	return live_write(&place, path, from, strlen(text), made ? made : &ignored, &err);
+	return live_write(&files, path, from, strlen(text), made ? made : &ignored, &err);
 }
 
 static void refused(int done, int errnum, const char *sentence)
@@ -124,26 +125,26 @@ static void what_is_written_is_read(void)
 	CHECK_INT(chmod(in("sandbox/output/new/deep/x.txt"), 0755), 0);
 	CHECK_INT(write_it("output/new/deep/x.txt", "two!", &made), 0);
 	CHECK(!made);
-	fd = live_open(&place, "output/new/deep/x.txt", &st, &err);
+	fd = live_open(&files, "output/new/deep/x.txt", &st, &err);
 	CHECK(fd >= 0 && st.st_size == 4 && (st.st_mode & 0777) == 0755);
 	CHECK_STR(text_of(fd), "two!");
 	from = memory("XY");
-	CHECK_INT(live_patch(&place, "output/new/deep/x.txt", from, 2, 1, &made, &err), 0);
+	CHECK_INT(live_patch(&files, "output/new/deep/x.txt", from, 2, 1, &made, &err), 0);
 	CHECK(!made);
 	CHECK_STR(got("sandbox/output/new/deep/x.txt"), "tXY!");
-	CHECK_INT(live_patch(&place, "data/y", from, 2, 3, &made, &err), 0);
+	CHECK_INT(live_patch(&files, "data/y", from, 2, 3, &made, &err), 0);
 	CHECK(made);
 	CHECK_INT(stat(in("sandbox/data/y"), &st), 0);
 	CHECK_INT(st.st_size, 5);
 	/* What is read meanwhile is the old file. */
 	CHECK_INT(write_it("output/new/deep/x.txt", "third", NULL), 0);
 	CHECK_STR(text_of(fd), "tXY!");
-	CHECK_INT(live_move(&place, "output/new/deep/x.txt", "data/z", &err), 0);
+	CHECK_INT(live_move(&files, "output/new/deep/x.txt", "data/z", &err), 0);
 	CHECK_STR(got("sandbox/data/z"), "third");
-	CHECK_INT(live_remove(&place, "data/z", &err), 0);
+	CHECK_INT(live_remove(&files, "data/z", &err), 0);
 	CHECK_STR(got("sandbox/data/z"), "(none)");
-	CHECK_INT(live_remove(&place, "output/new/deep", &err), 0);
-	refused(live_remove(&place, "output/d", &err), ENOTEMPTY, "path: \"output/d\": the directory is not empty");
+	CHECK_INT(live_remove(&files, "output/new/deep", &err), 0);
+	refused(live_remove(&files, "output/d", &err), ENOTEMPTY, "path: \"output/d\": the directory is not empty");
 }
 
 static void paths_that_are_none(void)
@@ -165,9 +166,9 @@ static void paths_that_are_none(void)
 	refused(write_it("output/d", "x", NULL), EISDIR, "path: \"output/d\": it is a directory");
 	refused(write_it("new", "x", NULL), EACCES,
 		"path: \"new\": only what is below /sandbox/code, data, output and temp can be changed");
-	refused(live_remove(&place, "output", &err), EACCES,
+	refused(live_remove(&files, "output", &err), EACCES,
 		"path: \"output\": only what is below /sandbox/code, data, output and temp can be changed");
-	refused(live_move(&place, "output/d/f", "x", &err), EACCES,
+	refused(live_move(&files, "output/d/f", "x", &err), EACCES,
 		"move: \"x\": only what is below /sandbox/code, data, output and temp can be changed");
 	CHECK_STR(got("sandbox/output/d/f"), "inside");
 }
@@ -196,10 +197,10 @@ static void what_is_no_plain_file(void)
 	refused(write_it("output/fifo", "x", NULL), ENOTSUP, "path: \"output/fifo\": it is no plain file");
 	refused(write_it("output/link", "x", NULL), ENOTSUP, "path: \"output/link\": it is no plain file");
 	CHECK_INT(write_it("output/way/secret", "x", NULL), -1);
-	CHECK_INT(live_remove(&place, "output/way/secret", &err), -1);
-	CHECK_INT(live_move(&place, "output/d/f", "output/way/f", &err), -1);
+	CHECK_INT(live_remove(&files, "output/way/secret", &err), -1);
+	CHECK_INT(live_move(&files, "output/d/f", "output/way/f", &err), -1);
 	/* Of a link the name goes, and nothing behind it. */
-	CHECK_INT(live_remove(&place, "output/link", &err), 0);
+	CHECK_INT(live_remove(&files, "output/link", &err), 0);
 	CHECK_STR(got("outside/secret"), "secret");
 }
 
@@ -213,7 +214,7 @@ static void a_directory_is_told(void)
 	CHECK_INT(mkfifo(in("sandbox/output/a fifo"), 0644), 0);
 	put("sandbox/output/b\xc3\xa9", "12345");
 	put("sandbox/output/\xff", "no name that JSON has");
-	CHECK_INT(live_list(&place, "output", &json, &err), 0);
+	CHECK_INT(live_list(&files, "output", &json, &err), 0);
 	whole = json_loads(json.data, 0, NULL);
 	list = json_object_get(whole, "entries");
 	CHECK_STR(json_string_value(json_object_get(whole, "path")), "output");
@@ -231,9 +232,9 @@ static void a_directory_is_told(void)
 	CHECK_INT(json_integer_value(json_object_get(json_array_get(list, 1), "size")), 5);
 	json_decref(whole);
 	json.size = 0;
-	CHECK_INT(live_list(&place, "", &json, &err), 0);
+	CHECK_INT(live_list(&files, "", &json, &err), 0);
 	CHECK(strstr(json.data, "\"code\"") && strstr(json.data, "\"output\"") && !strstr(json.data, "outside"));
-	refused(live_list(&place, "output/link", &json, &err), ENOTDIR,
+	refused(live_list(&files, "output/link", &json, &err), ENOTDIR,
 		"path: \"output/link\": a part of it is no directory");
 }
 
@@ -248,7 +249,7 @@ static void many_names_are_cut(void)
 		snprintf(name, sizeof(name), "sandbox/data/%d", i);
 		put(name, "");
 	}
-	CHECK_INT(live_list(&place, "data", &json, &err), 0);
+	CHECK_INT(live_list(&files, "data", &json, &err), 0);
 	whole = json_loads(json.data, 0, NULL);
 	CHECK_INT(json_array_size(json_object_get(whole, "entries")), LIVE_LISTED_MAX);
 	CHECK(json_is_true(json_object_get(whole, "truncated")));
@@ -308,10 +309,10 @@ static void swapped_directories(void)
 		wrong += fd >= 0 && strcmp(text_of(fd), "inside") != 0;
 		snprintf(name, sizeof(name), "output/d/new/%d", i % 50);
 		(void)!write_it(name, "x", NULL);
-		(void)!live_remove(&place, "output/d/secret", &err);
-		(void)!live_move(&place, "output/d/secret", "output/taken", &err);
-		(void)!live_move(&place, "output/d/f", "output/d/f", &err);
-		if (live_list(&place, "output/d", &json, &err) == 0)
+		(void)!live_remove(&files, "output/d/secret", &err);
+		(void)!live_move(&files, "output/d/secret", "output/taken", &err);
+		(void)!live_move(&files, "output/d/f", "output/d/f", &err);
+		if (live_list(&files, "output/d", &json, &err) == 0)
 			wrong += strstr(json.data, "secret") != NULL;
 	}
 	end_swapping(thread);
@@ -340,7 +341,7 @@ static void swapped_files(const char *evil)
 		read += fd >= 0;
 		refusals += fd < 0;
 		wrong += fd >= 0 && strcasecmp(text_of(fd), "inside") != 0;
-		patched += live_patch(&place, "output/d/f", patch, 6, 0, &made, &err) == 0;
+		patched += live_patch(&files, "output/d/f", patch, 6, 0, &made, &err) == 0;
 	}
 	end_swapping(thread);
 	CHECK_INT(wrong, 0);
@@ -399,7 +400,7 @@ int main(void)
 	RUN(swapped_for_a_link);
 	RUN(swapped_for_a_fifo);
 	RUN(moved_meanwhile);
-	close_fd(&place.sandbox);
+	close_fd(&files.sandbox);
 	tree_free(root);
 	return check_failures != 0;
 }

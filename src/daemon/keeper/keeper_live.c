@@ -16,7 +16,7 @@
 
 /* One question about files. */
 struct file_question {
-	const struct live_place *place; /* whose */
+	const struct live_files *files; /* whose */
 	const struct spec *policy;      /* what is in force there, and its language */
 	const char *path;               /* of which */
 	const char *to;                 /* where it is to be moved */
@@ -77,14 +77,14 @@ static int file_open(const struct file_question *q, struct buf *out, int *file, 
 {
 	struct stat st;
 
-	*file = live_open(q->place, q->path, &st, err);
+	*file = live_open(q->files, q->path, &st, err);
 	buf_text(out, "{}");
 	return *file < 0 ? 0 : 200;
 }
 
 static int file_list(const struct file_question *q, struct buf *out, int *file, struct error *err)
 {
-	return live_list(q->place, q->path, out, err) < 0 ? 0 : 200;
+	return live_list(q->files, q->path, out, err) < 0 ? 0 : 200;
 }
 
 /* Whether the text may be there under that name. Larger than the gate reads is enough of it. */
@@ -132,7 +132,7 @@ static ssize_t read_old(const struct file_question *q, char *text, struct error 
 	struct error none = { 0 };
 	struct stat st;
 
-	fd = live_open(q->place, q->path, &st, &none);
+	fd = live_open(q->files, q->path, &st, &none);
 	return fd < 0 ? 0 : read_source(fd, text, err);
 }
 
@@ -194,10 +194,10 @@ static int file_write(const struct file_question *q, struct buf *out, int *file,
 			  err) < 0)
 		return 0;
 	if (offset)
-		done = live_patch(q->place, q->path, q->given, (uint64_t)st.st_size,
+		done = live_patch(q->files, q->path, q->given, (uint64_t)st.st_size,
 				  (uint64_t)json_integer_value(offset), &made, err);
 	else
-		done = live_write(q->place, q->path, q->given, (uint64_t)st.st_size, &made, err);
+		done = live_write(q->files, q->path, q->given, (uint64_t)st.st_size, &made, err);
 	if (done < 0)
 		return 0;
 	buf_printf(out, "{\"size\":%lld}", (long long)st.st_size);
@@ -206,7 +206,7 @@ static int file_write(const struct file_question *q, struct buf *out, int *file,
 
 static int file_remove(const struct file_question *q, struct buf *out, int *file, struct error *err)
 {
-	if (live_remove(q->place, q->path, err) < 0)
+	if (live_remove(q->files, q->path, err) < 0)
 		return 0;
 	buf_text(out, "{\"removed\":true}");
 	return 200;
@@ -214,7 +214,7 @@ static int file_remove(const struct file_question *q, struct buf *out, int *file
 
 static int file_move(const struct file_question *q, struct buf *out, int *file, struct error *err)
 {
-	if (look_at_move(q, err) < 0 || live_move(q->place, q->path, q->to, err) < 0)
+	if (look_at_move(q, err) < 0 || live_move(q->files, q->path, q->to, err) < 0)
 		return 0;
 	buf_text(out, "{\"moved\":true}");
 	return 200;
@@ -278,10 +278,10 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 		{ "file_open", file_open },     { "file_list", file_list }, { "file_write", file_write },
 		{ "file_remove", file_remove }, { "file_move", file_move },
 	};
-	struct live_place place = LIVE_PLACE_NONE;
+	struct live_files files = LIVE_FILES_NONE;
 	struct spec policy;
 	struct file_question q = {
-		.place = &place,
+		.files = &files,
 		.policy = &policy,
 		.path = text_of(question, "path"),
 		.to = text_of(question, "move"),
@@ -301,12 +301,12 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 		if (strcmp(text_of(question, "what"), answers[i].what) != 0)
 			continue;
 		status = find_policy(work, question, &policy, &err) < 0 ||
-					 sessions_place(work->sessions, text_of(question, "id"),
-							keeper_caller(question), &place, &err) < 0
+					 sessions_files(work->sessions, text_of(question, "id"),
+							keeper_caller(question), &files, &err) < 0
 				 ? 0
 				 : answers[i].tell(&q, out, file, &err);
 	}
-	live_close(&place);
+	live_close(&files);
 	if (status != 0)
 		return status < 0 ? 0 : status;
 	out->size = 0;
