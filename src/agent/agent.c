@@ -1,5 +1,5 @@
 /*
- * The agent: the one program of a container's box. live/agent.h has what it
+ * The agent: the one program of a container's box. live/agent_wire.h has what it
  * says and hears.
  *
  * It is pid 2, the parent of all that runs beside it: orphans come back to it
@@ -13,7 +13,7 @@
  * and small: every container has a copy. It opens no files of its own but
  * /dev/null and allocates nothing.
  */
-#include "live/agent.h"
+#include "live/agent_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/past.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "store/audit.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #include "cli/cmd.h"
 #include "cli/options.h"
 #include "cli/table.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <jansson.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
 #include "cli/options.h"
 #include "cli/table.h"
 #include "registry/config.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "api/doctor.h"
 #include "api/prove.h"
 

@@ -1,6 +1,6 @@
 /* emberbox mcp: MCP on stdin and stdout, for assistants that start their tools themselves. */
 #include "base/own.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "client/mcp_relay.h"
 #include "client/private_service.h"
 #include "cli/cmd.h"
@@ -57,9 +57,9 @@ static const char *find_service(void *data, struct error *err)
 	const char *path = place->given;
 	_cleanup_close_ int fd = -1;
 
-	if (!path && client_socket_path(place->found, sizeof(place->found)) == 0)
+	if (!path && service_socket_path(place->found, sizeof(place->found)) == 0)
 		path = place->found;
-	fd = path ? client_connect(path) : -1;
+	fd = path ? service_socket_connect(path) : -1;
 	if (fd >= 0)
 		return path;
 	if (place->given) {

@@ -9,7 +9,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "cli/options.h"
 #include "cli/repl_cells.h"
 #include "cli/repl_unfinished.h"
@@ -146,10 +146,10 @@ static int find_service(struct repl *repl, const struct config *config, bool joi
 
 	repl->own = (struct private_service)PRIVATE_SERVICE_INIT;
 	repl->link.socket = repl->socket;
-	if (client_socket_path(repl->socket, sizeof(repl->socket)) < 0)
+	if (service_socket_path(repl->socket, sizeof(repl->socket)) < 0)
 		repl->socket[0] = '\0';
 	else if (joins || strcmp(wanted, "never") != 0)
-		socket = client_connect(repl->socket);
+		socket = service_socket_connect(repl->socket);
 	/* One that stays, where the user wants that. */
 	if (socket < 0 && !joins && strcmp(wanted, "start") == 0)
 		socket = service_start(config->values[CONFIG_LISTEN].source != CONFIG_DEFAULT);

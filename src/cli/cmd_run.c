@@ -7,7 +7,7 @@
  */
 #include "base/text.h"
 #include "schema/spec.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "cli/options.h"
 #include "cli/cmd_run.h"
 #include "cli/session_view.h"
@@ -359,7 +359,7 @@ static int settle_session(struct run *run)
 	struct session_link link = { .socket = socket };
 	struct error err = { 0 };
 
-	if (client_socket_path(socket, sizeof(socket)) < 0)
+	if (service_socket_path(socket, sizeof(socket)) < 0)
 		return run_usage(run, "--session: there is no directory for the service's socket; set EMBERBOX_HOME");
 	if (session_find(&link, run->session, &err) < 0)
 		return run_failed(run, &err);

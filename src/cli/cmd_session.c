@@ -7,7 +7,7 @@
  */
 #include "base/own.h"
 #include "base/text.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "client/session_link.h"
 #include "cli/cmd.h"
 #include "cli/past.h"
@@ -95,10 +95,10 @@ static int find_service(struct asked *asked, bool starts)
 
 	if (code != 0)
 		return code;
-	if (client_socket_path(asked->socket, sizeof(asked->socket)) < 0)
+	if (service_socket_path(asked->socket, sizeof(asked->socket)) < 0)
 		return cmd_usage("session", "there is no directory for the service's socket; set EMBERBOX_HOME");
 	asked->link.socket = asked->socket;
-	socket = client_connect(asked->socket);
+	socket = service_socket_connect(asked->socket);
 	if (socket < 0 && errno == EPERM) {
 		cmd_complain("the service at \"%s\" belongs to somebody else", asked->socket);
 		return EXIT_BROKEN;

@@ -1,7 +1,7 @@
 /* emberbox: finds the sub-command and calls it. */
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "registry/config.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "store/record.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Finds the service that runs for us, and starts it where the user wants that. */
 #include "base/own.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "client/service_process.h"
 #include "cli/cmd_run.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@ int service_connect(void)
 	char path[PATH_MAX];
 	int fd;
 
-	if (client_socket_path(path, sizeof(path)) < 0)
+	if (service_socket_path(path, sizeof(path)) < 0)
 		return -1;
-	fd = client_connect(path);
+	fd = service_socket_connect(path);
 	if (fd < 0 && errno == EPERM)
 		cmd_complain("the service at \"%s\" belongs to somebody else; this run does not use it", path);
 	return fd;

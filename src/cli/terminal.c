@@ -1,6 +1,6 @@
 #include "cli/terminal.h"
 
-#include "engine/local/box_terminal.h"
+#include "base/terminal_size.h"
 
 #include <errno.h>
 #include <fcntl.h>

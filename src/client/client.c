@@ -1,8 +1,7 @@
 #include "client/client.h"
 
 #include "base/own.h"
-#include "engine/local/box_terminal.h"
-#include "language/state.h"
+#include "base/terminal_size.h"
 #include "wire/frame.h"
 
 #include <errno.h>
@@ -12,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -46,40 +44,6 @@ struct link {
 	size_t have;                        /* how many */
 	size_t room;                        /* allocated */
 };
-
-int client_socket_path(char *path, size_t size)
-{
-	const char *socket = getenv("EMBERBOX_SOCKET");
-
-	if (!socket || !*socket)
-		return state_path("emberbox.sock", path, size);
-	return snprintf(path, size, "%s", socket) < (int)size ? 0 : -1;
-}
-
-int client_connect(const char *path)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	_cleanup_close_ int fd = -1;
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return -1;
-	/* Whoever listens there sees our code and says what it did. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return -1;
-	if (peer.uid != 0 && peer.uid != geteuid()) {
-		errno = EPERM;
-		return -1;
-	}
-	return take_fd(&fd);
-}
 
 static bool sending(const struct link *link)
 {

@@ -7,13 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the service listens: EMBERBOX_SOCKET, else emberbox.sock in the state directory. 0, or -1 when there is no
- * such place. */
-int client_socket_path(char *path, size_t size);
-/* A connected socket, or -1 with errno: ENOENT and ECONNREFUSED mean that no service is there. The peer has to be us or
- * root. */
-int client_connect(const char *path);
-
 struct client_io {
 	void (*on_output)(int stream, const void *data, size_t size, void *userdata); /* or NULL */
 	void *userdata;                                                               /* for it */

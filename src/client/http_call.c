@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -152,7 +152,7 @@ static int converse(struct exchange *exchange, struct error *err)
 
 int http_call(const struct http_call *call, struct http_reply *reply, struct error *err)
 {
-	struct exchange exchange = { .call = call, .reply = reply, .socket = client_connect(call->socket) };
+	struct exchange exchange = { .call = call, .reply = reply, .socket = service_socket_connect(call->socket) };
 	int done = -1;
 
 	*reply = (struct http_reply){ 0 };

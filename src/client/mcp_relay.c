@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json_check.h"
 #include "base/own.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "client/http_answer.h"
 #include "mcp/rpc.h"
 #include "wire/frame.h"
@@ -133,12 +133,12 @@ static bool has_calls(const struct state *s)
 /* A connection to the service, which may have to be started first. */
 static int reach(struct state *s, struct error *err)
 {
-	int fd = s->socket ? client_connect(s->socket) : -1;
+	int fd = s->socket ? service_socket_connect(s->socket) : -1;
 
 	if (fd >= 0)
 		return fd;
 	s->socket = s->relay->service(s->relay->data, err);
-	fd = s->socket ? client_connect(s->socket) : -1;
+	fd = s->socket ? service_socket_connect(s->socket) : -1;
 	return fd >= 0 || !s->socket ? fd : error_errno(err, "the service cannot be reached");
 }
 
@@ -519,7 +519,7 @@ static int step(struct state *s, struct error *err)
 /* The service need not wait until the session is too old. */
 static void say_goodbye(const struct state *s)
 {
-	_cleanup_close_ int fd = s->session[0] && s->socket ? client_connect(s->socket) : -1;
+	_cleanup_close_ int fd = s->session[0] && s->socket ? service_socket_connect(s->socket) : -1;
 	char request[256];
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 

@@ -3,7 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "client/service_process.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

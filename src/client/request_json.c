@@ -5,7 +5,7 @@
 #include "base/json_check.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "engine/job.h"
+#include "schema/host_file.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ static bool put_host_file(struct buf *out, const char *host, uint64_t *left)
 	struct stat st;
 	ssize_t n;
 
-	fd = job_open_host(host, &st, NULL);
+	fd = host_file_open(host, &st, NULL);
 	if (fd < 0 || (uint64_t)st.st_size > *left)
 		return false;
 	data = malloc((size_t)st.st_size + 1);

@@ -25,7 +25,7 @@
 
 #include "base/error.h"
 #include "result/result.h"
-#include "daemon/front/metrics.h"
+#include "daemon/outcome.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "kernel/landlock.h"
 #include "kernel/seccomp.h"
 #include "kernel/userns.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

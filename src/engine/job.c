@@ -40,17 +40,6 @@ static bool is_source(const struct spec *spec, const struct spec_file *file)
 	return false;
 }
 
-int job_open_host(const char *host, struct stat *st, struct error *err)
-{
-	_cleanup_close_ int fd = open(host, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	if (fd < 0)
-		return error_set(err, ERROR_USAGE, errno, "file: cannot open \"%s\"", host);
-	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
-		return error_usage(err, "file: \"%s\" is not a plain file; a directory is given with --project", host);
-	return take_fd(&fd);
-}
-
 static struct job_file *add_file(struct job *job)
 {
 	struct job_file *file = &job->files[job->file_count++];

@@ -7,16 +7,9 @@
  */
 #pragma once
 
+#include "result/verdict.h"
 #include "schema/spec.h"
 #include "language/expand.h"
-
-#include <sys/stat.h>
-
-enum job_kind {
-	JOB_PREPARE, /* what later boxes of the language are shown */
-	JOB_COMPILE, /* the artifact */
-	JOB_RUN,     /* the program */
-};
 
 struct job_file {
 	const char *path; /* in the box, relative to / ("sandbox/data/x") */
@@ -80,10 +73,6 @@ struct job_given {
 int job_make(enum job_kind kind, const struct spec *spec, const struct job_given *given, struct job *job,
 	     struct error *err);
 void job_free(struct job *job);
-
-/* A file of the host's, opened by the caller's own rights; only a plain one is taken, so that no fifo or device can
- * block us. An fd, or -1 with ERROR_USAGE. */
-int job_open_host(const char *host, struct stat *st, struct error *err);
 
 /* Makes it a container's: its program is this one, put into the box at `path`, without time of its own but `ttl`
  * seconds. */

@@ -3,7 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <dirent.h>
 #include <errno.h>

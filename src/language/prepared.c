@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "language/tree.h"
 
 #include <dirent.h>

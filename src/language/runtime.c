@@ -7,7 +7,7 @@
 #include "language/pattern.h"
 #include "language/expand.h"
 #include "language/folder.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
 /*
- * The keeper's end of the pipes to an agent (live/agent.h): frames in and
+ * The keeper's end of the pipes to an agent (live/agent_wire.h): frames in and
  * out of buffers of a fixed size. It never waits; who polls the two descriptors
  * does. What comes in is a stranger's.
  */
 #pragma once
 
-#include "live/agent.h"
+#include "live/agent_wire.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Long-lived boxes: made from a profile, used many times, ended by a word, by
  * their own age, or with the service.
  *
- * Inside runs the agent (src/agent, its words are in live/agent.h) as the
+ * Inside runs the agent (src/agent, its words are in live/agent_wire.h) as the
  * box's one program: it reads orders from its stdin and starts what they name,
  * one at a time, with its output on pipes of its own. The agent is as much in
  * the box as all it starts, and is trusted no more than that: what it says is

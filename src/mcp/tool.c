@@ -6,7 +6,7 @@
 #include "mcp/tool_schema.h"
 #include "mcp/tables.h"
 #include "mcp/words.h"
-#include "live/file_path.h"
+#include "schema/file_path.h"
 
 #include <stdio.h>
 #include <string.h>

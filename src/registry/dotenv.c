@@ -4,7 +4,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "registry/setting.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

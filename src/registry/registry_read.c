@@ -3,7 +3,7 @@
 #include "base/own.h"
 #include "base/yaml.h"
 #include "registry/registry.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "registry/tokens.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "language/expand.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,10 +3,9 @@
 
 #include "base/error.h"
 #include "result/output_files.h"
-#include "engine/job.h"
 #include "result/output.h"
 #include "schema/spec.h"
-#include "engine/local/supervise.h"
+#include "result/verdict.h"
 #include "explain/explain.h"
 
 #include <jansson.h>

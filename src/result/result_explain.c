@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "language/expand.h"
+#include "schema/host_file.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -130,7 +131,7 @@ static void gather(struct given *given, const struct result *result, const struc
 				given->files[given->file_count++] = shown;
 		}
 		if (name && file->host)
-			fd = job_open_host(file->host, &st, &ignored);
+			fd = host_file_open(file->host, &st, &ignored);
 		if (name && file->host)
 			add_host(given, name, fd);
 		else

@@ -3,9 +3,10 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
-#include "engine/local/fault.h"
+#include "base/fault.h"
 #include "result/output_files.h"
 #include "language/cache.h"
+#include "schema/host_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +88,7 @@ static int load_sources(struct job *job, struct error *err)
 
 		if (!file->host)
 			continue;
-		fd = job_open_host(file->host, &st, err);
+		fd = host_file_open(file->host, &st, err);
 		if (fd < 0)
 			return -1;
 		if (st.st_size > SPEC_CODE_MAX)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "engine/local/supervise.h"
 #include "result/result.h"
 #include "engine/engine.h"
 #include "language/prepared.h"

@@ -3,7 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "run/build.h"
-#include "engine/local/fault.h"
+#include "base/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>

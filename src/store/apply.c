@@ -3,7 +3,7 @@
 
 #include "base/json_check.h"
 #include "base/own.h"
-#include "engine/local/fault.h"
+#include "base/fault.h"
 
 #include <signal.h>
 #include <stdlib.h>

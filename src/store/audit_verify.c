@@ -1,6 +1,6 @@
 /* Walks the whole audit log and says what is wrong with it first. */
 #include "base/own.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "store/audit.h"
 #include "store/audit_file.h"
 #include "store/store.h"

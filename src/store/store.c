@@ -2,7 +2,7 @@
 #include "store/store.h"
 
 #include "base/own.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "store/spool.h"
 #include "store/store_parts.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "engine/local/fault.h"
+#include "base/fault.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -103,4 +103,44 @@ def programs_can_be_linked():
         kit.equal((r.code, r.text, r.errtext), (0, "ok\n", ""), "C++")
 
 
+def symbols(*args):
+    """{name: kind} as nm has them."""
+    r = kit.command(["nm", *args], timeout=60)
+    kit.equal(r.code, 0, r.errtext[-600:])
+    found = {}
+    for line in r.text.splitlines():
+        words = line.split()
+        if len(words) >= 2 and len(words[-2]) == 1:
+            found[words[-1]] = words[-2]
+    return found
+
+
+# One function of each tier that only the service, its clients or the program have.
+ELSEWHERE = ("http_parse", "tls_context_new", "websocket_take", "mcp_era_of", "frame_encode", "service_socket_connect", "client_run",
+             "message_send", "front_run", "keeper_run", "serve_run", "sessions_start")
+
+
+@kit.test(timeout=80)
+def the_library_is_the_api_alone():
+    """No HTTP server, no MCP, no TLS, no service: whoever links it does not carry them, and does not need Mbed TLS."""
+    program = symbols("--defined-only", kit.built())
+    place = installed()
+    archive, = glob.glob(f"{place}/**/libemberbox.a", recursive=True)
+    shared = os.path.realpath(glob.glob(f"{place}/**/libemberbox.so", recursive=True)[0])
+    defined = symbols("--defined-only", archive)
+    for name in ELSEWHERE:
+        kit.true(name in program, f"{name} is not in the program: the test looks for what is nowhere")
+        kit.true(name not in defined, f"{name} is in libemberbox.a")
+    for name in ("eb_execute", "run_explain", "gate_look"):
+        kit.contains(defined, name)
+    kit.equal([name for name in symbols("--undefined-only", archive) if name.startswith("mbedtls_")], [])
+    needed = kit.command(["readelf", "-d", shared]).text
+    kit.contains(needed, "libjansson")
+    kit.true("mbed" not in needed, needed)
+    # What the shared object shows is the public header's, each of it and nothing else.
+    with open(os.path.join(kit.REPO, "include", "emberbox.h"), encoding="utf-8") as file:
+        public = set(re.findall(r"\b(eb_\w+)\(", file.read()))
+    kit.equal({name for name, kind in symbols("-D", "--defined-only", shared).items() if kind == "T"}, public)
+
+
 kit.main()

@@ -4,6 +4,7 @@
 #include "base/json_check.h"
 #include "base/own.h"
 #include "client/client.h"
+#include "wire/service_socket.h"
 #include "client/request_json.h"
 #include "wire/frame.h"
 #include "schema/request.h"
@@ -512,32 +513,32 @@ static void places(void)
 	unsetenv("XDG_STATE_HOME");
 	setenv("HOME", "/h", 1);
 	setenv("EMBERBOX_SOCKET", "/s", 1);
-	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
+	CHECK_INT(service_socket_path(path, sizeof(path)), 0);
 	CHECK_STR(path, "/s");
 	unsetenv("EMBERBOX_SOCKET");
-	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
+	CHECK_INT(service_socket_path(path, sizeof(path)), 0);
 	CHECK_STR(path, "/h/.local/state/emberbox/emberbox.sock");
 	setenv("XDG_STATE_HOME", "/c", 1);
-	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
+	CHECK_INT(service_socket_path(path, sizeof(path)), 0);
 	CHECK_STR(path, "/c/emberbox/emberbox.sock");
 	setenv("EMBERBOX_HOME", "/e", 1);
-	CHECK_INT(client_socket_path(path, sizeof(path)), 0);
+	CHECK_INT(service_socket_path(path, sizeof(path)), 0);
 	CHECK_STR(path, "/e/emberbox.sock");
-	CHECK_INT(client_socket_path(path, 16), -1);
+	CHECK_INT(service_socket_path(path, 16), -1);
 	unsetenv("EMBERBOX_HOME");
 	unsetenv("XDG_STATE_HOME");
 	unsetenv("HOME");
-	CHECK_INT(client_socket_path(path, sizeof(path)), -1);
+	CHECK_INT(service_socket_path(path, sizeof(path)), -1);
 }
 
 static void no_service(void)
 {
 	char path[200];
 
-	CHECK_ERRNO(client_connect("/nonexistent/emberbox.sock"), ENOENT);
+	CHECK_ERRNO(service_socket_connect("/nonexistent/emberbox.sock"), ENOENT);
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	CHECK_ERRNO(client_connect(path), ENAMETOOLONG);
+	CHECK_ERRNO(service_socket_connect(path), ENAMETOOLONG);
 }
 
 int main(void)

@@ -2,7 +2,7 @@
 #include "../check.h"
 
 #include "base/own.h"
-#include "live/file_path.h"
+#include "schema/file_path.h"
 
 static void paths(void)
 {

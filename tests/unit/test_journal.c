@@ -6,6 +6,7 @@
 #include "store/journal.h"
 #include "store/record.h"
 
+#include <limits.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

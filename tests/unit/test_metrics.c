@@ -317,7 +317,7 @@ static void nothing_has_happened(void)
 static void what_is_so_now(void)
 {
 	struct metrics *metrics = metrics_new();
-	const struct engine_stats pool = { .idle = 6, .zygotes = 7, .warm = 8, .cold = 9, .forked = 10, .failed = 11 };
+	const struct metrics_pool pool = { .idle = 6, .zygotes = 7, .warm = 8, .cold = 9, .forked = 10, .failed = 11 };
 	const struct metrics_now now = { .clients = 1,
 					 .running = 2,
 					 .queued = 3,

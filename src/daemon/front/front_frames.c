@@ -2,7 +2,7 @@
 #include "daemon/front/front_parts.h"
 
 #include "base/own.h"
-#include "engine/local/box_terminal.h"
+#include "base/terminal_size.h"
 
 #include <string.h>
 #include <unistd.h>

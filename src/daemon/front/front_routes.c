@@ -220,7 +220,7 @@ static size_t number_of(const json_t *root, const char *key)
 	return (size_t)json_integer_value(json_object_get(root, key));
 }
 
-static void answer_metrics(struct front *front, struct peer *peer, const struct engine_stats *pool, size_t containers,
+static void answer_metrics(struct front *front, struct peer *peer, const struct metrics_pool *pool, size_t containers,
 			   size_t sessions)
 {
 	const struct metrics_now now = {
@@ -243,7 +243,7 @@ static void answer_metrics(struct front *front, struct peer *peer, const struct 
 static void told_metrics(struct front *front, struct peer *peer, int status, const char *body, size_t size, int fd)
 {
 	json_t *root = json_loadb(body, size, 0, NULL);
-	const struct engine_stats pool = {
+	const struct metrics_pool pool = {
 		.idle = number_of(root, "idle"),
 		.zygotes = number_of(root, "zygotes"),
 		.warm = number_of(root, "warm"),

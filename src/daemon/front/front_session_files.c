@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "live/file_path.h"
+#include "schema/file_path.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "result/result.h"
-#include "engine/local/supervise.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #define NAME_MAX_BYTES 48 /* of a label's value, with its end */
 #define METHODS_MAX    16 /* more than HTTP has */
 #define STATUSES       (STATUS_ERROR + 1)
-#define LIMITS_HIT     (OUTCOME_LIMIT_OUTPUT + 1)
+#define LIMITS_HIT     OUTCOME_LIMITS
 #define BOUNDS_MAX     16 /* buckets but for +Inf */
 #define OTHER          0  /* the place of "other" in each table of names */
 #define NAMES          (METRICS_NAMES_MAX + 1)
@@ -63,26 +62,6 @@ struct metrics {
 };
 
 static const char *const starts[] = { "cold", "warm" };
-
-static const char *const limit_names[LIMITS_HIT] = {
-	[OUTCOME_LIMIT_TIMEOUT] = "timeout",
-	[OUTCOME_LIMIT_CPU_TIME] = "cpu_time",
-	[OUTCOME_LIMIT_MEMORY] = "memory",
-	[OUTCOME_LIMIT_OUTPUT] = "output",
-};
-
-uint8_t outcome_limit(const char *name)
-{
-	for (uint8_t i = OUTCOME_LIMIT_TIMEOUT; name && i < LIMITS_HIT; i++)
-		if (strcmp(name, limit_names[i]) == 0)
-			return i;
-	return OUTCOME_LIMIT_NONE;
-}
-
-const char *outcome_limit_name(uint8_t limit)
-{
-	return limit < LIMITS_HIT ? limit_names[limit] : NULL;
-}
 
 /* Counting */
 
@@ -322,7 +301,8 @@ static void add_executions(const struct metrics *metrics, struct buf *out)
 
 	add_head(out, "emberbox_limits_hit_total", "counter", "Runs that a limit ended.");
 	for (size_t i = OUTCOME_LIMIT_TIMEOUT; i < LIMITS_HIT; i++)
-		add_number(out, "emberbox_limits_hit_total", LABELS({ "limit", limit_names[i] }), metrics->limits[i]);
+		add_number(out, "emberbox_limits_hit_total", LABELS({ "limit", outcome_limit_name((uint8_t)i) }),
+			   metrics->limits[i]);
 }
 
 static void add_requests(const struct metrics *metrics, struct buf *out)
@@ -352,7 +332,7 @@ static void add_requests(const struct metrics *metrics, struct buf *out)
 				   metrics->event_counts[i]);
 }
 
-static void add_pool(const struct engine_stats *pool, struct buf *out)
+static void add_pool(const struct metrics_pool *pool, struct buf *out)
 {
 	add_plain(out, "emberbox_pool_embers", "gauge", "Boxes that wait, ready.", pool->idle);
 	add_plain(out, "emberbox_pool_zygotes", "gauge", "Interpreters that boxes are forked from.", pool->zygotes);

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "engine/engine.h"
+#include "daemon/outcome.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,26 +18,14 @@
 
 struct metrics;
 
-/* verdict.limit as a number. */
-enum outcome_limit {
-	OUTCOME_LIMIT_NONE,
-	OUTCOME_LIMIT_TIMEOUT,
-	OUTCOME_LIMIT_CPU_TIME,
-	OUTCOME_LIMIT_MEMORY,
-	OUTCOME_LIMIT_OUTPUT,
-};
-
-/* How a run ended, as the keeper tells the front beside the result. */
-struct outcome {
-	char language[24];  /* its name; not terminated when it is as long as this */
-	uint8_t status;     /* enum status of engine/local/supervise.h */
-	uint8_t warm;       /* it found a box ready */
-	uint8_t limit;      /* enum outcome_limit */
-	uint8_t unused;     /* 0 */
-	uint32_t exit_code; /* as `emberbox run` exits */
-	uint64_t usec;      /* from the keeper's receipt to the result */
-	uint64_t run_usec;  /* of that, the program; 0: it never started */
-	uint64_t memory;    /* its peak; 0: not known */
+/* The boxes made ahead, as the keeper counts them (struct engine_stats of engine/engine.h). */
+struct metrics_pool {
+	size_t idle;     /* embers that wait */
+	size_t zygotes;  /* interpreters that embers are forked from */
+	uint64_t warm;   /* runs that found one */
+	uint64_t cold;   /* runs that did not */
+	uint64_t forked; /* embers made */
+	uint64_t failed; /* embers that could not be made, or died before they were used */
 };
 
 /* What is so right now. */
@@ -49,14 +37,9 @@ struct metrics_now {
 	size_t containers;               /* that run */
 	size_t sessions;                 /* that live */
 	uint64_t held;                   /* bytes of requests and answers */
-	const struct engine_stats *pool; /* or NULL: not known, and left out */
+	const struct metrics_pool *pool; /* or NULL: not known, and left out */
 	uint64_t uptime_usec;            /* since the front started */
 };
-
-/* verdict.limit ("timeout", "cpu_time", "memory", "output" or NULL) as a number, and back; NULL for none and for what
- * is no such number. */
-uint8_t outcome_limit(const char *name);
-const char *outcome_limit_name(uint8_t limit);
 
 /* NULL when there is no memory. */
 struct metrics *metrics_new(void);

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "daemon/message.h"
 #include "daemon/role.h"
 #include "store/record.h"

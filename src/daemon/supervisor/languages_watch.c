@@ -4,7 +4,7 @@
 #include "base/own.h"
 #include "registry/registry.h"
 #include "language/folder.h"
-#include "language/state.h"
+#include "base/state.h"
 
 #include <dirent.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "http/tls.h"
 #include "registry/weaker.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "store/record.h"
 
 #include <arpa/inet.h>

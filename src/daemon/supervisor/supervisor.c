@@ -4,10 +4,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/own.h"
-#include "client/client.h"
+#include "wire/service_socket.h"
 #include "kernel/clone.h"
 #include "kernel/userns.h"
-#include "language/state.h"
+#include "base/state.h"
 #include "daemon/supervisor/activation.h"
 #include "daemon/supervisor/announce.h"
 #include "daemon/supervisor/languages_watch.h"
@@ -570,7 +570,7 @@ static int make_listener(struct supervisor *s, struct error *err)
 		int made = state_dir(true);
 
 		close_fd(&made);
-		if (client_socket_path(place, sizeof(place)) < 0)
+		if (service_socket_path(place, sizeof(place)) < 0)
 			return error_usage(err, "there is no place for the socket; set HOME, or use --socket");
 	}
 	if (listener_open(s->options->socket ? s->options->socket : place, &s->listener, err) < 0)

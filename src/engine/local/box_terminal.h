@@ -1,15 +1,11 @@
 /* The outer side of a box's terminal: what the supervisor does with it besides reading and writing. */
 #pragma once
 
+#include "base/terminal_size.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A size as it travels to who holds the terminal: written in one piece to a pipe. */
-struct terminal_size {
-	uint16_t rows;    /* lines */
-	uint16_t columns; /* characters of one */
-};
 
 /* Takes all sizes that wait in a pipe, and gives the terminal the last of them; who runs there gets SIGWINCH. 0, or -1
  * when no more will come. */

@@ -2,10 +2,11 @@
 
 #include "base/fd.h"
 #include "base/own.h"
-#include "engine/local/fault.h"
+#include "base/fault.h"
 #include "engine/ember/notice.h"
 #include "kernel/clone.h"
 #include "kernel/mount.h"
+#include "schema/host_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,24 @@ struct staging {
 	struct launch_ends ends; /* of the child */
 	int channel;             /* a copy of the job's, above 3; 0: none */
 };
+
+/* Fault injection: which operation of the plan fails, see base/fault.h. */
+static void fault_choose(struct inside *inside)
+{
+	inside->fault_kind = -1;
+#ifdef EMBERBOX_FAULTS
+	const char *fault = getenv("EMBERBOX_FAULT");
+
+	for (int kind = 0; fault && kind < OP_KINDS; kind++) {
+		size_t length = strlen(op_name(kind));
+
+		if (strncmp(fault, op_name(kind), length) != 0 || (fault[length] != '\0' && fault[length] != ':'))
+			continue;
+		inside->fault_kind = kind;
+		inside->fault_index = fault[length] == ':' ? atoi(fault + length + 1) : 0;
+	}
+#endif
+}
 
 static void staging_free(struct staging *staging)
 {
@@ -131,7 +150,7 @@ static int open_files(const struct job *job, struct staging *staging, struct err
 					   "disk: the compiled program is larger than the box's disk; raise --disk");
 		if (!host)
 			continue;
-		*fd = job_open_host(host, &st, err);
+		*fd = host_file_open(host, &st, err);
 		if (*fd < 0)
 			return -1;
 		if ((uint64_t)st.st_size > job->limits.disk)

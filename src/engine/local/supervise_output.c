@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "engine/local/fault.h"
+#include "base/fault.h"
 #include "kernel/cgroup.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/local/account.h"
+#include "engine/local/witness.h"
 #include "engine/local/peek.h"
 #include "engine/local/supervise.h"
 #include "engine/local/box_terminal.h"

@@ -2,18 +2,7 @@
 #pragma once
 
 #include "engine/local/launch.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-struct witness {
-	uint64_t forks_refused;  /* times that the limit of processes was met */
-	bool disk_full;          /* no block is left of what it may write */
-	bool inodes_full;        /* the same of files */
-	const char *refused;     /* the last call that the filter refused, by name; NULL: none, as far as is known */
-	char biggest[16];        /* the process with the most memory when the limit was met; empty: not known */
-	uint64_t biggest_memory; /* that, at its most; 0: not known */
-};
+#include "result/verdict.h"
 
 /* At a memory limit, before anybody is killed: who has it. */
 void witness_biggest(const struct box *box, struct witness *witness);

@@ -1,4 +1,4 @@
-#include "language/state.h"
+#include "base/state.h"
 
 #include "base/own.h"
 

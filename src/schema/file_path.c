@@ -1,4 +1,4 @@
-#include "live/file_path.h"
+#include "schema/file_path.h"
 
 #include "base/own.h"
 

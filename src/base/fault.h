@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/error.h"
-#include "engine/local/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,21 +33,4 @@ static inline int fault_hit(const char *step)
 static inline int fault_fail(const char *step, struct error *err)
 {
 	return fault_hit(step) ? error_errno(err, "step %s of the launch failed", step) : 0;
-}
-
-static inline void fault_choose(struct inside *inside)
-{
-	inside->fault_kind = -1;
-#ifdef EMBERBOX_FAULTS
-	const char *fault = getenv("EMBERBOX_FAULT");
-
-	for (int kind = 0; fault && kind < OP_KINDS; kind++) {
-		size_t length = strlen(op_name(kind));
-
-		if (strncmp(fault, op_name(kind), length) != 0 || (fault[length] != '\0' && fault[length] != ':'))
-			continue;
-		inside->fault_kind = kind;
-		inside->fault_index = fault[length] == ':' ? atoi(fault + length + 1) : 0;
-	}
-#endif
 }

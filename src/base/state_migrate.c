@@ -8,7 +8,7 @@
  * and until then whoever starts goes on with what is left. All are renames:
  * nothing is copied, and nothing is in two places.
  */
-#include "language/state.h"
+#include "base/state.h"
 
 #include "base/own.h"
 
