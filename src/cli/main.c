@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "base/state.h"
+#include "commit.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
 		return unknown_command(asked[0]);
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
-		printf("emberbox %s\n", eb_version());
+		printf("emberbox %s%s\n", eb_version(), *EMBERBOX_COMMIT ? " (" EMBERBOX_COMMIT ")" : "");
 		return cmd_flush(0);
 	}
 	for (size_t i = 0; i < COMMANDS; i++) {
