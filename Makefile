@@ -7,6 +7,8 @@
 #   make test-all   every test, in both builds; 200 programs in ten languages, Go's and CPython's own tests, bare and in boxes
 #   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
+#   make dist       an archive of the sources of the last commit, in build-dist/
+#   make deb        Debian packages of it, checked by lintian, in build-deb/
 #   make uninstall  remove what the last `make install` put there
 #   make fuzz       each fuzz target for TIME seconds
 #   make soak       every test, none of them twice; many runs, cold, SOAK_RUNS through the service, and by 200 clients over HTTP, then nothing may be left
@@ -32,7 +34,7 @@ FUZZ_OPTIONS_MESON = --buildtype=debugoptimized -Db_sanitize=address,undefined -
 LIBDIR_MESON = `triplet=$$(cc -print-multiarch 2>/dev/null); \
 	test -z "$(LIBDIR)$$triplet" || echo -Dlibdir=$(or $(LIBDIR),lib/$$triplet)`
 
-.PHONY: all run check test test-all bench install uninstall fuzz soak lint clean asan help
+.PHONY: all run check test test-all bench install uninstall fuzz soak lint clean asan help dist deb
 .DEFAULT_GOAL = all
 # The targets share build directories; Ninja does what can be done in parallel.
 .NOTPARALLEL:
@@ -80,6 +82,8 @@ test-all:
 	@tests/run --all --deadline 5400 --build $(BUILD) --asan $(ASAN)
 	@tests/corpus/run --build $(BUILD) --go-tests 40
 	@tests/cpython/run --build $(BUILD)
+	@tools/setup build page deb
+	@tests/package/run
 
 bench:
 	@tools/setup build bench
@@ -92,6 +96,15 @@ install: all
 	@ninja -C $(BUILD)
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
 	@test -n "$(DESTDIR)" || PATH=$$PATH:/usr/sbin:/sbin ldconfig
+
+dist:
+	@mkdir -p build-dist
+	@version=`sed -n "s/^  version: '\(.*\)',/\1/p" meson.build` && \
+		git archive --prefix=emberbox-$$version/ HEAD | xz -6 >build-dist/emberbox-$$version.tar.xz && ls build-dist/emberbox-$$version.tar.xz
+
+deb:
+	@tools/setup build page deb
+	@tools/deb build-deb
 
 uninstall:
 	@test -f $(BUILD)/meson-logs/install-log.txt || { echo "make: nothing was installed from $(BUILD)" >&2; exit 1; }
