@@ -382,7 +382,8 @@ static size_t read_answer(int from, char *text, size_t size, uint64_t until_usec
 	return used;
 }
 
-/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered. */
+/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered. Nothing
+ * of a tool that fails: the numbers of an error message are no version. */
 static size_t ask(char *const argv[], char *text, size_t size)
 {
 	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", (char *)"GOTOOLCHAIN=local", NULL };
@@ -391,6 +392,7 @@ static size_t ask(char *const argv[], char *text, size_t size)
 	_cleanup_close_ int from = -1, to = -1;
 	int pipe_fds[2];
 	size_t used = 0;
+	int status = 0;
 	pid_t pid;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
@@ -412,12 +414,12 @@ static size_t ask(char *const argv[], char *text, size_t size)
 		used = read_answer(from, text, size, clock_usec() + UINT64_C(1000) * VERSION_MSEC);
 		close_fd(&from);
 		kill(-pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
-	return used;
+	return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? 0 : used;
 }
 
 bool runtime_version(const struct runtime *runtime, char *out, size_t size)
