@@ -3,8 +3,10 @@
 #include "base/own.h"
 #include "policy/reader_client.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
 	char language[12], grammar[12];
@@ -48,6 +50,63 @@ const char *policy_mode_name(enum policy_mode mode)
 	return modes[mode];
 }
 
+/* One in which what is written in ASCII reads as that. */
+static bool is_plain_encoding(const char *name, size_t size)
+{
+	static const char *const plain[] = { "utf-8",    "utf8",    "utf_8",    "ascii", "us-ascii",    "latin",
+					     "iso-8859", "iso8859", "iso_8859", "cp125", "windows-125", "koi8" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+		if (size >= strlen(plain[i]) && strncasecmp(name, plain[i], strlen(plain[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The encoding that a line's comment names, as Python looks for it: "coding", a colon or an equals sign, blanks, the
+ * name. Its size, 0: it names none. */
+static size_t encoding_of(const char *line, const char *end, const char **name)
+{
+	const char *at = line;
+
+	while (at < end && memchr(" \t\f", *at, 3))
+		at++;
+	if (at == end || *at != '#')
+		return 0;
+	for (; (at = memmem(at, (size_t)(end - at), "coding", 6)); at++) {
+		size_t size = 0;
+
+		*name = at + 7;
+		if (end - at <= 7 || (at[6] != ':' && at[6] != '='))
+			continue;
+		while (*name < end && (**name == ' ' || **name == '\t'))
+			++*name;
+		while (*name + size < end && (isalnum((unsigned char)(*name)[size]) || memchr("-_.", (*name)[size], 3)))
+			size++;
+		if (size > 0)
+			return size;
+	}
+	return 0;
+}
+
+/* Whether one of the first two lines makes it another program than the one that we read. */
+static bool is_encoded(const char *code, size_t size)
+{
+	const char *end = code + size, *name;
+
+	for (int line = 0; line < 2 && code < end; line++) {
+		const char *stop = code;
+		size_t length;
+
+		while (stop < end && *stop != '\n' && *stop != '\r')
+			stop++;
+		length = encoding_of(code, stop, &name);
+		if (length > 0)
+			return !is_plain_encoding(name, length);
+		code = stop + 1 + (end - stop > 1 && stop[0] == '\r' && stop[1] == '\n');
+	}
+	return false;
+}
+
 int policy_check(const struct runtime *runtime, const void *code, size_t size, const struct policy_lists *lists,
 		 struct policy_report *out, struct error *err)
 {
@@ -63,6 +122,10 @@ int policy_check(const struct runtime *runtime, const void *code, size_t size, c
 	}
 	if (size > WIRE_SOURCE_MAX) {
 		out->unread = "it is larger than 4 MiB";
+		return 0;
+	}
+	if (strcmp(grammar, "python") == 0 && is_encoded(code, size)) {
+		out->unread = "it names an encoding that is not read";
 		return 0;
 	}
 	switch (reader_ask(grammar, code, size, &head, &records, err)) {

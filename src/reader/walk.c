@@ -144,6 +144,15 @@ static bool has_elements(const struct reader *r, const TSTree *tree)
 	return comments == COMMENTS_MAX;
 }
 
+/* A carriage return alone ends a line of Python and JavaScript, and so a comment; their grammars know only the other
+ * ends. */
+static void mend_returns(struct reader *r)
+{
+	for (char *at = r->source, *end = at + r->size; (at = memchr(at, '\r', (size_t)(end - at))); at++)
+		if (at[1] != '\n')
+			*at = '\n';
+}
+
 uint32_t reader_read(struct reader *r, TSParser *parser)
 {
 	const TSLanguage *grammar = r->language->tree();
@@ -152,6 +161,8 @@ uint32_t reader_read(struct reader *r, TSParser *parser)
 
 	if (r->language->visitors == sql_visitors)
 		sql_words(r);
+	if (r->language->visitors == python_visitors || r->language->visitors == script_visitors)
+		mend_returns(r);
 	ts_parser_set_timeout_micros(parser, PARSE_USEC);
 	if (ts_parser_set_language(parser, grammar))
 		tree = ts_parser_parse_string(parser, NULL, r->source, r->size);

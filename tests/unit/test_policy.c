@@ -136,6 +136,10 @@ static void imports_of_every_kind(void)
 	SUMMARY("typescript", "import x = require('x')", "I1:1 x plain");
 	SUMMARY("typescript", "import type { A } from 'x'; const e = <div>{1}</div>;", "I1:1 x plain");
 	SUMMARY("typescript", "const n = <number>x;", "");
+	/* A carriage return alone ends a comment there, and in Ruby it does not. */
+	SUMMARY("python", "# x\rimport a\r\nimport b", "I2:8 a plain|I3:8 b plain");
+	SUMMARY("javascript", "// x\rrequire('a')\r\nrequire('b')", "I2:1 a plain|I3:1 b plain");
+	SUMMARY("ruby", "# x\rrequire 'a'\r\nrequire 'b'", "I2:1 b plain");
 	SUMMARY("ruby", "require_relative 'x'\nrequire 'y'", "I2:1 y plain");
 	SUMMARY("ruby", "require name", "I1:1 name computed");
 	SUMMARY("bash", "source ./x.sh\n. \"$HOME/y\"", "I1:1 ./x.sh source|I2:1 $HOME/y computed");
@@ -278,7 +282,7 @@ static void answers_are_not_believed(void)
 		wrong = head;                                                                                          \
 		change;                                                                                                \
 		CHECK_INT(decode(&wrong, &one, sizeof(one), why), -1);                                                 \
-		CHECK(strstr(why, "the reader's answer is invalid") != NULL);                                     \
+		CHECK(strstr(why, "the reader's answer is invalid") != NULL);                                          \
 		one = saved;                                                                                           \
 	} while (0)
 	WRONG(wrong.magic = 1);
@@ -344,6 +348,37 @@ static void what_cannot_be_read_is_told(void)
 	CHECK(deep.unread == NULL || strstr(deep.unread, "too long") != NULL || strstr(deep.unread, "died") != NULL);
 	free(code);
 	SUMMARY("python", "import a", "I1:8 a plain");
+}
+
+/* Python reads such a program as another one: "+AGkAbQBwAG8AcgB0-" is import. */
+static void an_encoding_is_told(void)
+{
+	static const struct {
+		const char *code;
+		bool unread;
+	} cases[] = {
+		{ "# -*- coding: utf-7 -*-\n+AGkAbQBwAG8AcgB0- os\n", true },
+		{ "#!/usr/bin/python3\r\n# vim: set fileencoding=rot13 :\nvzcbeg bf\n", true },
+		{ "\f # encoding:\tutf_16", true },
+		{ "#!x\r#coding=punycode", true },
+		{ "# -*- coding: UTF-8 -*-\nx = 1\n", false },
+		{ "# coding=latin-1\nx = 1\n", false },
+		{ "# coding style\n# coding:\n# coding: utf-7\n", false },
+		{ "x = 'coding: utf-7'\n", false },
+		{ "# coding", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_report_ struct policy_report report = { 0 };
+		struct error err = { 0 };
+
+		CHECK_INT(
+			policy_check(runtime_find("python"), cases[i].code, strlen(cases[i].code), NULL, &report, &err),
+			0);
+		CHECK_STR(report.unread ? report.unread : "",
+			  cases[i].unread ? "it names an encoding that is not read" : "");
+	}
+	SUMMARY("ruby", "# coding: utf-7\nrequire 'a'", "I2:1 a plain");
 }
 
 static void every_byte_is_taken(void)
@@ -438,6 +473,7 @@ int main(void)
 	RUN(answers_are_not_believed);
 	RUN(a_dead_reader_is_replaced);
 	RUN(what_cannot_be_read_is_told);
+	RUN(an_encoding_is_told);
 	RUN(every_byte_is_taken);
 	RUN(the_gate);
 	RUN(the_gate_is_shut_for_what_cannot_be_read);
