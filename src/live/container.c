@@ -94,12 +94,19 @@ static int admit_container(struct places *places, const struct place *place, con
 	const struct container_options *start = options;
 	const size_t all = places_living(places, NULL), own = places_living(places, place->owner);
 	const bool room = start->most == 0 || all < start->most;
+	const bool own_room = start->most_own == 0 || own < start->most_own;
 	const size_t count = room ? own : all;
 
-	if (room && (start->most_own == 0 || own < start->most_own))
+	if (!room || !own_room)
+		error_usage(err, "max_concurrent: %zu container%s%s %s already, as many as may; stop one first", count,
+			    count == 1 ? "" : "s", room ? " of this token" : "", count == 1 ? "runs" : "run");
+	else if (!place_leaves_files(place))
+		error_usage(err,
+			    "container: the service has too few file descriptors left for another one (%zu live); stop "
+			    "one, or start the service with a higher limit: ulimit -n",
+			    all);
+	else
 		return 0;
-	error_usage(err, "max_concurrent: %zu container%s%s %s already, as many as may; stop one first", count,
-		    count == 1 ? "" : "s", room ? " of this token" : "", count == 1 ? "runs" : "run");
 	err->errnum = EBUSY;
 	return -1;
 }

@@ -6,7 +6,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+
+enum {
+	FILES_KEPT = 256 /* descriptors that places leave to runs, at the least */
+};
 
 void places_init(struct places *places, const struct place_kind *kind, const struct place_watch *watch)
 {
@@ -56,6 +61,18 @@ static void forget_place(struct places *places, struct place *place)
 static bool is_visible(const struct place *place, const char *owner)
 {
 	return !owner || strcmp(place->owner, owner) == 0;
+}
+
+/* The kernel gives the lowest number that is free, so that this one tells how many are in use. */
+bool place_leaves_files(const struct place *place)
+{
+	struct rlimit files;
+	rlim_t kept;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return false;
+	kept = files.rlim_cur / 64 > FILES_KEPT ? files.rlim_cur / 64 : FILES_KEPT;
+	return (rlim_t)place->home.stop_fd + kept < files.rlim_cur;
 }
 
 bool place_has_ended(struct place *place)

@@ -122,6 +122,9 @@ int places_list(struct places *places, const char *owner, const char *key, char 
 int places_cleanup(struct places *places, const char *owner, size_t *removed, struct error *err);
 
 bool place_has_ended(struct place *place);
+
+/* Whether enough descriptors are left for runs beside the place, which is not made yet. */
+bool place_leaves_files(const struct place *place);
 /* RFC 3339, so many seconds later. */
 json_t *place_time_json(const struct timeval *time, double later);
 /* A whole number as one: as it was given. */

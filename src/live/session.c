@@ -17,11 +17,9 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
-	FILES_KEPT = 256,    /* descriptors that sessions leave to runs, at the least */
 	TERMINALS_MAX = 64,  /* of all sessions… */
 	TERMINALS_EACH = 32, /* …and of one owner's: a shell may outlive its client */
 };
@@ -123,19 +121,6 @@ static struct session *session_new(struct sessions *sessions, const struct sessi
 	return session;
 }
 
-/* Runs need descriptors as well. The kernel gives the lowest number that is free, so that this one tells how many are
- * in use. */
-static bool leaves_files(const struct place *place)
-{
-	struct rlimit files;
-	rlim_t kept;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return false;
-	kept = files.rlim_cur / 64 > FILES_KEPT ? files.rlim_cur / 64 : FILES_KEPT;
-	return (rlim_t)place->home.stop_fd + kept < files.rlim_cur;
-}
-
 /* With the lock held: the caller's session that lives and is called so, or NULL. */
 static const struct session *find_namesake(const struct places *places, const struct session *session)
 {
@@ -163,7 +148,7 @@ static int admit_session(struct places *places, const struct place *place, const
 			other->place.id, session->name);
 	if (most_own > 0 && own >= most_own)
 		error_usage(err, "session: this caller has %zu sessions, as many as it may; end one first", own);
-	else if (!leaves_files(place))
+	else if (!place_leaves_files(place))
 		error_usage(err,
 			    "session: the service has too few file descriptors left for another one (%zu live); end "
 			    "one, or start the service with a higher limit: ulimit -n",

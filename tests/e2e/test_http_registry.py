@@ -555,6 +555,24 @@ def what_cannot_be_enforced_is_not_started():
     kit.equal(asking.get("/containers").json["containers"][3]["resources"]["cpus"], "0.5")
 
 
+@kit.test(timeout=90)
+def places_leave_descriptors_for_runs():
+    """Whoever starts sessions or containers is refused by name while there are enough for everybody's runs."""
+    home = kit.tmp()
+    kit.write(os.path.join(home, "registry.yaml"), "containers: {shell: {language: bash}}\nsettings: {max_concurrent: 100}\n", 0o600)
+    asking = Web(Service(listen=True, home=home, before=("prlimit", "--nofile=350:350")))
+    for path, request, first in (("/containers/start", {"container": "shell"}, "container"), ("/v1/sessions", {"language": "bash"}, "session")):
+        statuses = []
+        while len(statuses) < 60 and (answer := asking.post(path, request)).status in (200, 201):
+            statuses.append(answer.status)
+        kit.equal(answer.error[:2], (429, "too_many"), path)
+        kit.matches(answer.message, rf"{first}: the service has too few file descriptors left for another one \(\d+ live\); (stop|end) one, "
+                    "or start the service with a higher limit: ulimit -n")
+        run = asking.post("/v1/execute", {"language": "bash", "code": "echo $((6 * 7))"}).json
+        kit.equal((run["status"], run["stdout"]), ("ok", "42\n"), path)
+    kit.equal(len(asking.get("/containers/status").json["containers"]) > 0, True, "none was started")
+
+
 @kit.test
 def a_start_that_is_refused_leaves_nothing():
     running = serve()
