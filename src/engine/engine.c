@@ -47,14 +47,6 @@ void engines_stats(const struct engines *engines, struct engine_stats *stats)
 			engines->open[i].engine->stats(engines->open[i].self, stats);
 }
 
-void *engines_self(const struct engines *engines, const struct engine *engine)
-{
-	for (size_t i = 0; i < engines->count; i++)
-		if (engines->open[i].engine == engine)
-			return engines->open[i].self;
-	return NULL;
-}
-
 static void close_late(void *data)
 {
 	struct engine_place *place = data;
@@ -66,6 +58,7 @@ static int run_in(const struct engine *engine, void *self, const struct job *job
 		  struct result *result, engine_collect *collect, void *userdata, struct error *err)
 {
 	struct verdict *verdict = &result->verdict;
+	struct engine_files files;
 	struct engine_place *place;
 	struct error later;
 	int done;
@@ -79,9 +72,10 @@ static int run_in(const struct engine *engine, void *self, const struct job *job
 	if (done == 0) {
 		result->engine = engine->runtime;
 		result->warm = engine->can & ENGINE_IS_WARM;
+		engine->place_files(place, &files);
 		if (engine->place_describe(place, result, &later) < 0 ||
-		    (verdict->status != STATUS_ERROR && engine->place_files(place)[REPORT_FD_OUTPUT] >= 0 &&
-		     collect(engine->place_files(place), result, userdata, &later) < 0))
+		    (verdict->status != STATUS_ERROR && files.handles[REPORT_FD_OUTPUT] >= 0 &&
+		     collect(files.handles, result, userdata, &later) < 0))
 			result_fail(result, &later);
 	}
 	if (done == 0 && engine->can & ENGINE_CLOSES_LATE) {

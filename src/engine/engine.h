@@ -11,11 +11,14 @@
 #pragma once
 
 #include "engine/job.h"
+#include "engine/local/box_terminal.h"
 #include "engine/local/supervise.h"
 #include "result/result.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum engine_can {
 	ENGINE_BUILDS = 1 << 0,     /* executes jobs that prepare a language or compile */
@@ -37,6 +40,41 @@ struct engine_stats {
 	uint64_t cold;   /* runs that did not */
 	uint64_t forked; /* places made ahead */
 	uint64_t failed; /* places that could not be made, or died before they were used */
+};
+
+/* What a place uses. */
+struct engine_usage {
+	uint64_t cpu_usec;    /* user and system, of the whole place since its program began */
+	uint64_t memory;      /* bytes now */
+	uint64_t memory_peak; /* bytes, as far as anybody knows */
+	uint64_t pids;        /* processes and threads, init and the program itself among them */
+	uint64_t oom_kills;   /* processes that the kernel killed for memory */
+};
+
+/* Where the files of a place are, and whose. */
+struct engine_files {
+	const int *handles; /* its directories (REPORT_FD_…), borrowed; -1: none */
+	bool own;           /* its uid on the host is its own… */
+	uid_t uid;          /* …this one */
+	gid_t gid;          /* the same of its group */
+};
+
+/* A second program in a place, at a terminal of its own. */
+struct engine_exec {
+	const struct job *job;     /* the place's: its limits, and what may be executed in it */
+	int inside;                /* a pidfd of a process of the place that is no init: that one cannot be looked at */
+	struct terminal_size size; /* of the terminal */
+	const char *const *programs; /* the first that is there is run; NULL at the end */
+	const char *const *envp;     /* its whole environment */
+};
+
+/* One that begins. */
+struct engine_execution {
+	pid_t pid;  /* has to be waited for with clone_wait(); it ends when the program does */
+	int socket; /* by which it reports */
+	/* The terminal's other side, which does not wait, or -1, and it was waited for. Programs of the place may
+	 * hinder it: it is given up after some seconds, and nothing that others wait for may be held meanwhile. */
+	int (*await)(struct engine_execution *execution, struct error *err);
 };
 
 struct engine;
@@ -75,10 +113,23 @@ struct engine {
 			   struct output outputs[2], struct verdict *verdict);
 	/* Fills in what the result says of the place: the layers in force, and which limits are not enforced. */
 	int (*place_describe)(const struct engine_place *place, struct result *result, struct error *err);
-	/* Directories of the place's files (REPORT_FD_…); borrowed, -1 where there is none. */
-	const int *(*place_files)(const struct engine_place *place);
+	void (*place_files)(const struct engine_place *place, struct engine_files *files);
 	/* Ends what is left in it, and frees it. -1: something could not be removed. */
 	int (*place_close)(struct engine_place *place, struct error *err);
+
+	/* Of a place that stays (job_stays()), while its program lives. NULL: the engine has no such places. */
+
+	/* Before place_watch(): the program's stdin, stdout and stderr, which the caller writes and reads itself. */
+	void (*place_take_streams)(struct engine_place *place, int *input, int output[2]);
+	/* What cannot be read stays as it was. */
+	void (*place_usage)(const struct engine_place *place, struct engine_usage *usage);
+	/* What is left of so many bytes of memory, and a descriptor that has a process use the place's share; -1 with
+	 * errno. *group is the caller's to close, -1: there is none. */
+	int (*place_room)(const struct engine_place *place, uint64_t memory, uint64_t *room, int *group);
+	/* Begins a second program in it. Does not wait: afterwards nothing of `what` is needed. -1: there is nothing to
+	 * await. */
+	int (*place_exec)(const struct engine_place *place, const struct engine_exec *what,
+			  struct engine_execution *execution, struct error *err);
 };
 
 enum {
@@ -103,8 +154,6 @@ int engines_open(struct engines *engines, const struct engine *const *table, con
 void engines_close(struct engines *engines);
 void engines_reload(const struct engines *engines);
 void engines_stats(const struct engines *engines, struct engine_stats *stats);
-/* What the engine's open() made; NULL: it is not open here. */
-void *engines_self(const struct engines *engines, const struct engine *engine);
 
 /* Called when the program has ended, while the place's directories can still be read: takes what is wanted. */
 typedef int engine_collect(const int handles[], struct result *result, void *userdata, struct error *err);

@@ -74,6 +74,12 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	     struct error *err);
 void job_free(struct job *job);
 
+/* Whether its place stays, and serves its callers one after the other: a container's, or a session's. */
+static inline bool job_stays(const struct job *job)
+{
+	return job->agent || job->session;
+}
+
 /* Makes it a container's: its program is this one, put into the box at `path`, without time of its own but `ttl`
  * seconds. */
 int job_set_agent(struct job *job, const char *path, const void *data, size_t size, double ttl, struct error *err);

@@ -69,7 +69,7 @@ struct order_talk {
 	uint64_t due_usec;             /* the deadline of what is waited for */
 	uint64_t cpu_look_usec;        /* when the CPU limit is looked at next; 0: never */
 	uint64_t sent_usec;            /* when START was made; 0: not yet */
-	struct resident_usage before;  /* what the box had used then */
+	struct engine_usage before;    /* what the box had used then */
 };
 
 static void end_order(struct order_talk *t, enum status status, const char *limit)
@@ -324,9 +324,9 @@ static bool count_usage(struct order_talk *t, const struct agent_ended *ended)
 	struct verdict *v = t->verdict;
 	uint64_t cpu_most = (clock_usec() - t->sent_usec) * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t memory_most = t->order->limits.memory;
-	struct resident_usage now;
+	struct engine_usage now;
+	const bool live = resident_usage(&t->container->place.home, &now);
 
-	resident_usage(&t->container->place.home, &now);
 	v->cpu_usec = ended->cpu_usec < cpu_most ? ended->cpu_usec : cpu_most;
 	if (now.cpu_usec > t->before.cpu_usec && now.cpu_usec - t->before.cpu_usec > v->cpu_usec)
 		v->cpu_usec = now.cpu_usec - t->before.cpu_usec;
@@ -338,7 +338,7 @@ static bool count_usage(struct order_talk *t, const struct agent_ended *ended)
 		v->memory_peak = now.memory;
 	if (now.oom_kills > t->before.oom_kills)
 		resident_end(&t->container->place.home, "its memory limit was exceeded", NULL);
-	return now.live && now.oom_kills == t->before.oom_kills;
+	return live && now.oom_kills == t->before.oom_kills;
 }
 
 static void on_ended(struct order_talk *t, const struct agent_ended *ended)
@@ -431,7 +431,7 @@ static void on_answers(struct order_talk *t)
 static void look_at_cpu(struct order_talk *t, uint64_t now)
 {
 	const struct limits *limits = &t->order->limits;
-	struct resident_usage usage;
+	struct engine_usage usage;
 	double left = limits->cpu_time * 1e6;
 
 	resident_usage(&t->container->place.home, &usage);

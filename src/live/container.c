@@ -12,8 +12,8 @@
 #include <string.h>
 
 struct containers {
-	struct places places;      /* first: the list of them */
-	const struct probe *probe; /* of this host */
+	struct places places;          /* first: the list of them */
+	const struct engines *engines; /* where boxes come from */
 };
 
 static json_t *container_json(struct place *place);
@@ -29,7 +29,7 @@ static const struct place_kind kind = {
 	.describe = container_json,
 };
 
-int containers_open(const struct probe *probe, const struct place_watch *watch, struct containers **out,
+int containers_open(const struct engines *engines, const struct place_watch *watch, struct containers **out,
 		    struct error *err)
 {
 	struct containers *containers = calloc(1, sizeof(*containers));
@@ -37,7 +37,7 @@ int containers_open(const struct probe *probe, const struct place_watch *watch, 
 	if (!containers)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot keep containers");
 	places_init(&containers->places, &kind, watch);
-	containers->probe = probe;
+	containers->engines = engines;
 	*out = containers;
 	return 0;
 }
@@ -126,7 +126,7 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 	memcpy(id, container->place.id, sizeof(container->place.id));
 	if (places_add(&containers->places, &container->place, admit_container, options, err) < 0)
 		return -1;
-	return places_settle(&container->place, container_launch(container, containers->probe, spec, err));
+	return places_settle(&container->place, container_launch(container, containers->engines, spec, err));
 }
 
 struct container *containers_hold(struct containers *containers, const char *id, const char *owner, struct error *err)
@@ -158,7 +158,7 @@ static json_t *container_json(struct place *place)
 {
 	struct container *container = (struct container *)place;
 	struct resident *home = &place->home;
-	struct resident_usage usage;
+	struct engine_usage usage;
 	double percent = 0;
 	char why[sizeof(home->why)];
 	uint64_t now = clock_usec(), execs;

@@ -44,8 +44,8 @@ struct container_exec {
 	const char *field;   /* of the request, that names the container; NULL: "id" */
 };
 
-/* The probe must outlive it. `watch` (or NULL) is copied. */
-int containers_open(const struct probe *probe, const struct place_watch *watch, struct containers **out,
+/* The engines must outlive it. `watch` (or NULL) is copied. */
+int containers_open(const struct engines *engines, const struct place_watch *watch, struct containers **out,
 		    struct error *err);
 /* Ends all, and waits for who is in a call; NULL is fine. No new calls may come. */
 void containers_close(struct containers *containers);

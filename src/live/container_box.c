@@ -11,12 +11,13 @@ extern const unsigned char agent_data[];
 extern const size_t agent_size;
 
 /* The spec is needed until there is a box. */
-static int make_job(struct container *container, const struct probe *probe, const struct spec *spec, struct error *err)
+static int make_job(struct container *container, const struct engines *engines, const struct spec *spec,
+		    struct error *err)
 {
 	struct resident *home = &container->place.home;
 	struct job_given given;
 
-	if (resident_prepare(home, spec, probe, job_run_needs_prepared(spec->runtime), &given, err) < 0 ||
+	if (resident_prepare(home, spec, engines, job_run_needs_prepared(spec->runtime), &given, err) < 0 ||
 	    job_make(JOB_RUN, spec, &given, &home->job, err) < 0)
 		return -1;
 	return job_set_agent(&home->job, AGENT_PATH, agent_data, agent_size, home->ttl, err);
@@ -42,17 +43,17 @@ static int hear_hello(struct resident *home)
 	return hello.version == AGENT_VERSION ? 1 : -1;
 }
 
-int container_launch(struct container *container, const struct probe *probe, const struct spec *spec, struct error *err)
+int container_launch(struct container *container, const struct engines *engines, const struct spec *spec,
+		     struct error *err)
 {
 	struct resident *home = &container->place.home;
 
-	if (make_job(container, probe, spec, err) < 0 || resident_launch(home, NULL, probe, err) < 0)
+	if (make_job(container, engines, spec, err) < 0 || resident_launch(home, engines, err) < 0)
 		return -1;
 	container->channel.to = home->input;
 	container->channel.from = home->output[0];
-	if (!home->plan.group || probe->cgroup.where[CGROUP_CPU] < 0)
-		container->place.limits.cpus = 0;
-	if (resident_await_ready(home, container->channel.from, hear_hello) < 0 || !resident_begin(home))
+	if (resident_await_ready(home, container->channel.from, hear_hello) < 0 ||
+	    place_describe_box(&container->place, err) < 0 || !resident_begin(home))
 		return resident_explain_start(home, err);
 	return 0;
 }

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "engine/local/cycle.h"
 #include "policy/in_force.h"
 
 #include <errno.h>
@@ -245,9 +244,7 @@ static int exec_execute(struct run_target *target, struct run_state *run, struct
 	if (done == 0) {
 		result_begin(result, JOB_RUN, &limits);
 		result->warm = true;
-		done = cycle_layers(result, &container->place.home.plan, &container->place.home.ids);
-		if (done < 0)
-			error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+		done = place_copy_layers(&container->place, result, err);
 	}
 	if (done == 0)
 		done = run_job(container, &job, exec->run->command, &run->spec, run->request->io, result, err);

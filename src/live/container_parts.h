@@ -24,7 +24,7 @@ struct container {
 
 /* Of one that is on the list. Makes the box, and returns when its agent has greeted. After -1 it has ended, or never
  * began. */
-int container_launch(struct container *container, const struct probe *probe, const struct spec *spec,
+int container_launch(struct container *container, const struct engines *engines, const struct spec *spec,
 		     struct error *err);
 /* As of struct place_kind. */
 void container_free(struct place *place);

@@ -184,6 +184,49 @@ void place_shrink(struct place *place)
 	resident_shrink(&place->home);
 }
 
+static const char **copy_texts(struct arena *arena, const char *const *texts, size_t count)
+{
+	const char **copy = arena_alloc(arena, (count + 1) * sizeof(*copy));
+
+	for (size_t i = 0; copy && i < count; i++)
+		if (!(copy[i] = arena_string(arena, texts[i])))
+			return NULL;
+	return copy;
+}
+
+int place_describe_box(struct place *place, struct error *err)
+{
+	struct spec spec;
+	struct result *result;
+	int done = -1;
+
+	spec_init(&spec);
+	spec.runtime = place->runtime;
+	result = result_new(&spec);
+	if (result)
+		done = resident_describe(&place->home, result, err);
+	else
+		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the %s", place->home.noun);
+	if (done == 0) {
+		if (result->limits.cpus <= 0)
+			place->limits.cpus = 0;
+		place->layer_count = result->layer_count;
+		place->layers = copy_texts(&place->arena, result->layers, result->layer_count);
+		if (!place->layers)
+			done = error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the %s", place->home.noun);
+	}
+	result_free(result);
+	spec_free(&spec);
+	return done;
+}
+
+int place_copy_layers(const struct place *place, struct result *result, struct error *err)
+{
+	result->layers = copy_texts(&result->arena, place->layers, place->layer_count);
+	result->layer_count = result->layers ? place->layer_count : 0;
+	return result->layers ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+}
+
 void place_destroy(struct place *place)
 {
 	resident_free(&place->home);

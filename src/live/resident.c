@@ -1,12 +1,8 @@
 #include "live/resident.h"
-#include "live/beside.h"
 #include "live/live_files.h"
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "engine/local/local_engine.h"
-#include "engine/local/supervise.h"
-#include "engine/warm/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,45 +87,18 @@ void resident_end(struct resident *resident, const char *why, const char *by)
 	pthread_mutex_unlock(&resident->lock);
 }
 
-/* On the box's thread: its directories are there. */
-static void on_started(struct box *box, void *userdata)
+/* On the box's thread. */
+static void set_live(struct resident *resident, bool live)
 {
-	struct resident *resident = userdata;
-	struct error ignored;
-
-	/* What a late report would be explained by is the spec's. */
-	if (box == &resident->own)
-		resident->plan.op_count = 0;
 	pthread_mutex_lock(&resident->lock);
-	resident->box = box;
-	if (box->plan->accounted)
-		resident->account = calloc(1, sizeof(*resident->account));
-	if (resident->account) {
-		resident->account->proc_fd = resident->account->work_fd = resident->account->segments_fd = -1;
-		if (account_open(box->handles[REPORT_FD_PROC], box->handles[REPORT_FD_WORK], resident->account,
-				 &ignored) < 0) {
-			free(resident->account);
-			resident->account = NULL;
-		}
-	}
-	/* Thousands may live: a group tells what this directory would. */
-	if (box->group)
-		close_fd(&box->handles[REPORT_FD_PROC]);
-	resident->live = true;
+	resident->live = live;
 	pthread_cond_broadcast(&resident->changed);
 	pthread_mutex_unlock(&resident->lock);
 }
 
-/* Nobody reads the box from here on. */
-static void close_live(struct resident *resident)
+static void on_started(void *userdata)
 {
-	pthread_mutex_lock(&resident->lock);
-	resident->live = false;
-	if (resident->account)
-		account_close(resident->account);
-	free(resident->account);
-	resident->account = NULL;
-	pthread_mutex_unlock(&resident->lock);
+	set_live(userdata, true);
 }
 
 /* Why a box ended that nobody has said a word about. */
@@ -176,74 +145,61 @@ static void set_ended(struct resident *resident, const struct verdict *verdict)
 }
 
 struct start {
-	struct resident *resident; /* whose thread it is */
-	struct pool *pool;         /* to lend a box, or NULL */
-	const struct probe *probe; /* of this host */
+	struct resident *resident;     /* whose thread it is */
+	const struct engines *engines; /* to make the box */
 };
 
-static void watch_box(struct resident *resident, struct box *box, struct verdict *verdict)
+static void fail(struct verdict *verdict, const struct error *err)
+{
+	verdict->status = STATUS_ERROR;
+	verdict->failure = *err;
+}
+
+/* In a place of this engine, until it ends. 1: it has none, or that was unusable, and nothing ran. */
+static int live_in(struct resident *resident, const struct engine *engine, void *self, struct verdict *verdict)
 {
 	const struct supervise_io io = {
 		.on_started = on_started, .userdata = resident, .cancel_fd = resident->stop_fd, .stdin_fd = -1
 	};
 	struct output outputs[2];
+	struct error err;
+	int done = engine->place_take_streams ? engine->place_open(self, &resident->job, &resident->place, &err) : 1;
 
-	resident->ids = box->ids;
-	resident->input = take_fd(&box->input);
-	resident->output[0] = take_fd(&box->output[0]);
-	resident->output[1] = take_fd(&box->output[1]);
+	if (done < 0)
+		fail(verdict, &err);
+	if (done != 0)
+		return done;
+	resident->warm = engine->can & ENGINE_IS_WARM;
+	engine->place_take_streams(resident->place, &resident->input, resident->output);
 	output_init(&outputs[0]);
 	output_init(&outputs[1]);
-	supervise_box(box, &resident->job, &io, outputs, verdict);
+	done = engine->place_watch(resident->place, &resident->job, &io, outputs, verdict);
 	output_free(&outputs[0]);
 	output_free(&outputs[1]);
-	close_live(resident);
-}
-
-/* False: there was none, or it was no good, and nothing ran. */
-static bool live_lent(struct resident *resident, struct pool *pool, struct verdict *verdict)
-{
-	struct box *box = NULL;
-
-	resident->held = pool ? pool_lend(pool, &resident->job, &box) : NULL;
-	if (!resident->held)
-		return false;
-	resident->warm = true;
-	watch_box(resident, box, verdict);
-	pool_return(resident->held);
-	resident->held = NULL;
-	if (verdict->status != STATUS_ERROR || verdict->started_usec)
-		return true;
-	close_fd(&resident->input);
-	close_fd(&resident->output[0]);
-	close_fd(&resident->output[1]);
-	resident->warm = false;
-	return false;
-}
-
-static void live_own(struct resident *resident, const struct probe *probe, struct verdict *verdict)
-{
-	struct error err = { 0 };
-
-	*verdict = (struct verdict){ .status = STATUS_ERROR };
-	if (plan_make(&resident->job, probe, &resident->plan, &verdict->failure) < 0 ||
-	    launch_box(&resident->job, &resident->plan, probe, true, &resident->own, &verdict->failure) < 0)
-		return;
-	watch_box(resident, &resident->own, verdict);
-	if (launch_end(&resident->own, &err) < 0) {
-		verdict->status = STATUS_ERROR;
-		verdict->failure = err;
+	/* Nobody reads the place from here on. */
+	set_live(resident, false);
+	if (engine->place_close(resident->place, &err) < 0)
+		fail(verdict, &err);
+	if (done == 1) {
+		close_fd(&resident->input);
+		close_fd(&resident->output[0]);
+		close_fd(&resident->output[1]);
 	}
+	return done;
 }
 
 /* The starter's word is its own until this is live or has ended. */
 static void *live_thread(void *argument)
 {
-	struct start start = *(struct start *)argument;
+	const struct start start = *(struct start *)argument;
+	const struct engines *engines = start.engines;
 	struct verdict verdict = { .status = STATUS_ERROR };
+	int done = 1;
 
-	if (!live_lent(start.resident, start.pool, &verdict))
-		live_own(start.resident, start.probe, &verdict);
+	for (size_t i = 0; i < engines->count && done == 1; i++)
+		done = live_in(start.resident, engines->open[i].engine, engines->open[i].self, &verdict);
+	if (done == 1)
+		error_set(&verdict.failure, ERROR_FAILED, 0, "no engine has a place that stays");
 	set_ended(start.resident, &verdict);
 	if (start.resident->gone)
 		start.resident->gone(start.resident);
@@ -263,13 +219,12 @@ static int start_thread(struct resident *resident, struct start *start, struct e
 	return errnum == 0 ? 0 : error_set(err, ERROR_FAILED, errnum, "cannot start a thread for the box");
 }
 
-int resident_prepare(struct resident *resident, const struct spec *spec, const struct probe *probe, bool needed,
+int resident_prepare(struct resident *resident, const struct spec *spec, const struct engines *engines, bool needed,
 		     struct job_given *given, struct error *err)
 {
 	const struct supervise_io io = { .cancel_fd = resident->stop_fd, .stdin_fd = -1 };
-	const struct engines engines = local_engines(probe);
 
-	if (needed && build_prepare(spec, &engines, &io, &resident->build, err) < 0)
+	if (needed && build_prepare(spec, engines, &io, &resident->build, err) < 0)
 		return -1;
 	*given = build_given(&resident->build);
 	if (!needed)
@@ -277,9 +232,9 @@ int resident_prepare(struct resident *resident, const struct spec *spec, const s
 	return 0;
 }
 
-static int launch_thread(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
+static int launch_thread(struct resident *resident, const struct engines *engines, struct error *err)
 {
-	struct start start = { .resident = resident, .pool = pool, .probe = probe };
+	struct start start = { .resident = resident, .engines = engines };
 
 	if (start_thread(resident, &start, err) < 0)
 		return -1;
@@ -296,9 +251,9 @@ static int launch_thread(struct resident *resident, struct pool *pool, const str
 	return error_set(err, ERROR_FAILED, 0, "%s", resident->why);
 }
 
-int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err)
+int resident_launch(struct resident *resident, const struct engines *engines, struct error *err)
 {
-	if (launch_thread(resident, pool, probe, err) == 0)
+	if (launch_thread(resident, engines, err) == 0)
 		return 0;
 	return error_prefix(err, "cannot start the %s", resident->noun);
 }
@@ -398,7 +353,6 @@ void resident_leave(struct resident *resident)
 void resident_shrink(struct resident *resident)
 {
 	resident_join(resident);
-	plan_free(&resident->plan);
 	close_fd(&resident->job.channel);
 	job_free(&resident->job);
 	resident->job.channel = -1;
@@ -418,111 +372,91 @@ void resident_free(struct resident *resident)
 	pthread_mutex_destroy(&resident->lock);
 }
 
-/* With the lock held, of a box that lives. What cannot be read stays as it was. */
-static void read_usage(const struct resident *resident, struct resident_usage *usage)
+bool resident_usage(struct resident *resident, struct engine_usage *usage)
 {
-	const struct box *box = resident->box;
-	struct account_usage account;
-	struct cgroup_usage group;
-	uint64_t tasks;
+	bool live;
 
-	if (box->group && cgroup_usage_aside(box->group, &group, NULL) == 0) {
-		usage->cpu_usec = group.cpu_usec > box->cpu_usec ? group.cpu_usec - box->cpu_usec : 0;
-		usage->memory = group.memory_now;
-		usage->memory_peak = group.memory_peak;
-		usage->oom_kills = group.oom_kills;
-		if (cgroup_tasks_now(box->group, &tasks) == 0)
-			usage->pids = tasks;
-	} else if (resident->account && account_sample(resident->account, &account) == 0) {
-		usage->cpu_usec = account.cpu_usec;
-		usage->memory = account.memory_now;
-		usage->memory_peak = account.memory_peak;
-		usage->pids = account.threads;
-	}
-}
-
-void resident_usage(struct resident *resident, struct resident_usage *usage)
-{
-	*usage = (struct resident_usage){ 0 };
+	*usage = (struct engine_usage){ 0 };
 	pthread_mutex_lock(&resident->lock);
-	usage->live = resident->live;
-	if (resident->live) {
-		read_usage(resident, usage);
+	live = resident->live;
+	if (live) {
+		resident->place->engine->place_usage(resident->place, usage);
 	} else if (resident->state == RESIDENT_ENDED) {
 		usage->cpu_usec = resident->verdict.cpu_usec;
 		usage->memory_peak = resident->verdict.memory_peak;
 	}
 	pthread_mutex_unlock(&resident->lock);
+	return live;
+}
+
+int resident_describe(struct resident *resident, struct result *result, struct error *err)
+{
+	int done;
+
+	pthread_mutex_lock(&resident->lock);
+	done = resident->live ? resident->place->engine->place_describe(resident->place, result, err)
+			      : error_set(err, ERROR_FAILED, 0, "%s", resident->why);
+	pthread_mutex_unlock(&resident->lock);
+	return done;
 }
 
 void resident_handles(struct resident *resident, int handles[REPORT_FDS])
 {
+	struct engine_files files = { 0 };
+
 	pthread_mutex_lock(&resident->lock);
+	if (resident->live)
+		resident->place->engine->place_files(resident->place, &files);
 	for (int i = 0; i < REPORT_FDS; i++)
-		handles[i] = resident->live && resident->box->handles[i] >= 0
-				     ? fcntl(resident->box->handles[i], F_DUPFD_CLOEXEC, 3)
-				     : -1;
+		handles[i] = files.handles && files.handles[i] >= 0 ? fcntl(files.handles[i], F_DUPFD_CLOEXEC, 3) : -1;
 	pthread_mutex_unlock(&resident->lock);
 }
 
-/* What its memory limit has left: of the group, or as the supervisor counts. With the lock of a live one held. */
-static int measure_room(struct resident *resident, struct live_files *files)
+/* With the lock of a live one held. */
+static int open_files(struct resident *resident, struct live_files *files, struct error *err)
 {
-	struct account_usage usage;
+	const struct engine *engine = resident->place->engine;
+	struct engine_files place;
 
-	files->memory = files->room = resident->job.limits.memory;
-	if (resident->box->group) {
-		files->group = cgroup_charge_fd(resident->box->group);
-		return files->group < 0 ? -1 : cgroup_memory_room(resident->box->group, files->memory, &files->room);
-	}
-	if (!resident->account)
-		return 0;
-	if (account_sample(resident->account, &usage) < 0)
-		return -1;
-	files->room = usage.memory_now < files->memory ? files->memory - usage.memory_now : 0;
+	engine->place_files(resident->place, &place);
+	files->own = place.own;
+	files->uid = place.uid;
+	files->gid = place.gid;
+	/* The program cannot move what is above: /sandbox itself is read-only to it. */
+	files->sandbox = openat(place.handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (files->sandbox < 0)
+		return error_errno(err, "cannot open the %s's files", resident->noun);
+	files->memory = resident->job.limits.memory;
+	if (engine->place_room(resident->place, files->memory, &files->room, &files->group) < 0)
+		return error_errno(err, "cannot measure the %s's memory", resident->noun);
 	return 0;
 }
 
 int resident_files(struct resident *resident, struct live_files *files, struct error *err)
 {
-	int done = 0;
+	int done;
 
 	*files = (struct live_files)LIVE_FILES_NONE;
 	pthread_mutex_lock(&resident->lock);
-	files->own = resident->ids.own;
-	files->uid = resident->ids.uid;
-	files->gid = resident->ids.gid;
-	/* The program cannot move what is above: /sandbox itself is read-only to it. */
-	if (resident->live)
-		files->sandbox =
-			openat(resident->box->handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (resident->live && files->sandbox < 0)
-		done = error_errno(err, "cannot open the %s's files", resident->noun);
-	else if (resident->live && measure_room(resident, files) < 0)
-		done = error_errno(err, "cannot measure the %s's memory", resident->noun);
-	else if (!resident->live)
-		done = 1;
+	done = resident->live ? open_files(resident, files, err) : 1;
 	pthread_mutex_unlock(&resident->lock);
 	if (done < 0)
 		live_close(files);
 	return done;
 }
 
-int resident_beside(struct resident *resident, struct beside *what, struct beside_begun *begun, struct error *err)
+int resident_exec(struct resident *resident, const struct engine_exec *what, struct engine_execution *begun,
+		  struct error *err)
 {
+	struct engine_exec exec = *what;
 	int done = 1;
 
-	what->job = &resident->job;
+	exec.job = &resident->job;
 	pthread_mutex_lock(&resident->lock);
 	/* While the lock is held nothing of the box is taken down, and calls that list places wait: not for longer than
 	 * a fork. */
-	if (resident->live) {
-		what->box = resident->box;
-		done = beside_start(what, begun, err);
-		/* The program has joined the group, or never will. */
-		if (resident->box->group)
-			cgroup_entered(resident->box->group);
-	}
+	if (resident->live)
+		done = resident->place->engine->place_exec(resident->place, &exec, begun, err);
 	pthread_mutex_unlock(&resident->lock);
 	return done;
 }

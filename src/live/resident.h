@@ -49,17 +49,12 @@
  */
 #pragma once
 
-#include "engine/local/account.h"
+#include "engine/engine.h"
 #include "run/build.h"
-#include "engine/local/launch.h"
 
 #include <pthread.h>
 
-struct beside;
-struct beside_begun;
-struct held;
 struct live_files;
-struct pool;
 
 enum resident_state {
 	RESIDENT_STARTING, /* its box is being made, or its program is not ready */
@@ -69,16 +64,6 @@ enum resident_state {
 
 enum {
 	RESIDENT_WAITING_MAX = 64 /* callers that wait for their turn */
-};
-
-/* What the box uses, or had used when it ended. */
-struct resident_usage {
-	uint64_t cpu_usec;    /* user and system, of the whole box since its program began */
-	uint64_t memory;      /* bytes now; 0 when it has ended */
-	uint64_t memory_peak; /* bytes; without a control group, the highest that was seen */
-	uint64_t pids;        /* processes and threads, init and the program itself among them */
-	uint64_t oom_kills;   /* processes that the kernel killed for memory */
-	bool live;            /* there is a box */
 };
 
 struct resident {
@@ -91,15 +76,10 @@ struct resident {
 	double idle_ttl;                          /* seconds without a turn after which it ends; 0: no such bound */
 
 	/* Its thread's; constant once resident_launch() has returned. */
-	pthread_t thread;      /* makes the box and supervises it; 0: none, or joined */
-	struct job job;        /* its first program */
-	struct plan plan;      /* of a box of its own */
-	struct build build;    /* what the language is prepared with: locked while the box shows it */
-	struct box own;        /* a box of its own… */
-	struct held *held;     /* …or one that the pool lent; NULL: none */
-	struct box *box;       /* whichever it is */
-	struct userns_ids ids; /* the box's user on the host, for meta.isolation */
-	bool warm;             /* its box was made ahead */
+	pthread_t thread;   /* makes the box and supervises it; 0: none, or joined */
+	struct job job;     /* its first program */
+	struct build build; /* what the language is prepared with: locked while the box shows it */
+	bool warm;          /* its box was made ahead */
 
 	/* Owned by the caller that has the turn. */
 	int input;     /* the program's stdin; non-blocking */
@@ -109,30 +89,30 @@ struct resident {
 	int stop_fd;  /* timerfd: readable once it is to end, by idle_ttl or resident_end() */
 	int ended_fd; /* eventfd: readable once it has ended */
 
-	pthread_mutex_t lock;      /* for all below */
-	pthread_cond_t changed;    /* signalled when `live` or `state` changes */
-	enum resident_state state; /* how far it is */
-	bool stopping;             /* resident_end() was called */
-	bool taken;                /* a caller has the turn, or it was passed to those that wait */
-	unsigned waiting;          /* callers that wait for their turn */
-	int turn_fd;               /* eventfd, a semaphore: passes the turn to one of them; -1: nobody waits */
-	char why[256];             /* why it ended: the first reason */
-	char by[64];               /* the caller that ended it; "": the service */
-	struct error failure;      /* why it could not be made */
-	struct verdict verdict;    /* on the box, once it has ended */
-	bool live;                 /* the box's group and directories can be read */
-	struct account *account;   /* of a box without a control group, or NULL */
+	pthread_mutex_t lock;       /* for all below */
+	pthread_cond_t changed;     /* signalled when `live` or `state` changes */
+	enum resident_state state;  /* how far it is */
+	bool stopping;              /* resident_end() was called */
+	bool taken;                 /* a caller has the turn, or it was passed to those that wait */
+	unsigned waiting;           /* callers that wait for their turn */
+	int turn_fd;                /* eventfd, a semaphore: passes the turn to one of them; -1: nobody waits */
+	char why[256];              /* why it ended: the first reason */
+	char by[64];                /* the caller that ended it; "": the service */
+	struct error failure;       /* why it could not be made */
+	struct verdict verdict;     /* on the box, once it has ended */
+	bool live;                  /* the box is there, and its program has begun */
+	struct engine_place *place; /* the box, as its engine has it; valid while `live` */
 };
 
 /* Makes it empty. -1 with errno. */
 int resident_init(struct resident *resident);
 
 /* Prepares the language, if its job needs that (`needed`). *given is what the job is to be made from. */
-int resident_prepare(struct resident *resident, const struct spec *spec, const struct probe *probe, bool needed,
+int resident_prepare(struct resident *resident, const struct spec *spec, const struct engines *engines, bool needed,
 		     struct job_given *given, struct error *err);
-/* With `job` made. Makes the box, or takes one that fits from `pool` (NULL: makes it). Returns when its program has
- * begun; the state is still STARTING. After -1 it has ended. */
-int resident_launch(struct resident *resident, struct pool *pool, const struct probe *probe, struct error *err);
+/* With `job` made. The first engine that takes the job makes the box. Returns when its program has begun; the state is
+ * still STARTING. After -1 it has ended. */
+int resident_launch(struct resident *resident, const struct engines *engines, struct error *err);
 /* Waits until its program says that it is ready. `hear` reads what can be read of `fd`. It returns 1: the program is
  * ready; 0: not yet; -1: it said something else. After -1 resident_explain_start() says why. */
 int resident_await_ready(struct resident *resident, int fd, int (*hear)(struct resident *resident));
@@ -158,13 +138,17 @@ void resident_free(struct resident *resident);
 enum resident_state resident_state(struct resident *resident);
 /* A copy of why it ended. */
 void resident_why(struct resident *resident, char why[256]);
-void resident_usage(struct resident *resident, struct resident_usage *usage);
+/* What the box uses, or had used when it ended. False: it has ended, or has not begun. */
+bool resident_usage(struct resident *resident, struct engine_usage *usage);
+/* Fills in what a result says of the box. -1 also when it has ended. */
+int resident_describe(struct resident *resident, struct result *result, struct error *err);
 /* Its files; live_close() closes them. 1: it has ended. */
 int resident_files(struct resident *resident, struct live_files *files, struct error *err);
 /* Copies of the box's directories, the caller's to close; -1: none. */
 void resident_handles(struct resident *resident, int handles[REPORT_FDS]);
-/* Starts a program beside the first, as beside_start(); `box` and `job` of *what are set here. 1: it has ended. */
-int resident_beside(struct resident *resident, struct beside *what, struct beside_begun *begun, struct error *err);
+/* Begins a program beside the first, as place_exec() of struct engine; the job is set here. 1: it has ended. */
+int resident_exec(struct resident *resident, const struct engine_exec *what, struct engine_execution *begun,
+		  struct error *err);
 
 /* 1: the caller has the turn. 0: it gave up: cancel_fd is readable, or the time is over (msec; -1: none). -1 with
  * errno: it has ended or is being ended (ESRCH), too many wait (EBUSY), or the system failed. */

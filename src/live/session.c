@@ -9,7 +9,6 @@
 
 #include "base/own.h"
 #include "policy/in_force.h"
-#include "engine/warm/pool.h"
 #include "language/version.h"
 
 #include <errno.h>
@@ -25,10 +24,10 @@ enum {
 };
 
 struct sessions {
-	struct places places;   /* first: the list of them */
-	struct pool *pool;      /* where boxes come from */
-	struct slots terminals; /* that are open; each has a thread, which ends after its box */
-	struct slots watches;   /* the same */
+	struct places places;          /* first: the list of them */
+	const struct engines *engines; /* where boxes come from */
+	struct slots terminals;        /* that are open; each has a thread, which ends after its box */
+	struct slots watches;          /* the same */
 };
 
 static json_t *session_json(struct place *place);
@@ -44,7 +43,8 @@ static const struct place_kind kind = {
 	.describe = session_json,
 };
 
-int sessions_open(struct pool *pool, const struct place_watch *watch, struct sessions **out, struct error *err)
+int sessions_open(const struct engines *engines, const struct place_watch *watch, struct sessions **out,
+		  struct error *err)
 {
 	struct sessions *sessions = calloc(1, sizeof(*sessions));
 
@@ -53,7 +53,7 @@ int sessions_open(struct pool *pool, const struct place_watch *watch, struct ses
 	places_init(&sessions->places, &kind, watch);
 	slots_init(&sessions->terminals, TERMINALS_MAX, TERMINALS_EACH);
 	slots_init(&sessions->watches, WATCHES_MAX, WATCHES_EACH);
-	sessions->pool = pool;
+	sessions->engines = engines;
 	*out = sessions;
 	return 0;
 }
@@ -180,7 +180,7 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
 	memcpy(id, session->place.id, sizeof(session->place.id));
 	if (places_add(&sessions->places, &session->place, admit_session, &settled, err) < 0)
 		return -1;
-	return places_settle(&session->place, session_launch(session, sessions->pool, err));
+	return places_settle(&session->place, session_launch(session, sessions->engines, err));
 }
 
 /* Held until place_let_go(); NULL with the error set. */
@@ -295,7 +295,7 @@ int sessions_restart(struct sessions *sessions, const char *id, const char *owne
 		return -1;
 	}
 	places_replace(&old->place, &session->place);
-	return places_settle(&session->place, session_launch(session, sessions->pool, err));
+	return places_settle(&session->place, session_launch(session, sessions->engines, err));
 }
 
 int sessions_terminal(struct sessions *sessions, const char *id, const char *owner, unsigned rows, unsigned columns,
@@ -370,7 +370,7 @@ static json_t *session_json(struct place *place)
 	struct session *session = (struct session *)place;
 	struct resident *home = &session->place.home;
 	json_t *isolation = json_array();
-	struct resident_usage usage;
+	struct engine_usage usage;
 	struct timeval used;
 	char version[64], why[256];
 	uint64_t cells;
@@ -384,8 +384,8 @@ static json_t *session_json(struct place *place)
 	cells = session->cells;
 	used = session->used;
 	pthread_mutex_unlock(&home->lock);
-	for (size_t i = 0; i < session->layer_count; i++)
-		json_array_append_new(isolation, json_string(session->layers[i]));
+	for (size_t i = 0; i < session->place.layer_count; i++)
+		json_array_append_new(isolation, json_string(session->place.layers[i]));
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:f, "
 		"s:o, s:o, s:o}",

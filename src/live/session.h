@@ -16,7 +16,6 @@
 #include "run/run.h"
 
 struct place_watch;
-struct pool;
 struct sessions;
 
 enum {
@@ -47,8 +46,9 @@ struct session_cell {
 	bool sees_all;     /* the caller may know whose session it is, if it is another's */
 };
 
-/* The pool must outlive it. `watch` (or NULL) is copied. */
-int sessions_open(struct pool *pool, const struct place_watch *watch, struct sessions **out, struct error *err);
+/* The engines must outlive it. `watch` (or NULL) is copied. */
+int sessions_open(const struct engines *engines, const struct place_watch *watch, struct sessions **out,
+		  struct error *err);
 /* Ends all, and waits for who is in a call; NULL is fine. No new calls may come. */
 void sessions_close(struct sessions *sessions);
 

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "engine/local/cycle.h"
-#include "engine/warm/pool.h"
 #include "kernel/clone.h"
 #include "kernel/mount.h"
 
@@ -26,15 +24,14 @@ enum {
 };
 
 /* The job; its channel's far end is in it until the driver has it. */
-static int make_job(struct session *session, struct pool *pool, struct error *err)
+static int make_job(struct session *session, const struct engines *engines, struct error *err)
 {
 	struct resident *home = &session->place.home;
 	const struct spec *spec = &session->spec;
 	struct job_given given;
 	int ends[2], on = 1;
 
-	if (resident_prepare(home, spec, pool_probe(pool), job_session_needs_prepared(spec->runtime), &given, err) <
-		    0 ||
+	if (resident_prepare(home, spec, engines, job_session_needs_prepared(spec->runtime), &given, err) < 0 ||
 	    job_make_session(spec, &given, home->ttl, &home->job, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
@@ -103,34 +100,16 @@ static int hear_ready(struct resident *home)
 		       : -1;
 }
 
-/* Before anybody else can: the plan of a lent box goes with it. */
-static int settle_box(struct session *session, struct error *err)
+static int describe_box(struct session *session, struct error *err)
 {
-	struct resident *home = &session->place.home;
-	struct result *like = result_new(&session->spec);
-	int done = -1;
+	struct place *place = &session->place;
 
-	pthread_mutex_lock(&home->lock);
-	if (like && home->live && cycle_layers(like, home->box->plan, &home->ids) == 0)
-		session->layers = arena_alloc(&session->place.arena, (like->layer_count + 1) * sizeof(char *));
-	if (home->live && (!home->box->group || home->box->plan->limits->cpus <= 0))
-		session->place.limits.cpus = 0;
-	/* Everybody who enters from outside is in; a terminal opens it again. */
-	if (home->live && home->box->group)
-		cgroup_entered(home->box->group);
-	pthread_mutex_unlock(&home->lock);
-	if (session->layers) {
-		done = 0;
-		for (size_t i = 0; i < like->layer_count; i++) {
-			const bool fds = strncmp(like->layers[i], "fds: ", 5) == 0;
-			const char *layer = fds ? "fds: 0, 1, 2; 3 is the driver's channel" : like->layers[i];
-
-			session->layers[session->layer_count] = arena_string(&session->place.arena, layer);
-			done |= session->layers[session->layer_count++] ? 0 : -1;
-		}
-	}
-	result_free(like);
-	return done == 0 ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the session");
+	if (place_describe_box(place, err) < 0)
+		return -1;
+	for (size_t i = 0; i < place->layer_count; i++)
+		if (strncmp(place->layers[i], "fds: ", 5) == 0)
+			place->layers[i] = "fds: 0, 1, 2; 3 is the driver's channel";
+	return 0;
 }
 
 /* Its process. */
@@ -162,12 +141,15 @@ static void fit_disk(struct session *session)
 	struct resident *home = &session->place.home;
 	const uint64_t size = home->job.limits.disk;
 	_cleanup_close_ int sandbox = -1, pidfd = -1;
+	struct engine_files files;
 	struct statfs disk;
 	pid_t pid = -1;
 
 	pthread_mutex_lock(&home->lock);
-	if (home->live)
-		sandbox = openat(home->box->handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (home->live) {
+		home->place->engine->place_files(home->place, &files);
+		sandbox = openat(files.handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	}
 	if (sandbox >= 0 && fstatfs(sandbox, &disk) == 0 && (uint64_t)disk.f_blocks * (uint64_t)disk.f_bsize > size)
 		pid = clone_into(SIGCHLD, -1, &pidfd);
 	if (pid == 0)
@@ -177,20 +159,20 @@ static void fit_disk(struct session *session)
 		clone_wait(pid, NULL);
 }
 
-int session_launch(struct session *session, struct pool *pool, struct error *err)
+int session_launch(struct session *session, const struct engines *engines, struct error *err)
 {
 	struct resident *home = &session->place.home;
 
-	if (make_job(session, pool, err) < 0)
+	if (make_job(session, engines, err) < 0)
 		return -1;
-	if (resident_launch(home, pool, pool_probe(pool), err) < 0)
+	if (resident_launch(home, engines, err) < 0)
 		return -1;
 	if (resident_await_ready(home, session->channel, hear_ready) < 0)
 		return resident_explain_start(home, err);
 	/* Not before: a lent box that was no good is followed by another. The driver has its own, and with ours the
 	 * channel would not end with it. */
 	close_fd(&home->job.channel);
-	if (settle_box(session, err) < 0 || know_driver(session, err) < 0 || !resident_begin(home)) {
+	if (describe_box(session, err) < 0 || know_driver(session, err) < 0 || !resident_begin(home)) {
 		if (!home->live)
 			return resident_explain_start(home, err);
 		resident_end(home, "it could not be started", NULL);

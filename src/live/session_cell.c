@@ -185,7 +185,7 @@ static void remember_cell(struct session *session, uint64_t count, const struct 
 /* What the box used meanwhile. Its peak is of its whole life: it was in this cell if it has grown. */
 static void count_usage(const struct talk *t, struct verdict *v)
 {
-	struct resident_usage now;
+	struct engine_usage now;
 
 	resident_usage(&t->session->place.home, &now);
 	if (now.cpu_usec > t->before.cpu_usec)
@@ -265,18 +265,6 @@ static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
 		v->limit = v->status == STATUS_OUT_OF_MEMORY ? v->limit : NULL;
 		v->cancelled = false;
 	}
-}
-
-static int copy_layers(const struct session *session, struct result *result)
-{
-	result->layers = arena_alloc(&result->arena, (session->layer_count + 1) * sizeof(char *));
-	for (size_t i = 0; result->layers && i < session->layer_count; i++) {
-		result->layers[i] = arena_string(&result->arena, session->layers[i]);
-		if (!result->layers[i])
-			return -1;
-		result->layer_count++;
-	}
-	return result->layers ? 0 : -1;
 }
 
 /* With the turn. */
@@ -402,7 +390,7 @@ static int cell_begin(struct run_target *target, struct run_state *run, struct e
 	result_begin(result, JOB_RUN, &limits);
 	result->warm = true;
 	memcpy(result->session.id, session->place.id, sizeof(result->session.id));
-	return copy_layers(session, result) == 0 ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+	return place_copy_layers(&session->place, result, err);
 }
 
 static int cell_execute(struct run_target *target, struct run_state *run, struct error *err)

@@ -5,7 +5,6 @@
 #include "live/place.h"
 #include "live/session.h"
 
-struct pool;
 struct slots;
 
 /* A cell that was, for who wants to replay it. */
@@ -20,11 +19,9 @@ struct cell_record {
 };
 
 struct session {
-	struct place place;  /* first: its box, and who may see it */
-	const char *name;    /* what its owner calls it, or "" */
-	struct spec spec;    /* what it was made from: for a restart */
-	const char **layers; /* meta.isolation of its results */
-	size_t layer_count;  /* how many */
+	struct place place; /* first: its box, and who may see it */
+	const char *name;   /* what its owner calls it, or "" */
+	struct spec spec;   /* what it was made from: for a restart */
 
 	/* Settled when it is ready. */
 	char driver[64];  /* what its driver calls itself */
@@ -53,7 +50,7 @@ struct session {
 
 /* Of one that is on the list. Makes the box, and returns when its driver is ready. After -1 it has ended, or never
  * began. */
-int session_launch(struct session *session, struct pool *pool, struct error *err);
+int session_launch(struct session *session, const struct engines *engines, struct error *err);
 /* As of struct place_kind. */
 void session_shrink(struct place *place);
 void session_free(struct place *place);
@@ -102,18 +99,18 @@ struct talk {
 	bool again;                    /* it was interrupted a second time */
 	bool to_signal;                /* it is to be, once all was said */
 	bool interrupted;              /* it was, and… */
-	enum status status;     /* …that is why, if it is a limit or a wish; STATUS_FAILED: an interrupt alone */
-	const char *limit;      /* the limit's name */
-	bool cancelled;         /* by the caller */
-	uint64_t sent_usec;     /* when it began */
-	uint64_t due_usec;      /* when it has to be over, or to have answered an interrupt */
-	uint64_t cpu_look_usec; /* when the CPU limit is looked at next; 0: never */
-	struct resident_usage before; /* what the box had used then */
-	bool source_open;             /* io->stdin_fd has more */
-	char *pending;                /* of it, on its way; BLOCK bytes, or NULL */
-	size_t pending_at;            /* the next byte… */
-	size_t pending_size;          /* …and their end */
-	struct error err;             /* TALK_FAILED */
+	enum status status;         /* …that is why, if it is a limit or a wish; STATUS_FAILED: an interrupt alone */
+	const char *limit;          /* the limit's name */
+	bool cancelled;             /* by the caller */
+	uint64_t sent_usec;         /* when it began */
+	uint64_t due_usec;          /* when it has to be over, or to have answered an interrupt */
+	uint64_t cpu_look_usec;     /* when the CPU limit is looked at next; 0: never */
+	struct engine_usage before; /* what the box had used then */
+	bool source_open;           /* io->stdin_fd has more */
+	char *pending;              /* of it, on its way; BLOCK bytes, or NULL */
+	size_t pending_at;          /* the next byte… */
+	size_t pending_size;        /* …and their end */
+	struct error err;           /* TALK_FAILED */
 };
 
 /* With the turn, and `out` made: until the driver's last word, or the end. */

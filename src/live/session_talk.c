@@ -258,7 +258,7 @@ static void on_input(struct talk *t)
 static void look_at_cpu(struct talk *t, uint64_t now)
 {
 	const struct limits *limits = t->limits;
-	struct resident_usage usage;
+	struct engine_usage usage;
 	double left = limits->cpu_time * 1e6;
 
 	resident_usage(&t->session->place.home, &usage);

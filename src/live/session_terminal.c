@@ -1,5 +1,4 @@
 /* Shells beside a session's driver. */
-#include "live/beside.h"
 #include "live/session_parts.h"
 #include "live/slots.h"
 
@@ -58,13 +57,15 @@ static int start_terminal(struct session *session, const struct terminal_size *s
 					    "LANG=C.UTF-8",       "TERM=xterm-256color",
 					    "USER=sandbox",       "LOGNAME=sandbox",
 					    "SHELL=/bin/sh",      NULL };
-	struct beside what = { .inside = session->driver_pidfd, .size = *size, .programs = programs, .envp = envp };
-	struct beside_begun begun = { .pid = -1, .socket = -1 };
-	int errnum, done = resident_beside(&session->place.home, &what, &begun, err);
+	const struct engine_exec what = {
+		.inside = session->driver_pidfd, .size = *size, .programs = programs, .envp = envp
+	};
+	struct engine_execution begun = { .pid = -1, .socket = -1 };
+	int errnum, done = resident_exec(&session->place.home, &what, &begun, err);
 
 	if (done == 1)
 		return session_has_ended(session, err);
-	*master = done == 0 ? beside_await(&begun, err) : -1;
+	*master = done == 0 ? begun.await(&begun, err) : -1;
 	if (*master < 0)
 		return -1;
 	terminal->pid = begun.pid;

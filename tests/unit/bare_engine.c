@@ -208,9 +208,9 @@ static int place_describe(const struct engine_place *place, struct result *resul
 	return 0;
 }
 
-static const int *place_files(const struct engine_place *place)
+static void place_files(const struct engine_place *place, struct engine_files *files)
 {
-	return ((const struct bare *)place)->files;
+	*files = (struct engine_files){ .handles = ((const struct bare *)place)->files };
 }
 
 static int place_close(struct engine_place *place, struct error *err)

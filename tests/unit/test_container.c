@@ -19,7 +19,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 
-static struct probe probe;
+static struct engines engines;
 static struct containers *all;
 static char id[RESULT_ID];
 static struct result *result; /* of the last exec */
@@ -497,9 +497,19 @@ static void compiled_languages_run_too(void)
 }
 
 /* A container without a box, for an agent that is a test's. */
+static void no_files(const struct engine_place *place, struct engine_files *files)
+{
+	*files = (struct engine_files){ 0 };
+}
+
+static void no_usage(const struct engine_place *place, struct engine_usage *usage)
+{
+}
+
 static struct container *fake_new(int *orders, int *answers)
 {
-	static struct box none;
+	static const struct engine nothing = { .place_files = no_files, .place_usage = no_usage };
+	static struct engine_place nowhere = { .engine = &nothing };
 	struct container *fake = calloc(1, sizeof(*fake));
 	int to[2], from[2];
 
@@ -507,7 +517,7 @@ static struct container *fake_new(int *orders, int *answers)
 		abort();
 	if (resident_init(&fake->place.home) < 0)
 		abort();
-	fake->place.home.box = &none;
+	fake->place.home.place = &nowhere;
 	fake->place.home.live = true;
 	fake->channel.to = fake->place.home.input = to[1];
 	fake->channel.from = fake->place.home.output[0] = from[0];
@@ -678,7 +688,7 @@ static void nothing_is_left(void)
 	containers_close(all);
 	after = open_fds();
 	CHECK_INT(after, before);
-	CHECK_INT(containers_open(&probe, NULL, &all, &err), 0);
+	CHECK_INT(containers_open(&engines, NULL, &all, &err), 0);
 	/* No children: every box has been reaped. */
 	CHECK_ERRNO(waitpid(-1, NULL, WNOHANG | __WALL), ECHILD);
 }
@@ -689,7 +699,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	alarm(140);
 	home_new();
-	if (probe_host(&probe, &err) < 0 || containers_open(&probe, NULL, &all, &err) < 0) {
+	if (engines_open(&engines, engine_table, NULL, &err) < 0 || containers_open(&engines, NULL, &all, &err) < 0) {
 		printf("not ok set_up: %s\n", err.text);
 		return 1;
 	}
@@ -706,7 +716,7 @@ int main(int argc, char **argv)
 	RUN(an_agent_that_lies_ends_its_container);
 	status_for("nobody");
 	containers_close(all);
-	CHECK_INT(containers_open(&probe, NULL, &all, &err), 0);
+	CHECK_INT(containers_open(&engines, NULL, &all, &err), 0);
 	RUN(nothing_is_left);
 	RUN(dies_with_its_keeper);
 #ifdef EMBERBOX_FAULTS

@@ -5,8 +5,6 @@
 #include "base/own.h"
 #include "run/run.h"
 #include "policy/gate.h"
-#include "engine/warm/pool.h"
-#include "engine/warm/warm_engine.h"
 #include "daemon/keeper/direct.h"
 #include "schema/request.h"
 #include "live/container.h"
@@ -90,16 +88,14 @@ static void on_session_end(const struct place_ended *ended, void *userdata)
 
 int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
 {
-	struct pool *pool = engines_self(&work->engines, &warm_engine);
 	struct error ignored;
 
 	pthread_mutex_init(&work->lock, NULL);
 	work->nudge = nudge;
 	journal_settle(work, &ignored);
-	if (sessions_open(pool, &(struct place_watch){ on_session_end, work }, &work->sessions, err) < 0)
+	if (sessions_open(&work->engines, &(struct place_watch){ on_session_end, work }, &work->sessions, err) < 0)
 		return -1;
-	return containers_open(pool_probe(pool), &(struct place_watch){ on_container_end, work }, &work->containers,
-			       err);
+	return containers_open(&work->engines, &(struct place_watch){ on_container_end, work }, &work->containers, err);
 }
 
 void keeper_work_close(struct keeper_work *work)
@@ -171,7 +167,7 @@ static void on_kept(int stream, int file, uint64_t offset, size_t size, void *us
 }
 
 /* The run is written down already; history may have it now that the program has begun. */
-static void on_started(struct box *box, void *userdata)
+static void on_started(void *userdata)
 {
 	const struct run *run = userdata;
 

@@ -1,16 +1,15 @@
 #include "engine/local/local_engine.h"
 
-#include "engine/local/cycle.h"
+#include "engine/local/box_place.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* A box of one job. */
 struct local_place {
-	struct engine_place place; /* first: as the engine's callers see it */
-	const struct probe *probe; /* of the host */
-	struct plan plan;          /* of the box */
-	struct box box;            /* itself */
+	struct box_place common; /* first */
+	struct plan plan;        /* of the box */
+	struct box box;          /* itself */
 };
 
 static int local_open(const struct engine_options *options, void **self, struct error *err)
@@ -38,57 +37,31 @@ static int local_explain(void *self, const struct job *job, struct buf *out, str
 	return done;
 }
 
-static struct local_place *local_of(const struct engine_place *place)
-{
-	return (struct local_place *)place;
-}
-
 static int place_open(void *self, const struct job *job, struct engine_place **out, struct error *err)
 {
 	struct local_place *local = calloc(1, sizeof(*local));
 
 	if (!local)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make a box");
-	local->place.engine = &local_engine;
-	local->probe = self;
+	local->common = (struct box_place){
+		.place.engine = &local_engine, .probe = self, .box = &local->box, .own_plan = &local->plan
+	};
 	if (plan_make(job, self, &local->plan, err) < 0 ||
 	    launch_box(job, &local->plan, self, true, &local->box, err) < 0) {
 		plan_free(&local->plan);
 		free(local);
 		return -1;
 	}
-	*out = &local->place;
+	*out = &local->common.place;
 	return 0;
-}
-
-static int place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
-		       struct output outputs[2], struct verdict *verdict)
-{
-	supervise_box(&local_of(place)->box, job, io, outputs, verdict);
-	return 0;
-}
-
-static int place_describe(const struct engine_place *place, struct result *result, struct error *err)
-{
-	const struct local_place *local = local_of(place);
-
-	if (!local->plan.group || local->probe->cgroup.where[CGROUP_CPU] < 0)
-		result->limits.cpus = 0;
-	return cycle_layers(result, &local->plan, &local->box.ids) == 0
-		       ? 0
-		       : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-}
-
-static const int *place_files(const struct engine_place *place)
-{
-	return local_of(place)->box.handles;
 }
 
 static int place_close(struct engine_place *place, struct error *err)
 {
-	struct local_place *local = local_of(place);
+	struct local_place *local = (struct local_place *)place;
 	int done = launch_end(&local->box, err);
 
+	box_place_free(&local->common);
 	plan_free(&local->plan);
 	free(local);
 	return done;
@@ -102,13 +75,12 @@ const struct engine local_engine = {
 	.close = free,
 	.explain = local_explain,
 	.place_open = place_open,
-	.place_watch = place_watch,
-	.place_describe = place_describe,
-	.place_files = place_files,
+	.place_watch = box_place_watch,
+	.place_describe = box_place_describe,
+	.place_files = box_place_files,
 	.place_close = place_close,
+	.place_take_streams = box_place_take_streams,
+	.place_usage = box_place_usage,
+	.place_room = box_place_room,
+	.place_exec = box_place_exec,
 };
-
-struct engines local_engines(const struct probe *probe)
-{
-	return (struct engines){ .count = 1, .open = { { &local_engine, (void *)probe } } };
-}

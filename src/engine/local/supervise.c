@@ -154,7 +154,7 @@ static void on_started(struct watch *w, const struct report *report)
 	if (w->job->buffered)
 		peek_begin(&w->peek, w->io->on_output != NULL, w->box->group ? limits->memory : 0, now);
 	if (w->io->on_started)
-		w->io->on_started(w->box, w->io->userdata);
+		w->io->on_started(w->io->userdata);
 }
 
 static uint64_t deadline(const struct watch *w)

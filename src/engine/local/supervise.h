@@ -21,7 +21,7 @@ struct supervise_io {
 	/* The same, of much output: the bytes are in a file, which is not changed any more; or NULL. */
 	void (*on_kept)(int stream, int file, uint64_t offset, size_t size, void *userdata);
 	/* The program is about to run, and the box's directories are there; or NULL. */
-	void (*on_started)(struct box *box, void *userdata);
+	void (*on_started)(void *userdata);
 	void *userdata; /* for all of them */
 	int cancel_fd;  /* readable: end the run; -1: never */
 	int stdin_fd;   /* the program's input; -1: the spec's */

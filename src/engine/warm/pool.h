@@ -1,7 +1,7 @@
 /* Boxes made ahead, and the requests that they serve. */
 #pragma once
 
-#include "engine/engine.h"
+#include "engine/local/box_place.h"
 #include "engine/warm/stem.h"
 #include "kernel/probe.h"
 
@@ -11,12 +11,11 @@ struct pool;
 
 /* An ember, and whose it is. */
 struct held {
-	struct engine_place place; /* first: the ember as a place of the engine (warm_engine.c) */
-	const struct probe *probe; /* of the host */
-	struct ember ember;        /* itself */
-	struct hearth *hearth;     /* where it waited */
-	struct source *source;     /* what it was made from */
-	struct held *next;         /* of the ashes */
+	struct box_place common; /* first: the ember as a place of the engine (warm_engine.c) */
+	struct ember ember;      /* itself */
+	struct hearth *hearth;   /* where it waited */
+	struct source *source;   /* what it was made from */
+	struct held *next;       /* of the ashes */
 };
 
 /* Starts what has to run; no ember is made before a language was asked for. */
@@ -38,6 +37,3 @@ void pool_reload(struct pool *pool);
 const struct probe *pool_probe(const struct pool *pool);
 /* Adds its counts. */
 void pool_stats(struct pool *pool, struct engine_stats *stats);
-
-/* A box made ahead that has been given the job, for a resident; NULL: none fits. */
-struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box);

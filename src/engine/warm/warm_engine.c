@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
-#include "engine/local/cycle.h"
+#include "engine/local/box_place.h"
 #include "engine/warm/ember_order.h"
 #include "engine/warm/pool.h"
 #include "kernel/mount.h"
@@ -70,23 +70,22 @@ static int send_order(struct held *held, const struct job *job, struct error *er
 	return order_send(box->control, job, held->ember.kind == ZYGOTE_FORK, box->plan, err);
 }
 
-static struct held *held_of(const struct engine_place *place)
-{
-	return (struct held *)place;
-}
-
 /* Why an ember was unusable is nothing to the caller: another engine makes a box. */
 static int place_open(void *self, const struct job *job, struct engine_place **out, struct error *err)
 {
-	struct held *held = pool_take(self, job);
+	struct held *held;
 	struct error ignored;
 
+	/* The containers' agent is no language's. */
+	if (job->agent)
+		return 1;
+	held = pool_take(self, job);
 	if (!held) {
 		pool_count(self, false);
 		return 1;
 	}
-	held->place.engine = &warm_engine;
-	held->probe = pool_probe(self);
+	held->common =
+		(struct box_place){ .place.engine = &warm_engine, .probe = pool_probe(self), .box = &held->ember.box };
 	/* A driver lets others enter its box later. */
 	if ((job->session && stem_lend(&held->ember) < 0) || set_limits(&held->ember.box, job, &ignored) < 0 ||
 	    send_order(held, job, &ignored) < 0) {
@@ -95,51 +94,27 @@ static int place_open(void *self, const struct job *job, struct engine_place **o
 		return 1;
 	}
 	pool_count(self, true);
-	*out = &held->place;
+	*out = &held->common.place;
 	return 0;
 }
 
 static int place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
 		       struct output outputs[2], struct verdict *verdict)
 {
-	supervise_box(&held_of(place)->ember.box, job, io, outputs, verdict);
+	box_place_watch(place, job, io, outputs, verdict);
 	if (verdict->status != STATUS_ERROR || verdict->started_usec)
 		return 0;
-	pool_reject(held_of(place), true);
+	pool_reject((struct held *)place, true);
 	return 1;
-}
-
-static int place_describe(const struct engine_place *place, struct result *result, struct error *err)
-{
-	const struct held *held = held_of(place);
-	const struct box *box = &held->ember.box;
-
-	if (!box->group || held->probe->cgroup.where[CGROUP_CPU] < 0)
-		result->limits.cpus = 0;
-	return cycle_layers(result, box->plan, &box->ids) == 0
-		       ? 0
-		       : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
-}
-
-static const int *place_files(const struct engine_place *place)
-{
-	return held_of(place)->ember.box.handles;
 }
 
 static int place_close(struct engine_place *place, struct error *err)
 {
-	pool_return(held_of(place));
+	struct held *held = (struct held *)place;
+
+	box_place_free(&held->common);
+	pool_return(held);
 	return 0;
-}
-
-struct held *pool_lend(struct pool *pool, const struct job *job, struct box **box)
-{
-	struct engine_place *place;
-
-	if (place_open(pool, job, &place, NULL) != 0)
-		return NULL;
-	*box = &held_of(place)->ember.box;
-	return held_of(place);
 }
 
 const struct engine warm_engine = {
@@ -152,7 +127,11 @@ const struct engine warm_engine = {
 	.stats = warm_stats,
 	.place_open = place_open,
 	.place_watch = place_watch,
-	.place_describe = place_describe,
-	.place_files = place_files,
+	.place_describe = box_place_describe,
+	.place_files = box_place_files,
 	.place_close = place_close,
+	.place_take_streams = box_place_take_streams,
+	.place_usage = box_place_usage,
+	.place_room = box_place_room,
+	.place_exec = box_place_exec,
 };

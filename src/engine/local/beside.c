@@ -1,4 +1,4 @@
-#include "live/beside.h"
+#include "engine/local/beside.h"
 
 #include "base/fd.h"
 #include "base/own.h"
@@ -54,6 +54,12 @@ static const char *const step_names[] = {
 	"Landlock",          "capabilities",   "the filter", "the proof",       "a shell",
 };
 
+/* What is to be done. */
+struct beside {
+	const struct box *box;          /* which */
+	const struct engine_exec *exec; /* what is run in it */
+};
+
 struct beside_word {
 	uint32_t step;  /* enum step */
 	int32_t errnum; /* why it stopped there */
@@ -89,7 +95,7 @@ static int open_master(void)
 
 static int open_terminal(const struct beside *what, int *slave)
 {
-	const struct winsize size = { .ws_row = what->size.rows, .ws_col = what->size.columns };
+	const struct winsize size = { .ws_row = what->exec->size.rows, .ws_col = what->exec->size.columns };
 	int master = open_master();
 	struct termios modes;
 
@@ -104,7 +110,7 @@ static int open_terminal(const struct beside *what, int *slave)
 
 static int set_limits(const struct beside *what)
 {
-	const struct limits *limits = &what->job->limits;
+	const struct limits *limits = &what->exec->job->limits;
 	const struct rlimit_entry entries[] = {
 		{ "core", RLIMIT_CORE, 1 },
 		{ "memlock", RLIMIT_MEMLOCK, 64 << 10 },
@@ -139,7 +145,7 @@ static int install_filters(const struct beside *what)
 {
 	if (what->box->plan->accounted && seccomp_install(SECCOMP_ACCOUNTED, NULL, 0) < 0)
 		return -1;
-	if (what->job->profile && seccomp_install(SECCOMP_RESTRICTED, NULL, 0) < 0)
+	if (what->exec->job->profile && seccomp_install(SECCOMP_RESTRICTED, NULL, 0) < 0)
 		return -1;
 	if (seccomp_install(SECCOMP_UNHEARD, NULL, 0) < 0)
 		return -1;
@@ -198,8 +204,8 @@ static _Noreturn void become_program(const struct beside *what, int socket, int 
 		stop(socket, STEP_PROGRAM);
 	if (limit_files(what) < 0)
 		stop(socket, STEP_LIMITS);
-	for (const char *const *program = what->programs; *program; program++)
-		execve(*program, (char *const[]){ (char *)*program, NULL }, (char *const *)what->envp);
+	for (const char *const *program = what->exec->programs; *program; program++)
+		execve(*program, (char *const[]){ (char *)*program, NULL }, (char *const *)what->exec->envp);
 	stop(socket, STEP_PROGRAM);
 }
 
@@ -220,7 +226,7 @@ static _Noreturn void enter(const struct beside *what, const int *groups, size_t
 	const int namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
 			       CLONE_NEWCGROUP;
 	/* The service's 0, 1, 2 keep their numbers from those that come; the program gets others in their place. */
-	int keep[CGROUP_CONTROLLERS + 5] = { 0, 1, 2, socket, what->inside }, begun[2];
+	int keep[CGROUP_CONTROLLERS + 5] = { 0, 1, 2, socket, what->exec->inside }, begun[2];
 	pid_t pid;
 
 	inside_default_signals();
@@ -234,7 +240,7 @@ static _Noreturn void enter(const struct beside *what, const int *groups, size_t
 		stop(socket, STEP_IDENTITY);
 	if (cgroup_join(groups, group_count) < 0)
 		stop(socket, STEP_GROUP);
-	if (setns(what->inside, namespaces) < 0 || chdir("/") < 0)
+	if (setns(what->exec->inside, namespaces) < 0 || chdir("/") < 0)
 		stop(socket, STEP_NAMESPACES);
 	if (userns_become(what->box->ids.own) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		stop(socket, STEP_IDENTITY);
@@ -292,28 +298,7 @@ static int hear_word(int socket, struct error *err)
 		"cannot run anything beside the session's program: it was hindered, or the box has just ended");
 }
 
-int beside_start(const struct beside *what, struct beside_begun *begun, struct error *err)
-{
-	_cleanup_close_ int ours = -1, theirs = -1, pidfd = -1;
-	int groups[CGROUP_CONTROLLERS], ends[2];
-	int group_count = what->box->group ? cgroup_enter_fds(what->box->group, groups) : 0;
-
-	if (group_count < 0)
-		return error_errno(err, "cannot enter the session's control group");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_errno(err, "cannot make a socket");
-	ours = ends[0];
-	theirs = ends[1];
-	begun->pid = clone_into(SIGCHLD, -1, &pidfd);
-	if (begun->pid == 0)
-		enter(what, groups, (size_t)group_count, theirs);
-	if (begun->pid < 0)
-		return error_errno(err, "cannot make a process");
-	begun->socket = take_fd(&ours);
-	return 0;
-}
-
-int beside_await(struct beside_begun *begun, struct error *err)
+static int await(struct engine_execution *begun, struct error *err)
 {
 	int master = hear_word(begun->socket, err);
 
@@ -323,4 +308,28 @@ int beside_await(struct beside_begun *begun, struct error *err)
 	kill(begun->pid, SIGKILL);
 	clone_wait(begun->pid, NULL);
 	return -1;
+}
+
+int beside_start(const struct box *box, const struct engine_exec *exec, struct engine_execution *begun,
+		 struct error *err)
+{
+	const struct beside what = { .box = box, .exec = exec };
+	_cleanup_close_ int ours = -1, theirs = -1, pidfd = -1;
+	int groups[CGROUP_CONTROLLERS], ends[2];
+	int group_count = box->group ? cgroup_enter_fds(box->group, groups) : 0;
+
+	if (group_count < 0)
+		return error_errno(err, "cannot enter the session's control group");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_errno(err, "cannot make a socket");
+	ours = ends[0];
+	theirs = ends[1];
+	begun->pid = clone_into(SIGCHLD, -1, &pidfd);
+	if (begun->pid == 0)
+		enter(&what, groups, (size_t)group_count, theirs);
+	if (begun->pid < 0)
+		return error_errno(err, "cannot make a process");
+	begun->socket = take_fd(&ours);
+	begun->await = await;
+	return 0;
 }
