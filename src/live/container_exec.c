@@ -244,7 +244,7 @@ static int exec_execute(struct run_target *target, struct run_state *run, struct
 	if (done == 0) {
 		result_begin(result, JOB_RUN, &limits);
 		result->warm = true;
-		done = place_copy_layers(&container->place, result, err);
+		done = place_fill_result(&container->place, result, err);
 	}
 	if (done == 0)
 		done = run_job(container, &job, exec->run->command, &run->spec, run->request->io, result, err);

@@ -210,6 +210,7 @@ int place_describe_box(struct place *place, struct error *err)
 	if (done == 0) {
 		if (result->limits.cpus <= 0)
 			place->limits.cpus = 0;
+		place->engine = result->engine;
 		place->layer_count = result->layer_count;
 		place->layers = copy_texts(&place->arena, result->layers, result->layer_count);
 		if (!place->layers)
@@ -220,8 +221,9 @@ int place_describe_box(struct place *place, struct error *err)
 	return done;
 }
 
-int place_copy_layers(const struct place *place, struct result *result, struct error *err)
+int place_fill_result(const struct place *place, struct result *result, struct error *err)
 {
+	result->engine = place->engine;
 	result->layers = copy_texts(&result->arena, place->layers, place->layer_count);
 	result->layer_count = result->layers ? place->layer_count : 0;
 	return result->layers ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");

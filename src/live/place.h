@@ -77,7 +77,8 @@ struct place {
 	bool asks;                     /* nothing runs in it unconfirmed */
 	const struct runtime *runtime; /* its language */
 	struct limits limits;          /* of its box; timeout and cpu_time of a run that does not say */
-	const char **layers;           /* meta.isolation of its results, once its box was described */
+	const char *engine;            /* meta.runtime of its results, once its box was described */
+	const char **layers;           /* the same of meta.isolation */
 	size_t layer_count;            /* how many */
 	struct timeval created;        /* for people */
 };
@@ -106,7 +107,7 @@ int places_settle(struct place *place, int launched);
 /* Its program is ready: what results say of its box is kept, and the limits that are not enforced are 0. */
 int place_describe_box(struct place *place, struct error *err);
 /* The same to a result. */
-int place_copy_layers(const struct place *place, struct result *result, struct error *err);
+int place_fill_result(const struct place *place, struct result *result, struct error *err);
 
 /* The place, held until place_let_go(); NULL with an error. */
 struct place *places_find(struct places *places, const char *id, const char *owner, struct error *err);

@@ -394,8 +394,12 @@ int resident_describe(struct resident *resident, struct result *result, struct e
 	int done;
 
 	pthread_mutex_lock(&resident->lock);
-	done = resident->live ? resident->place->engine->place_describe(resident->place, result, err)
-			      : error_set(err, ERROR_FAILED, 0, "%s", resident->why);
+	if (resident->live) {
+		result->engine = resident->place->engine->runtime;
+		done = resident->place->engine->place_describe(resident->place, result, err);
+	} else {
+		done = error_set(err, ERROR_FAILED, 0, "%s", resident->why);
+	}
 	pthread_mutex_unlock(&resident->lock);
 	return done;
 }

@@ -390,7 +390,7 @@ static int cell_begin(struct run_target *target, struct run_state *run, struct e
 	result_begin(result, JOB_RUN, &limits);
 	result->warm = true;
 	memcpy(result->session.id, session->place.id, sizeof(result->session.id));
-	return place_copy_layers(&session->place, result, err);
+	return place_fill_result(&session->place, result, err);
 }
 
 static int cell_execute(struct run_target *target, struct run_state *run, struct error *err)

@@ -3,6 +3,7 @@
 #include "state_home.h"
 
 #include "base/own.h"
+#include "live/container.h"
 #include "run/run.h"
 
 #include <jansson.h>
@@ -270,6 +271,27 @@ static void only_some_engines_build(void)
 	json_decref(root);
 }
 
+/* The control is test_container, with our engines. */
+static void containers_are_for_engines_whose_places_stay(void)
+{
+	const struct container_options options = { .profile = "p", .owner = "ann", .ttl = 60 };
+	struct containers *containers;
+	struct engines engines;
+	char id[RESULT_ID];
+	struct spec spec;
+
+	spec_init(&spec);
+	CHECK_INT(spec_set(&spec, "language", "bash", &err), 0);
+	CHECK_INT(engines_open(&engines, bare_table, NULL, &err), 0);
+	CHECK_INT(containers_open(&engines, NULL, &containers, &err), 0);
+	CHECK_INT(containers_start(containers, &spec, &options, id, &err), -1);
+	CHECK_STR(err.text, "cannot start the container: no engine has a place that stays");
+	CHECK_INT(containers_running(containers), 0);
+	containers_close(containers);
+	engines_close(&engines);
+	spec_free(&spec);
+}
+
 int main(void)
 {
 	/* What was compiled before is not compiled again. */
@@ -280,6 +302,7 @@ int main(void)
 	RUN(without_an_engine_nothing_runs);
 	RUN(engines_are_opened_where_they_are_of_use);
 	RUN(only_some_engines_build);
+	RUN(containers_are_for_engines_whose_places_stay);
 	home_free();
 	return check_failures > 0;
 }
