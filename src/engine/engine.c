@@ -47,6 +47,13 @@ void engines_stats(const struct engines *engines, struct engine_stats *stats)
 			engines->open[i].engine->stats(engines->open[i].self, stats);
 }
 
+bool engine_may(const struct engine *engine, const struct job *job)
+{
+	if (job->around.engine != ENGINE_AUTO && job->around.engine != engine->choice)
+		return false;
+	return (job->kind == JOB_RUN || engine->can & ENGINE_BUILDS) && (!job_stays(job) || engine->place_take_streams);
+}
+
 static void close_late(void *data)
 {
 	struct engine_place *place = data;
@@ -93,7 +100,7 @@ int engines_run(const struct engines *engines, const struct job *job, const stru
 	int done = 1;
 
 	for (size_t i = 0; i < engines->count && done == 1; i++)
-		if (job->kind == JOB_RUN || engines->open[i].engine->can & ENGINE_BUILDS)
+		if (engine_may(engines->open[i].engine, job))
 			done = run_in(engines->open[i].engine, engines->open[i].self, job, io, result, collect,
 				      userdata, err);
 	return done == 1 ? error_set(err, ERROR_FAILED, 0, "no engine takes this run") : done;

@@ -89,9 +89,10 @@ struct engine_place {
  * thread, but for open() and close().
  */
 struct engine {
-	const char *name;    /* for people who read the table */
-	const char *runtime; /* meta.runtime of its results */
-	unsigned can;        /* enum engine_can */
+	const char *name;          /* for people who read the table */
+	const char *runtime;       /* meta.runtime of its results */
+	enum engine_choice choice; /* the one by which a request names it */
+	unsigned can;              /* enum engine_can */
 
 	/* Probes the host. `options` NULL: this process does one run only. 1: there is no use for the engine here. */
 	int (*open)(const struct engine_options *options, void **self, struct error *err);
@@ -144,6 +145,9 @@ struct engines {
 		void *self;                  /* what open() made */
 	} open[ENGINES_MAX];
 };
+
+/* Whether it may be asked for a place for the job: by what the request says, and by what it can do. */
+bool engine_may(const struct engine *engine, const struct job *job);
 
 /* All rows, NULL at the end: engine_table.c. */
 extern const struct engine *const engine_table[];

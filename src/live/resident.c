@@ -163,7 +163,7 @@ static int live_in(struct resident *resident, const struct engine *engine, void 
 	};
 	struct output outputs[2];
 	struct error err;
-	int done = engine->place_take_streams ? engine->place_open(self, &resident->job, &resident->place, &err) : 1;
+	int done = engine->place_open(self, &resident->job, &resident->place, &err);
 
 	if (done < 0)
 		fail(verdict, &err);
@@ -197,7 +197,8 @@ static void *live_thread(void *argument)
 	int done = 1;
 
 	for (size_t i = 0; i < engines->count && done == 1; i++)
-		done = live_in(start.resident, engines->open[i].engine, engines->open[i].self, &verdict);
+		if (engine_may(engines->open[i].engine, &start.resident->job))
+			done = live_in(start.resident, engines->open[i].engine, engines->open[i].self, &verdict);
 	if (done == 1)
 		error_set(&verdict.failure, ERROR_FAILED, 0, "no engine has a place that stays");
 	set_ended(start.resident, &verdict);

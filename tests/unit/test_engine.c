@@ -3,6 +3,7 @@
 #include "state_home.h"
 
 #include "base/own.h"
+#include "engine/local/local_engine.h"
 #include "live/container.h"
 #include "run/run.h"
 
@@ -271,6 +272,24 @@ static void only_some_engines_build(void)
 	json_decref(root);
 }
 
+/* A request that names its engine is not for another one. */
+static void the_engine_that_was_named_is_taken(void)
+{
+	static const struct engine *const both[] = { &bare_engine, &local_engine, NULL };
+	const struct run_case any = { .code = "true" }, named = { .code = "true", .keys = { "engine", "local" } };
+	json_t *root = run_by(both, &any);
+
+	CHECK_STR(text_at(root, "meta.runtime"), "bare");
+	json_decref(root);
+	root = run_by(both, &named);
+	CHECK_STR(text_at(root, "meta.runtime"), "local");
+	CHECK_STR(text_at(root, "status"), "ok");
+	json_decref(root);
+	root = run_by(bare_table, &named);
+	CHECK_STR(text_at(root, "error_message"), "no engine takes this run");
+	json_decref(root);
+}
+
 /* The control is test_container, with our engines. */
 static void containers_are_for_engines_whose_places_stay(void)
 {
@@ -302,6 +321,7 @@ int main(void)
 	RUN(without_an_engine_nothing_runs);
 	RUN(engines_are_opened_where_they_are_of_use);
 	RUN(only_some_engines_build);
+	RUN(the_engine_that_was_named_is_taken);
 	RUN(containers_are_for_engines_whose_places_stay);
 	home_free();
 	return check_failures > 0;
