@@ -70,7 +70,7 @@ int eb_request_add_content(eb_request *request, const char *box_path, const void
 
 /* A caller built with a later header may know more than we do, as long as he does not ask for it; one built with an
  * earlier one knows nothing of `record`. */
-static int options_read(const eb_options *options, struct supervise_io *io, const char **record, struct error *err)
+static int options_read(const eb_options *options, struct engine_io *io, const char **record, struct error *err)
 {
 	const unsigned char *bytes = (const unsigned char *)options;
 
@@ -105,7 +105,7 @@ static eb_result *result_wrap(struct result *inner)
 int request_execute(const eb_request *request, const eb_options *options, const struct recorded_by *by,
 		    eb_result **result, eb_error *err)
 {
-	struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	struct recorded_by environment;
 	struct result *inner = NULL;
 	const char *record = NULL;

@@ -49,8 +49,8 @@ static struct recording recording_of(const struct recorded_by *by)
 				   .required = by->required };
 }
 
-int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct supervise_io *io,
-		 struct result **out, struct error *err)
+int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct engine_io *io, struct result **out,
+		 struct error *err)
 {
 	struct recording recording = recording_of(by);
 	char id[RESULT_ID];

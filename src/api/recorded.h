@@ -16,8 +16,8 @@ struct recorded_by recorded_by_environment(const char *caller);
 
 /* As pipeline_run(), in a box of its own. What cannot be written down is run all the same unless it is required to be:
  * then it is an error, before the run if that is known before. */
-int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct supervise_io *io,
-		 struct result **out, struct error *err);
+int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct engine_io *io, struct result **out,
+		 struct error *err);
 /* The result of a run that was not allowed, written down if that can be done; NULL: memory ran out. */
 struct result *recorded_refusal(const struct spec *spec, const struct recorded_by *by, const struct error *why);
 /* For the audit log: that a person was asked, agreed or did not, and by which way ("--yes", "terminal"). */

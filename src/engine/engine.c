@@ -61,7 +61,7 @@ static void close_late(void *data)
 	place->engine->place_close(place, NULL);
 }
 
-static int run_in(const struct engine *engine, void *self, const struct job *job, const struct supervise_io *io,
+static int run_in(const struct engine *engine, void *self, const struct job *job, const struct engine_io *io,
 		  struct result *result, engine_collect *collect, void *userdata, struct error *err)
 {
 	struct verdict *verdict = &result->verdict;
@@ -94,8 +94,8 @@ static int run_in(const struct engine *engine, void *self, const struct job *job
 	return done;
 }
 
-int engines_run(const struct engines *engines, const struct job *job, const struct supervise_io *io,
-		struct result *result, engine_collect *collect, void *userdata, struct error *err)
+int engines_run(const struct engines *engines, const struct job *job, const struct engine_io *io, struct result *result,
+		engine_collect *collect, void *userdata, struct error *err)
 {
 	int done = 1;
 

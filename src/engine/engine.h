@@ -11,8 +11,8 @@
 #pragma once
 
 #include "engine/job.h"
+#include "engine/local/box_report.h"
 #include "engine/local/box_terminal.h"
-#include "engine/local/supervise.h"
 #include "result/result.h"
 
 #include <stdbool.h>
@@ -40,6 +40,20 @@ struct engine_stats {
 	uint64_t cold;   /* runs that did not */
 	uint64_t forked; /* places made ahead */
 	uint64_t failed; /* places that could not be made, or died before they were used */
+};
+
+/* The caller's side of a program that is executed. */
+struct engine_io {
+	/* Output of stream 1 or 2, as it comes; or NULL. */
+	void (*on_output)(int stream, const void *data, size_t size, void *userdata);
+	/* The same, of much output: the bytes are in a file, which is not changed any more; or NULL. */
+	void (*on_kept)(int stream, int file, uint64_t offset, size_t size, void *userdata);
+	/* The program is about to run, and the place's directories are there; or NULL. */
+	void (*on_started)(void *userdata);
+	void *userdata; /* for all of them */
+	int cancel_fd;  /* readable: the run is to end; -1: never */
+	int stdin_fd;   /* the program's input; -1: the spec's */
+	int window_fd;  /* of a run with a terminal: a pipe of struct terminal_size; 0 or less: its size stays */
 };
 
 /* What a place uses. */
@@ -110,7 +124,7 @@ struct engine {
 	int (*place_open)(void *self, const struct job *job, struct engine_place **out, struct error *err);
 	/* Watches the program until nothing of it lives. io->cancel_fd interrupts it. 1: the place was unusable, and
 	 * nothing was executed in it. */
-	int (*place_watch)(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+	int (*place_watch)(struct engine_place *place, const struct job *job, const struct engine_io *io,
 			   struct output outputs[2], struct verdict *verdict);
 	/* Fills in what the result says of the place: the layers in force, and which limits are not enforced. */
 	int (*place_describe)(const struct engine_place *place, struct result *result, struct error *err);
@@ -164,7 +178,7 @@ typedef int engine_collect(const int handles[], struct result *result, void *use
 
 /* Executes one job by the first engine that takes it. -1: no place could be made. Otherwise the verdict, the output and
  * the layers are in the result, also of status "error" when something failed later. */
-int engines_run(const struct engines *engines, const struct job *job, const struct supervise_io *io,
-		struct result *result, engine_collect *collect, void *userdata, struct error *err);
+int engines_run(const struct engines *engines, const struct job *job, const struct engine_io *io, struct result *result,
+		engine_collect *collect, void *userdata, struct error *err);
 /* Prints what the first engine that can say so would do for the job. */
 int engines_explain(const struct engines *engines, const struct job *job, struct buf *out, struct error *err);

@@ -48,28 +48,28 @@ enum {
 };
 
 struct order_talk {
-	struct container *container;   /* with whose agent */
-	struct channel *channel;       /* its pipes */
-	const struct order *order;     /* about what */
-	const struct supervise_io *io; /* the caller's side */
-	struct result *result;         /* being made */
-	struct verdict *verdict;       /* of it */
-	uint32_t number;               /* the order's */
-	enum sending sending;          /* how far its frames are */
-	size_t file;                   /* of SEND_FILES: which… */
-	bool file_open;                /* …its head is sent… */
-	size_t at;                     /* …and bytes of what is sent now that are */
-	struct buf words[2];           /* arguments and variables, each with its NUL */
-	size_t held;                   /* bytes of input that the agent has */
-	bool source_open;              /* io's stdin_fd has more */
-	bool killed;                   /* by us; the verdict's status says why */
-	bool kill_sent;                /* the agent was told, or will read it */
-	bool over;                     /* the agent told the end */
-	bool broken;                   /* it cannot be talked to */
-	uint64_t due_usec;             /* the deadline of what is waited for */
-	uint64_t cpu_look_usec;        /* when the CPU limit is looked at next; 0: never */
-	uint64_t sent_usec;            /* when START was made; 0: not yet */
-	struct engine_usage before;    /* what the box had used then */
+	struct container *container; /* with whose agent */
+	struct channel *channel;     /* its pipes */
+	const struct order *order;   /* about what */
+	const struct engine_io *io;  /* the caller's side */
+	struct result *result;       /* being made */
+	struct verdict *verdict;     /* of it */
+	uint32_t number;             /* the order's */
+	enum sending sending;        /* how far its frames are */
+	size_t file;                 /* of SEND_FILES: which… */
+	bool file_open;              /* …its head is sent… */
+	size_t at;                   /* …and bytes of what is sent now that are */
+	struct buf words[2];         /* arguments and variables, each with its NUL */
+	size_t held;                 /* bytes of input that the agent has */
+	bool source_open;            /* io's stdin_fd has more */
+	bool killed;                 /* by us; the verdict's status says why */
+	bool kill_sent;              /* the agent was told, or will read it */
+	bool over;                   /* the agent told the end */
+	bool broken;                 /* it cannot be talked to */
+	uint64_t due_usec;           /* the deadline of what is waited for */
+	uint64_t cpu_look_usec;      /* when the CPU limit is looked at next; 0: never */
+	uint64_t sent_usec;          /* when START was made; 0: not yet */
+	struct engine_usage before;  /* what the box had used then */
 };
 
 static void end_order(struct order_talk *t, enum status status, const char *limit)
@@ -535,7 +535,7 @@ static int join_words(const char *const *list, const char *what, struct buf *out
 	return 0;
 }
 
-int order_run(struct container *container, const struct order *order, const struct supervise_io *io, struct error *err)
+int order_run(struct container *container, const struct order *order, const struct engine_io *io, struct error *err)
 {
 	struct order_talk t = {
 		.container = container,

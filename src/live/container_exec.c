@@ -165,7 +165,7 @@ static void exec_explained(struct run_target *target, struct result *result)
 }
 
 /* With the turn: 0, 1 when the container ended, -1. */
-static int run_order(struct container *container, const struct order *order, const struct supervise_io *io,
+static int run_order(struct container *container, const struct order *order, const struct engine_io *io,
 		     const struct spec *spec, struct error *err)
 {
 	struct result *result = order->result;
@@ -201,7 +201,7 @@ static int refuse_turn(struct container *container, struct error *err)
 
 /* What the order names: the program of the job, or a shell. */
 static int run_job(struct container *container, struct job *job, const char *command, const struct spec *spec,
-		   const struct supervise_io *io, struct result *result, struct error *err)
+		   const struct engine_io *io, struct result *result, struct error *err)
 {
 	const char *const shell[] = { "/bin/sh", "-c", command, NULL };
 	const struct order order = {

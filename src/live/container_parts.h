@@ -48,4 +48,4 @@ struct order {
 
 /* 0: it is over, and the verdict is in the result, also when that is "error". 1: there is no agent to talk to any more,
  * and the container is ending. -1: nothing was begun. */
-int order_run(struct container *container, const struct order *order, const struct supervise_io *io, struct error *err);
+int order_run(struct container *container, const struct order *order, const struct engine_io *io, struct error *err);

@@ -158,7 +158,7 @@ static void fail(struct verdict *verdict, const struct error *err)
 /* In a place of this engine, until it ends. 1: it has none, or that was unusable, and nothing ran. */
 static int live_in(struct resident *resident, const struct engine *engine, void *self, struct verdict *verdict)
 {
-	const struct supervise_io io = {
+	const struct engine_io io = {
 		.on_started = on_started, .userdata = resident, .cancel_fd = resident->stop_fd, .stdin_fd = -1
 	};
 	struct output outputs[2];
@@ -223,7 +223,7 @@ static int start_thread(struct resident *resident, struct start *start, struct e
 int resident_prepare(struct resident *resident, const struct spec *spec, const struct engines *engines, bool needed,
 		     struct job_given *given, struct error *err)
 {
-	const struct supervise_io io = { .cancel_fd = resident->stop_fd, .stdin_fd = -1 };
+	const struct engine_io io = { .cancel_fd = resident->stop_fd, .stdin_fd = -1 };
 
 	if (needed && build_prepare(spec, engines, &io, &resident->build, err) < 0)
 		return -1;

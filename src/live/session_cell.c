@@ -268,7 +268,7 @@ static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
 }
 
 /* With the turn. */
-static void run_cell(struct session *session, const struct spec *spec, const struct supervise_io *io,
+static void run_cell(struct session *session, const struct spec *spec, const struct engine_io *io,
 		     struct result *result)
 {
 	struct talk t = { .session = session, .io = io, .limits = &result->limits, .result = result };
@@ -333,7 +333,7 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 }
 
 /* 0: the result has a verdict. -1: nothing was begun. */
-static int take_and_run(struct session *session, const struct spec *spec, const struct supervise_io *io,
+static int take_and_run(struct session *session, const struct spec *spec, const struct engine_io *io,
 			struct result *result, struct error *err)
 {
 	const uint64_t began = clock_usec();

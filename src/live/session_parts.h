@@ -83,34 +83,34 @@ enum talk_end {
 };
 
 struct talk {
-	struct session *session;       /* whose driver */
-	const struct supervise_io *io; /* the caller's side; NULL: nobody */
-	const struct limits *limits;   /* of the cell */
-	struct result *result;         /* gets outputs and errors; NULL: a question */
-	struct buf out;                /* to be said… */
-	size_t out_used;               /* …of it, what was */
-	char secret[DRIVER_SECRET];    /* of this */
-	struct buf reply;              /* the answer to a question */
-	struct buf rich;               /* rich results, a line each */
-	struct buf error;              /* what the cell failed by, as the driver told */
-	size_t heard;                  /* bytes of payloads so far */
-	bool ok;                       /* as `done` says */
-	int exit_code;                 /* the same */
-	bool again;                    /* it was interrupted a second time */
-	bool to_signal;                /* it is to be, once all was said */
-	bool interrupted;              /* it was, and… */
-	enum status status;         /* …that is why, if it is a limit or a wish; STATUS_FAILED: an interrupt alone */
-	const char *limit;          /* the limit's name */
-	bool cancelled;             /* by the caller */
-	uint64_t sent_usec;         /* when it began */
-	uint64_t due_usec;          /* when it has to be over, or to have answered an interrupt */
-	uint64_t cpu_look_usec;     /* when the CPU limit is looked at next; 0: never */
-	struct engine_usage before; /* what the box had used then */
-	bool source_open;           /* io->stdin_fd has more */
-	char *pending;              /* of it, on its way; BLOCK bytes, or NULL */
-	size_t pending_at;          /* the next byte… */
-	size_t pending_size;        /* …and their end */
-	struct error err;           /* TALK_FAILED */
+	struct session *session;     /* whose driver */
+	const struct engine_io *io;  /* the caller's side; NULL: nobody */
+	const struct limits *limits; /* of the cell */
+	struct result *result;       /* gets outputs and errors; NULL: a question */
+	struct buf out;              /* to be said… */
+	size_t out_used;             /* …of it, what was */
+	char secret[DRIVER_SECRET];  /* of this */
+	struct buf reply;            /* the answer to a question */
+	struct buf rich;             /* rich results, a line each */
+	struct buf error;            /* what the cell failed by, as the driver told */
+	size_t heard;                /* bytes of payloads so far */
+	bool ok;                     /* as `done` says */
+	int exit_code;               /* the same */
+	bool again;                  /* it was interrupted a second time */
+	bool to_signal;              /* it is to be, once all was said */
+	bool interrupted;            /* it was, and… */
+	enum status status;          /* …that is why, if it is a limit or a wish; STATUS_FAILED: an interrupt alone */
+	const char *limit;           /* the limit's name */
+	bool cancelled;              /* by the caller */
+	uint64_t sent_usec;          /* when it began */
+	uint64_t due_usec;           /* when it has to be over, or to have answered an interrupt */
+	uint64_t cpu_look_usec;      /* when the CPU limit is looked at next; 0: never */
+	struct engine_usage before;  /* what the box had used then */
+	bool source_open;            /* io->stdin_fd has more */
+	char *pending;               /* of it, on its way; BLOCK bytes, or NULL */
+	size_t pending_at;           /* the next byte… */
+	size_t pending_size;         /* …and their end */
+	struct error err;            /* TALK_FAILED */
 };
 
 /* With the turn, and `out` made: until the driver's last word, or the end. */

@@ -106,9 +106,9 @@ static int load_sources(struct job *job, struct error *err)
 }
 
 /* The same input without the caller's: a compiler reads nothing, and nobody sees what it says unless it fails. */
-static struct supervise_io quiet_io(const struct supervise_io *io)
+static struct engine_io quiet_io(const struct engine_io *io)
 {
-	return (struct supervise_io){ .cancel_fd = io->cancel_fd, .stdin_fd = -1 };
+	return (struct engine_io){ .cancel_fd = io->cancel_fd, .stdin_fd = -1 };
 }
 
 struct keeping {
@@ -126,11 +126,11 @@ static int keep_prepared(const int handles[], struct result *result, void *userd
 	return prepared_keep(keeping->name, keeping->key, handles[REPORT_FD_OUTPUT], keeping->prepared, err);
 }
 
-static int make_prepared(const struct job *job, const struct engines *engines, const struct supervise_io *io,
+static int make_prepared(const struct job *job, const struct engines *engines, const struct engine_io *io,
 			 const struct digest *key, struct prepared *prepared, struct error *err)
 {
 	struct keeping keeping = { .name = job->runtime->name, .key = key, .prepared = prepared };
-	struct supervise_io quiet = quiet_io(io);
+	struct engine_io quiet = quiet_io(io);
 	struct result *result = result_new(job->spec);
 	int done;
 
@@ -157,7 +157,7 @@ static int prepare_job(const struct spec *spec, struct job *job, struct digest *
 	return job_digest(job, NULL, key, err);
 }
 
-int build_prepare(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
+int build_prepare(const struct spec *spec, const struct engines *engines, const struct engine_io *io,
 		  struct build *build, struct error *err)
 {
 	const char *name = spec->runtime->name;
@@ -209,7 +209,7 @@ static int keep_artifact(const int handles[], struct result *result, void *userd
 }
 
 /* A compiler has no terminal that would do it: what follows the output may be one that is used as a wire. */
-static void show_lines(int stream, const char *data, size_t size, const struct supervise_io *io)
+static void show_lines(int stream, const char *data, size_t size, const struct engine_io *io)
 {
 	while (size > 0) {
 		const char *end = memchr(data, '\n', size);
@@ -226,7 +226,7 @@ static void show_lines(int stream, const char *data, size_t size, const struct s
 }
 
 /* What the compiler said, to whoever follows the output as it comes. */
-static void show_output(const struct job *job, const struct result *result, const struct supervise_io *io)
+static void show_output(const struct job *job, const struct result *result, const struct engine_io *io)
 {
 	char block[16384];
 
@@ -244,11 +244,11 @@ static void show_output(const struct job *job, const struct result *result, cons
 	}
 }
 
-static int compile(const struct job *job, const struct engines *engines, const struct supervise_io *io,
+static int compile(const struct job *job, const struct engines *engines, const struct engine_io *io,
 		   const struct digest *key, struct build *build, struct result *result, struct error *err)
 {
 	struct building building = { .job = job, .key = key, .artifact = -1 };
-	struct supervise_io quiet = quiet_io(io);
+	struct engine_io quiet = quiet_io(io);
 
 	if (engines_run(engines, job, &quiet, result, keep_artifact, &building, err) < 0)
 		return -1;
@@ -275,7 +275,7 @@ static int artifact_key(const struct spec *spec, struct job *job, struct digest 
 	return done < 0 ? -1 : job_digest(job, &prepared, key, err);
 }
 
-static int build_miss(struct job *job, const struct engines *engines, const struct supervise_io *io,
+static int build_miss(struct job *job, const struct engines *engines, const struct engine_io *io,
 		      const struct digest *key, struct build *build, struct result *result, struct error *err)
 {
 	if (build_prepare(job->spec, engines, io, build, err) < 0)
@@ -285,7 +285,7 @@ static int build_miss(struct job *job, const struct engines *engines, const stru
 	return compile(job, engines, io, key, build, result, err);
 }
 
-int build_compile(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
+int build_compile(const struct spec *spec, const struct engines *engines, const struct engine_io *io,
 		  struct build *build, struct result *result, struct error *err)
 {
 	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };

@@ -6,9 +6,8 @@
  */
 #pragma once
 
-#include "engine/local/supervise.h"
-#include "result/result.h"
 #include "engine/engine.h"
+#include "result/result.h"
 #include "language/prepared.h"
 
 struct build {
@@ -22,10 +21,10 @@ struct build {
 	}
 
 /* 0: it is there, or the language has none. -1: we failed, or what was asked cannot be meant. */
-int build_prepare(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
+int build_prepare(const struct spec *spec, const struct engines *engines, const struct engine_io *io,
 		  struct build *build, struct error *err);
 /* 0: the artifact is there. 1: it does not compile, and the result says so. -1: we failed. */
-int build_compile(const struct spec *spec, const struct engines *engines, const struct supervise_io *io,
+int build_compile(const struct spec *spec, const struct engines *engines, const struct engine_io *io,
 		  struct build *build, struct result *result, struct error *err);
 void build_free(struct build *build);
 /* For a job that needs it. */

@@ -28,7 +28,7 @@ static struct result *new_result(const struct run_request *request, const struct
 /* 1: it does not compile, and the result says so. */
 static int build_step(struct run_state *run, unsigned builds, struct error *err)
 {
-	const struct supervise_io *io = run->request->io;
+	const struct engine_io *io = run->request->io;
 	int done = 0;
 
 	if (builds & RUN_COMPILES)

@@ -106,7 +106,7 @@ const struct run_target run_own_box = {
 
 int run_prepare(const struct spec *spec, struct error *err)
 {
-	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	const struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	struct engines engines = { 0 };
 	struct build build = BUILD_INIT;
 	int done = runtime_program(spec->runtime, false) ? 0 : runtime_missing(spec->runtime, err);

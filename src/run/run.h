@@ -35,7 +35,7 @@ struct run_request {
 	const struct spec *spec;         /* what is asked for */
 	const char *id;                  /* of the result; NULL: it makes one itself */
 	uint64_t waited_usec;            /* in a queue */
-	const struct supervise_io *io;   /* the caller's descriptors */
+	const struct engine_io *io;      /* the caller's descriptors */
 	const struct engines *engines;   /* that are open; NULL: they are opened for this run */
 	struct run_target *target;       /* where it is executed; NULL: in a box of its own */
 	const struct run_record *record; /* NULL: nothing is noted */

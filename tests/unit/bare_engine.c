@@ -144,7 +144,7 @@ static int place_open(void *self, const struct job *job, struct engine_place **o
 	return 0;
 }
 
-static void take_output(struct bare *bare, int index, const struct supervise_io *io, struct output outputs[2])
+static void take_output(struct bare *bare, int index, const struct engine_io *io, struct output outputs[2])
 {
 	char block[4096];
 	ssize_t n = read(bare->output[index], block, sizeof(block));
@@ -169,7 +169,7 @@ static void stop(struct bare *bare, enum status status, struct verdict *verdict)
 	kill(-bare->pid, SIGKILL);
 }
 
-static int place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+static int place_watch(struct engine_place *place, const struct job *job, const struct engine_io *io,
 		       struct output outputs[2], struct verdict *verdict)
 {
 	struct bare *bare = (struct bare *)place;

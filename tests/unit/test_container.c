@@ -61,7 +61,7 @@ static void stop(void)
 	CHECK_INT(containers_stop(all, id, "ann", "ann", &err), 0);
 }
 
-static int exec_io(struct spec *spec, const char *command, const struct supervise_io *io)
+static int exec_io(struct spec *spec, const char *command, const struct engine_io *io)
 {
 	int done;
 
@@ -76,7 +76,7 @@ static int exec_io(struct spec *spec, const char *command, const struct supervis
 
 static int exec_spec(struct spec *spec, const char *command)
 {
-	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	const struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 
 	return exec_io(spec, command, &io);
 }
@@ -226,7 +226,7 @@ static void on_output(int stream, const void *data, size_t size, void *userdata)
 static void input_streams_and_cancels(void)
 {
 	struct streamed streamed = { .cancel = -1 };
-	struct supervise_io io = { .on_output = on_output, .userdata = &streamed, .cancel_fd = -1, .stdin_fd = -1 };
+	struct engine_io io = { .on_output = on_output, .userdata = &streamed, .cancel_fd = -1, .stdin_fd = -1 };
 	static char large[1 << 20];
 	struct spec spec;
 	int ends[2];
@@ -376,7 +376,7 @@ static void counts(void)
 
 static void *exec_in_thread(void *argument)
 {
-	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	const struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	struct result *mine = NULL;
 	struct error ignored;
 	struct spec spec;
@@ -537,7 +537,7 @@ struct lie {
 static int order_with(const struct lie *lie)
 {
 	static const char *const argv[] = { "/bin/true", NULL }, *const envp[] = { NULL };
-	const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	const struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	const struct agent_head started = { .kind = AGENT_STARTED, .order = 1 };
 	const struct agent_head head = { .kind = lie->kind, .order = lie->order, .size = lie->size };
 	const struct agent_ended end = { .status = (int32_t)lie->word };
@@ -604,7 +604,7 @@ static void dies_with_its_keeper(void)
 	pid = fork();
 	if (pid == 0) {
 		struct streamed streamed = { .cancel = ready[1] };
-		struct supervise_io io = {
+		struct engine_io io = {
 			.on_output = on_output, .userdata = &streamed, .cancel_fd = -1, .stdin_fd = -1
 		};
 		struct spec spec;

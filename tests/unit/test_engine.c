@@ -26,7 +26,7 @@ static void cancel(int stream, const void *data, size_t size, void *userdata)
 
 static json_t *run_by(const struct engine *const *table, const struct run_case *what)
 {
-	struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	struct engines engines;
 	struct run_request request = { .engines = &engines };
 	struct result *result = NULL;
@@ -153,7 +153,7 @@ static int open_unusable(void *self, const struct job *job, struct engine_place 
 }
 
 /* It ends the program at once, and says that nothing was executed. */
-static int watch_unusable(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+static int watch_unusable(struct engine_place *place, const struct job *job, const struct engine_io *io,
 			  struct output outputs[2], struct verdict *verdict)
 {
 	bare_engine.place_watch(place, job, io, outputs, verdict);

@@ -110,7 +110,7 @@ static void read_journal(char kinds[16], char status[32])
 /* One run of the fake target; `program` is Python. */
 static int run(const char *program, const char *policy, bool may_go_on, char kinds[16], char status[32])
 {
-	static const struct supervise_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	static const struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
 	int leave_to_go_on = may_go_on;
 	struct run_target target = {
 		.admit = admit,

@@ -484,9 +484,9 @@ static int take_run(struct run *run, const struct message *message, struct error
 	const uint32_t manner = message->head.stream;
 	const bool input = manner & MESSAGE_INPUT;
 	const bool window = input && (manner & MESSAGE_WINDOW);
-	struct supervise_io io = { .cancel_fd = message->fds[0],
-				   .stdin_fd = input ? message->fds[1] : -1,
-				   .window_fd = window ? message->fds[2] : -1 };
+	struct engine_io io = { .cancel_fd = message->fds[0],
+				.stdin_fd = input ? message->fds[1] : -1,
+				.window_fd = window ? message->fds[2] : -1 };
 	struct message_run about;
 	struct spec spec;
 	int done;

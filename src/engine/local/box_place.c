@@ -28,8 +28,8 @@ void box_place_free(struct box_place *place)
 
 /* What supervise_box() calls while it watches a place that stays. */
 struct staying {
-	struct box_place *place;       /* which */
-	const struct supervise_io *io; /* the caller's */
+	struct box_place *place;    /* which */
+	const struct engine_io *io; /* the caller's */
 };
 
 /* The box's directories are there. Thousands of places may live: only what is asked for later stays open. */
@@ -58,11 +58,11 @@ static void on_started(void *userdata)
 		staying->io->on_started(staying->io->userdata);
 }
 
-int box_place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+int box_place_watch(struct engine_place *place, const struct job *job, const struct engine_io *io,
 		    struct output outputs[2], struct verdict *verdict)
 {
 	struct staying staying = { .place = box_place_of(place), .io = io };
-	const struct supervise_io own = {
+	const struct engine_io own = {
 		.on_started = on_started, .userdata = &staying, .cancel_fd = io->cancel_fd, .stdin_fd = -1
 	};
 

@@ -24,7 +24,7 @@ struct box_place {
 void box_place_free(struct box_place *place);
 
 /* As in struct engine. */
-int box_place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+int box_place_watch(struct engine_place *place, const struct job *job, const struct engine_io *io,
 		    struct output outputs[2], struct verdict *verdict);
 int box_place_describe(const struct engine_place *place, struct result *result, struct error *err);
 void box_place_files(const struct engine_place *place, struct engine_files *files);

@@ -655,7 +655,7 @@ static void with_pipe_signal_held(struct watch *w, void (*loop)(struct watch *))
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void supervise_box(struct box *box, const struct job *job, const struct supervise_io *io, struct output outputs[2],
+void supervise_box(struct box *box, const struct job *job, const struct engine_io *io, struct output outputs[2],
 		   struct verdict *verdict)
 {
 	struct buffers *buffers = malloc(sizeof(*buffers));

@@ -16,7 +16,7 @@ enum {
 struct watch {
 	struct box *box;                  /* what is watched */
 	const struct job *job;            /* its limits */
-	const struct supervise_io *io;    /* the caller's side */
+	const struct engine_io *io;       /* the caller's side */
 	struct output *outputs;           /* stdout and stderr */
 	struct verdict *verdict;          /* being made */
 	struct account *account;          /* of a box without a group */

@@ -98,7 +98,7 @@ static int place_open(void *self, const struct job *job, struct engine_place **o
 	return 0;
 }
 
-static int place_watch(struct engine_place *place, const struct job *job, const struct supervise_io *io,
+static int place_watch(struct engine_place *place, const struct job *job, const struct engine_io *io,
 		       struct output outputs[2], struct verdict *verdict)
 {
 	box_place_watch(place, job, io, outputs, verdict);
