@@ -46,19 +46,16 @@ const struct runtime_kind explain_common[] = {
 			"|temporary failure in name resolution|name or service not known|network is "
 			"unreachable|\\bENETUNREACH\\b|couldn't resolve host name",
 		.code = HOST_IN_CODE,
-		.say = LIST(
-			"The box has no network: give the data of {host} with the request (--file, files or stdin) and "
-			"read it from there; a rule that allows a host is not available yet.",
-			"The box has no network: give the data with the request (--file, files or stdin) and read it "
-			"from "
-			"there; a rule that allows a host is not available yet."),
+		.say = LIST("The box has no network, and hosts cannot be allowed yet: give the data of {host} with the "
+			    "request (--file, files or stdin) and read it from there.",
+			    "The box has no network, and hosts cannot be allowed yet: give the data with the request "
+			    "(--file, files or stdin) and read it from there."),
 	},
 	{
 		.name = "connection-refused",
 		.text = "(?i)connection refused|\\bECONNREFUSED\\b",
-		.say = LIST("Nobody listens there: the box has a network of its own with nothing in it, so start the "
-			    "server in "
-			    "the same program, or give the data with the request."),
+		.say = LIST("Nothing listens at that address: the box has a network of its own with nothing in it, so "
+			    "start the server in the same program, or give the data with --file (files)."),
 	},
 	{
 		.name = "disk-full",
@@ -71,15 +68,13 @@ const struct runtime_kind explain_common[] = {
 		.text = "(?i)resource temporarily unavailable|can't start new thread|unable to create (?:new "
 			")?(?:native )?thread"
 			"|cannot fork|fork: retry|failed to spawn thread|\\bEAGAIN\\b",
-		.say = LIST("Start fewer processes and threads at once, wait for those that ended, or allow more with "
-			    "--pids "
-			    "(limits.pids)."),
+		.say = LIST("Start fewer processes and threads at once, wait for those that have ended, or allow more "
+			    "with --pids (limits.pids)."),
 	},
 	{
 		.name = "too-many-files",
 		.text = "(?i)too many open files|\\bEMFILE\\b",
-		.say = LIST(
-			"Close files and sockets when they are done with: a process in the box may have 1024 open."),
+		.say = LIST("Close files and sockets after use: a process in the box may have 1024 open."),
 	},
 	{
 		.name = "missing-file",
@@ -108,26 +103,23 @@ const struct runtime_kind explain_common[] = {
 		.name = "permission",
 		.text = "(?i)" PATH "[^/\\n]*permission denied|permission denied[^/\\n]*" PATH
 			"|\\bEACCES\\b[^/\\n]*" PATH "|permission denied|\\bEACCES\\b",
-		.say = LIST("{path} is not the program's to use: write to /sandbox/output or /tmp; what is to be "
-			    "executed needs "
-			    "chmod +x.",
-			    "Use files below /sandbox or /tmp; what is to be executed needs chmod +x."),
+		.say = LIST("The program may not use {path}: write to /sandbox/output or /tmp; a file that is executed "
+			    "needs chmod +x.",
+			    "Use files below /sandbox or /tmp; a file that is executed needs chmod +x."),
 	},
 	{
 		.name = "not-permitted",
 		.text = "(?i)operation not permitted|\\bEPERM\\b|function not implemented|\\bENOSYS\\b",
-		.say = LIST("The box refuses this call to the kernel ({code}): no mounts, namespaces, raw sockets, "
-			    "tracing of "
-			    "others or changes of the clock; do without it.",
-			    "The box refuses this call to the kernel: no mounts, namespaces, raw sockets, tracing of "
-			    "others or "
-			    "changes of the clock; do without it."),
+		.say = LIST("The box refuses this system call ({code}): no mounts, namespaces, raw sockets, tracing of "
+			    "other processes or changes of the clock; do without it.",
+			    "The box refuses this system call: no mounts, namespaces, raw sockets, tracing of other "
+			    "processes or changes of the clock; do without it."),
 	},
 	{
 		.name = "wrong-format",
 		.text = "(?i)exec format error",
-		.say = LIST("What is executed is neither a program for this machine nor a script with a #! line: add "
-			    "one, as #!/bin/sh, or run it by its interpreter."),
+		.say = LIST("The file is neither a program for this machine nor a script with a #! line: add one, for "
+			    "example #!/bin/sh, or run it with its interpreter."),
 	},
 	{
 		.name = "missing-command",
@@ -135,8 +127,8 @@ const struct runtime_kind explain_common[] = {
 			"(?<name>[\\w./+-]+)|executable file not "
 			"found in \\$PATH|env: (?:‘|')(?<name>[^’']+)(?:’|'): No such",
 		.near = "name",
-		.say = LIST(
-			"{name} is not installed in the box, or its name is mistyped: use a command that is there."),
+		.say = LIST("{name} is not installed in the box, or its name is misspelled: use a command that is "
+			    "available."),
 	},
 };
 

@@ -31,7 +31,7 @@ export type Action = "upload" | "input" | "limit";
 const BY_KIND: Record<string, Action> = {
   "missing-file": "upload", "missing-file-module": "upload", "missing-module": "upload", "missing-package": "upload", "missing-python-module": "upload",
   "missing-header-file": "upload", "missing-class": "upload", "missing-table": "upload", "cannot-open": "upload", "undefined-reference": "upload",
-  "no-install": "upload", "no-network": "upload", "download-command": "upload",
+  "no-install": "upload", "no-network": "upload", "connection-refused": "upload", "download-command": "upload",
   "no-input": "input",
   "memory": "limit", "memory-limit": "limit", "memory-error": "limit", "heap": "limit", "bad-allocation": "limit", "disk-full": "limit",
   "too-many-processes": "limit",
