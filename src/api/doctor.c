@@ -134,7 +134,7 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 
 		row = row_add(rows, "cgroup", cpu ? DOCTOR_ENFORCED : DOCTOR_WEAKER, "v%d memory,pids%s below %s%s",
 			      site->version, cpu ? ",cpu" : "", site->base[0],
-			      cpu ? "" : "; cores are not limited, --cpus is refused");
+			      cpu ? "" : "; cores cannot be limited, and a limit on them is refused");
 		if (!cpu)
 			row_fix(row,
 				"a delegated subtree with the cpu controller, or a kernel with CONFIG_CFS_BANDWIDTH");
@@ -148,8 +148,8 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 		size_t used = strlen(row->detail);
 
 		snprintf(row->detail + used, sizeof(row->detail) - used,
-			 "%smemory is added up by emberbox, and rlimits bound the rest; cores are not limited, "
-			 "--cpus is refused without --allow-weaker cgroup",
+			 "%smemory is added up by emberbox, and rlimits bound the rest; cores cannot be limited, "
+			 "and a limit on them is refused without --allow-weaker cgroup",
 			 used ? ": " : "");
 		/* systemd gives a user's own scopes the controllers that the user manager has. */
 		if (!*row->fix)
@@ -203,14 +203,14 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 			       "whatever refuses mount_setattr(2) here, a container's filter perhaps");
 	}
 	if (host->overlay) {
-		row_add(&rows, "overlay", DOCTOR_ENFORCED, "--project shows a directory without letting it be changed");
+		row_add(&rows, "overlay", DOCTOR_ENFORCED, "a project's directory is shown and cannot be changed");
 	} else if (host->userns_errno != 0) {
 		row = row_add(&rows, "overlay", DOCTOR_MISSING, "cannot be tried without a user namespace");
 		row_fix(row, "see user-namespace");
 	} else {
 		row = row_add(
 			&rows, "overlay", DOCTOR_WEAKER,
-			"none in user namespaces: --project is refused; programs can tell where prepared trees are");
+			"none in user namespaces: projects are refused, and programs can see where prepared trees are");
 		row_fix(row, "%sCONFIG_OVERLAY_FS (modprobe overlay)",
 			host->kernel < 5 * 256 + 11 ? "Linux 5.11 or later with " : "a kernel with ");
 	}

@@ -57,7 +57,7 @@ static void a_user_without_cgroup_is_accounted(void)
 	CHECK_INT(row->state, DOCTOR_WEAKER);
 	CHECK_STR(row->detail,
 		  "The group /x is not the caller's: memory is added up by emberbox, and rlimits bound "
-		  "the rest; cores are not limited, --cpus is refused without --allow-weaker cgroup");
+		  "the rest; cores cannot be limited, and a limit on them is refused without --allow-weaker cgroup");
 	CHECK_STR(row->fix, "start it in a scope");
 	CHECK_STR(judged(&host, "user-namespace")->detail,
 		  "uid 1000 inside, your own uid 1234 outside (as root each box gets another)");
@@ -82,8 +82,8 @@ static void a_cgroup_without_cpu_is_weaker(void)
 
 	host.probe.cgroup.where[CGROUP_CPU] = -1;
 	CHECK_INT(judged(&host, "cgroup")->state, DOCTOR_WEAKER);
-	CHECK_STR(judged(&host, "cgroup")->detail,
-		  "v2 memory,pids below /sys/fs/cgroup/emberbox; cores are not limited, --cpus is refused");
+	CHECK_STR(judged(&host, "cgroup")->detail, "v2 memory,pids below /sys/fs/cgroup/emberbox; cores cannot be "
+						   "limited, and a limit on them is refused");
 }
 
 static void apparmor_has_its_command(void)

@@ -35,6 +35,8 @@ function advice() {
   }
   const strings = (path) => readFileSync(new URL(path, repository), "utf8").replace(/"\s*\n\s*"/g, "");
   for (const [, kind, body] of strings("src/explain/common.c").matchAll(/\.name = "([\w-]+)"([^]*?)\n\t\}/g)) for (const [, sentence] of body.matchAll(/"((?:[^"\\]|\\.)*)"/g)) add(kind, sentence);
+  // Of the layers, too, but for commands that are to be typed on the machine itself, and for what only the terminal prints.
+  for (const [, sentence] of strings("src/api/doctor.c").matchAll(/"((?:[^"\\]|\\.)*)"/g)) if (!/^(?:systemd-run|--)|\\n$/.test(sentence)) add(null, sentence);
   for (const [, sentence] of strings("src/result/result_verdict.c").matchAll(/"((?:[^"\\]|\\.)*)"/g)) add(null, sentence);
   return found;
 }

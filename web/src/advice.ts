@@ -6,6 +6,7 @@ const NOTATION: [RegExp, string][] = [
   [/\b(?:give|name) ([^;:,]{1,60}?) with (?:--(?:file|project) \([\w, ]+\)|the request \(--file[^)]*\))/g, "upload $1"],
   [/\bgive ([^;:,]{1,40}?) with the request \(--stdin, stdin\)/g, "enter $1 under Run options"],
   [/,? or the directory with --project\b/g, ""],
+  [/(?:,? or accept it:| without) --allow-weaker [\w-]+/g, ""],
   [/ with --[\w-]+(?: [\w.]+)? \([\w., ]+\)/g, " under Run options"],
   [/;? ?(?:or )?(?:raise|leave out) --[\w-]+(?: out)?/g, ""],
   [/ \((?:--[\w-]+|limits\.\w+|stdin|files)[^)]*\)/g, ""],

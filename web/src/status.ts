@@ -1,5 +1,6 @@
 // The line at the bottom: whether the service is there, what isolates, what is warm, what the last run took.
 import { api, ApiError, hasToken, onReach, type Doctor, type Health } from "./api";
+import { plain } from "./advice";
 import { dialog } from "./dialog";
 import { counted, fill, h, icon } from "./dom";
 import { lastResult, reached, session } from "./state";
@@ -102,7 +103,7 @@ export class Status {
     const inForce = lastResult.get()?.meta.isolation ?? session.get()?.isolation ?? [];
     dialog("How programs are isolated", h("div", { class: "form" },
       h("table", { class: "facts layers" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Layer"), h("th", { scope: "col" }, "State"), h("th", { scope: "col" }, "How"))),
-        h("tbody", {}, ...doctor.layers.map((layer) => h("tr", {}, h("th", { scope: "row" }, layer.name), h("td", { class: layer.state === "enforced" ? "good" : "bad" }, layer.state), h("td", {}, layer.detail, layer.fix ? h("div", { class: "hint" }, layer.fix) : null))))),
+        h("tbody", {}, ...doctor.layers.map((layer) => h("tr", {}, h("th", { scope: "row" }, layer.name), h("td", { class: layer.state === "enforced" ? "good" : "bad" }, layer.state), h("td", {}, plain(layer.detail), layer.fix ? h("div", { class: "hint" }, plain(layer.fix)) : null))))),
       inForce.length > 0 ? h("section", {}, h("h3", {}, "Applied to the last run"),
         h("table", { class: "facts layers" }, h("tbody", {}, ...inForce.map((layer) => layer.split(/: (.*)/s)).map(([name, how]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, how)))))) : null,
       h("p", { class: "hint" }, `Kernel ${doctor.kernel}. The service runs as user ${doctor.uid}.`)), { wide: true });
