@@ -148,6 +148,19 @@ int error_field(struct error *err, const char *field, const char *format, ...)
 	return -1;
 }
 
+int error_field_errno(struct error *err, const char *field, const char *format, ...)
+{
+	int errnum = errno;
+	va_list args;
+
+	if (err) {
+		va_start(args, format);
+		set_text(err, CODE_BAD_REQUEST, errnum, field, format, args);
+		va_end(args);
+	}
+	return -1;
+}
+
 int error_prefix(struct error *err, const char *format, ...)
 {
 	char tail[sizeof(err->text)];
@@ -178,6 +191,15 @@ int error_recode(struct error *err, enum error_code code)
 	if (err) {
 		err->code = code;
 		err->kind = error_code_kind(code);
+	}
+	return -1;
+}
+
+int error_about(struct error *err, const char *field)
+{
+	if (err) {
+		snprintf(err->field, sizeof(err->field), "%s", field);
+		err->detail = 0;
 	}
 	return -1;
 }

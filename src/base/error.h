@@ -57,6 +57,8 @@ int error_usage(struct error *err, const char *format, ...) EB_PRINTF(2, 3);
 int error_refuse(struct error *err, enum error_code code, const char *field, const char *format, ...) EB_PRINTF(4, 5);
 /* The same with CODE_BAD_REQUEST: a value that is invalid. */
 int error_field(struct error *err, const char *field, const char *format, ...) EB_PRINTF(3, 4);
+/* The same with errno, as error_errno() does. */
+int error_field_errno(struct error *err, const char *field, const char *format, ...) EB_PRINTF(3, 4);
 /* Adds to the end of the sentence, if there is room. */
 void error_hint(struct error *err, const char *hint);
 int error_prefix(struct error *err, const char *format, ...) EB_PRINTF(2, 3);
@@ -65,6 +67,8 @@ int error_recode(struct error *err, enum error_code code);
 /* The field as the caller knows it, also at the beginning of the sentence if it stands there. Without a field, the
  * sentence stays as it is. */
 void error_rename(struct error *err, const char *field);
+/* The field, and the sentence stays as it is. */
+int error_about(struct error *err, const char *field);
 /* The sentence without the field's name at its beginning. */
 const char *error_detail(const struct error *err);
 

@@ -17,8 +17,9 @@
  *
  *	front:          ASK (body: JSON {"what": …, "caller": NAME}): a question without
  *	                a caller is refused; who may see everybody's is MESSAGE_EVERYBODY
- *	keeper, store:  TELL with the number of the question; body: JSON, also of
- *	                an error; a descriptor if the answer is a file
+ *	keeper, store:  TELL with the number of the question; body: JSON, or with a
+ *	                status from 400 on a struct message_refusal; a descriptor if
+ *	                the answer is a file
  *	store:          TELL with number 0: whether it can write (200) or not (503)
  */
 #pragma once
@@ -38,7 +39,7 @@ enum message_kind {
 	MESSAGE_RESULT,  /* keeper: JSON */
 	MESSAGE_REFUSED, /* keeper: struct message_refusal; there is no result */
 	MESSAGE_ASK,     /* front: JSON {"what": …, "caller": …} */
-	MESSAGE_TELL,    /* keeper, store: JSON; `stream` is the status as HTTP has it */
+	MESSAGE_TELL,    /* keeper, store: JSON or a refusal; `stream` is the status as HTTP has it */
 };
 
 enum {

@@ -197,7 +197,7 @@ int prepared_begin(const char *name, const struct digest *key, double seconds, i
 		if (clock_usec() >= until)
 			return error_set(err, ERROR_FAILED, ETIMEDOUT, "another emberbox is still preparing %s", name);
 		if (poll(&cancel, 1, POLL_MS) > 0)
-			return error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", name);
+			return error_refuse(err, CODE_CANCELLED, "", "preparing %s was cancelled", name);
 	}
 }
 

@@ -479,15 +479,18 @@ int runtime_unknown(const char *name, struct error *err)
 		if (runtime_program(runtime, false))
 			snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", runtime->name);
 	}
-	return error_set(err, ERROR_LANGUAGE, 0, "Unknown language \"%.64s\"; available: %s%s%s%s", name,
-			 *known ? known : "none", nearest ? "; did you mean " : "", nearest ? nearest : "",
-			 nearest ? "?" : "");
+	error_refuse(err, CODE_UNKNOWN_LANGUAGE, "", "Unknown language \"%.64s\"; available: %s%s%s%s", name,
+		     *known ? known : "none", nearest ? "; did you mean " : "", nearest ? nearest : "",
+		     nearest ? "?" : "");
+	return error_about(err, "language");
 }
 
 int runtime_missing(const struct runtime *runtime, struct error *err)
 {
 	if (runtime->broken)
-		return error_set(err, ERROR_LANGUAGE, 0, "%s cannot be used: %s", runtime->name, runtime->broken);
-	return error_set(err, ERROR_LANGUAGE, 0, "%s is not installed on this machine; install it with: %s",
-			 runtime->display, runtime->install);
+		error_refuse(err, CODE_NOT_INSTALLED, "", "%s cannot be used: %s", runtime->name, runtime->broken);
+	else
+		error_refuse(err, CODE_NOT_INSTALLED, "", "%s is not installed on this machine; install it with: %s",
+			     runtime->display, runtime->install);
+	return error_about(err, "language");
 }

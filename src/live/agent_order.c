@@ -530,7 +530,7 @@ static int join_words(const char *const *list, const char *what, struct buf *out
 	if (out->failed)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the order");
 	if (out->size > AGENT_WORDS_MAX || count > AGENT_WORD_COUNT)
-		return error_usage(err, "%s: they are %zu bytes, more than the 2m that a program can be given", what,
+		return error_field(err, what, "they are %zu bytes, more than the 2m that a program can be given",
 				   out->size);
 	return 0;
 }

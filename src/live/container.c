@@ -55,7 +55,7 @@ static int check_start(const struct spec *spec, const struct container_options *
 	struct spec checked = *spec;
 
 	if (!(options->ttl > 0) || options->ttl > CONTAINERS_TTL_MAX)
-		return error_usage(err, "ttl: expected seconds above 0 and at most %.0f", CONTAINERS_TTL_MAX);
+		return error_field(err, "ttl", "expected seconds above 0 and at most %.0f", CONTAINERS_TTL_MAX);
 	/* Its code comes later. */
 	if (checked.runtime && !checked.code && !spec_gives(&checked, spec_entry(&checked)))
 		checked.code = "";
@@ -98,17 +98,15 @@ static int admit_container(struct places *places, const struct place *place, con
 	const size_t count = room ? own : all;
 
 	if (!room || !own_room)
-		error_usage(err, "max_concurrent: %zu container%s%s %s already, as many as may; stop one first", count,
-			    count == 1 ? "" : "s", room ? " of this token" : "", count == 1 ? "runs" : "run");
-	else if (!place_leaves_files(place))
-		error_usage(err,
-			    "container: the service has too few file descriptors left for another one (%zu live); stop "
-			    "one, or start the service with a higher limit: ulimit -n",
-			    all);
-	else
-		return 0;
-	err->errnum = EBUSY;
-	return -1;
+		return error_refuse(err, CODE_TOO_MANY, "max_concurrent",
+				    "%zu container%s%s %s already, as many as may; stop one first", count,
+				    count == 1 ? "" : "s", room ? " of this token" : "", count == 1 ? "runs" : "run");
+	if (!place_leaves_files(place))
+		return error_refuse(err, CODE_TOO_MANY, "container",
+				    "the service has too few file descriptors left for another one (%zu live); stop "
+				    "one, or start the service with a higher limit: ulimit -n",
+				    all);
+	return 0;
 }
 
 int containers_start(struct containers *containers, const struct spec *spec, const struct container_options *options,
@@ -117,7 +115,7 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 	struct container *container;
 
 	if (spec->rows > 0)
-		return error_usage(err, "tty: programs in a container have none; leave it out");
+		return error_field(err, "tty", "programs in a container have none; leave it out");
 	if (check_start(spec, options, err) < 0)
 		return -1;
 	container = container_new(containers, spec, options);

@@ -52,7 +52,7 @@ void containers_close(struct containers *containers);
 
 /* The spec has the language, the limits, and files and code if any, which are put into the box; nothing is run. It is
  * not needed afterwards. limits.timeout and cpu_time are what an exec gets that says nothing else; the rest are the
- * box's. ERROR_USAGE with errnum EBUSY and the field "max_concurrent" when as many run as may. */
+ * box's. CODE_TOO_MANY and the field "max_concurrent" when as many run as may. */
 int containers_start(struct containers *containers, const struct spec *spec, const struct container_options *options,
 		     char id[RESULT_ID], struct error *err);
 /*
@@ -65,8 +65,7 @@ int containers_start(struct containers *containers, const struct spec *spec, con
  * The result is as any run's. `files` are all that are in /sandbox/output, also of execs before. When the container
  * ends meanwhile the status is "killed" or "out_of_memory", and the sentence says so.
  *
- * Unknown id, or another's: ERROR_USAGE with errnum ENOENT, "id: there is no container
- * …"; one that has ended: ERROR_USAGE with errnum ESRCH.
+ * Unknown id, or another's: CODE_NOT_FOUND with the field "id", and so is one that has ended.
  */
 int containers_exec(struct containers *containers, const struct container_exec *what, const struct run_request *request,
 		    struct result **out, struct error *err);

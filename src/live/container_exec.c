@@ -19,9 +19,8 @@ static int has_ended(struct container *container, struct error *err)
 	char why[256];
 
 	resident_why(&container->place.home, why);
-	error_usage(err, "id: the container %s has ended: %s; start another", container->place.id, why);
-	err->errnum = ESRCH;
-	return -1;
+	return error_refuse(err, CODE_NOT_FOUND, "id", "the container %s has ended: %s; start another",
+			    container->place.id, why);
 }
 
 /* Limits of the box cannot be another's for a while. */
@@ -38,7 +37,7 @@ static int check_limits(const struct container *container, const struct limits *
 
 		if (row->flags & LIMIT_OF_RUN || limit_get(asked, id) <= 0 || limit_get(asked, id) == amount)
 			continue;
-		return error_usage(err, "%s: it is the container's, which was started with %s; leave it out", row->key,
+		return error_field(err, row->key, "it is the container's, which was started with %s; leave it out",
 				   row->kind == LIMIT_BYTES ? text_size_format((uint64_t)amount, text)
 							    : text_number_format(amount, text));
 	}
@@ -59,19 +58,19 @@ static int check_spec(const struct container *container, bool command, struct sp
 {
 	if (spec->runtime && spec->runtime != container->place.runtime &&
 	    strcmp(spec->runtime->name, container->place.runtime->name) != 0)
-		return error_usage(err, "language: the container's is %s, not %s; start another for that",
+		return error_field(err, "language", "the container's is %s, not %s; start another for that",
 				   container->place.runtime->name, spec->runtime->name);
 	if (spec->rows > 0)
-		return error_usage(err, "tty: programs in a container have none; leave it out, or run without one");
+		return error_field(err, "tty", "programs in a container have none; leave it out, or run without one");
 	if (spec->project)
-		return error_usage(err, "project: a container has the files it was started with; give files");
+		return error_field(err, "project", "a container has the files it was started with; give files");
 	for (size_t i = 0; i < spec->file_count; i++)
 		if (spec->files[i].host)
-			return error_usage(err, "file: a container takes contents, not the path \"%s\" of the host",
+			return error_field(err, "file", "a container takes contents, not the path \"%s\" of the host",
 					   spec->files[i].host);
 	if (container->read_only && (spec->code || spec->file_count > 0))
-		return error_usage(err, "%s: the container cannot be written to (read_only); use command",
-				   spec->code ? "code" : "files");
+		return error_field(err, spec->code ? "code" : "files",
+				   "the container cannot be written to (read_only); use command");
 	spec->runtime = container->place.runtime;
 	spec->profile = container->box_profile;
 	spec->read_only = container->read_only;
@@ -80,20 +79,17 @@ static int check_spec(const struct container *container, bool command, struct sp
 	if (check_limits(container, &spec->limits, err) < 0)
 		return -1;
 	if (!command && !spec->code && !spec->name && !spec_gives(spec, spec_entry(spec)))
-		return error_usage(
-			err, "code: it is not set; give the program's text, or a command of the shell as command");
+		return error_field(err, "code",
+				   "it is not set; give the program's text, or a command of the shell as command");
 	return 0;
 }
 
 /* An error about the container names the field of the request. Returns -1. */
 static int blame_field(const struct exec_target *exec, struct error *err)
 {
-	static const char id[] = "id: ";
-
-	if (!exec->run->field || strncmp(err->text, id, sizeof(id) - 1) != 0)
-		return -1;
-	memmove(err->text, err->text + sizeof(id) - 1, strlen(err->text + sizeof(id) - 1) + 1);
-	return error_prefix(err, "%s", exec->run->field);
+	if (exec->run->field && strcmp(err->field, "id") == 0)
+		error_rename(err, exec->run->field);
+	return -1;
 }
 
 static int exec_admit(struct run_target *target, struct spec *spec, struct error *err)
@@ -109,9 +105,9 @@ static int exec_admit(struct run_target *target, struct spec *spec, struct error
 		return blame_field(exec, err);
 	}
 	if (command && spec->code && spec->code != command)
-		return error_usage(err, "command: give it or code, not both");
+		return error_field(err, "command", "give it or code, not both");
 	if (command && command[0] == '\0')
-		return error_usage(err, "command: it is empty");
+		return error_field(err, "command", "it is empty");
 	/* A command is a shell's line, which nobody reads; its files are looked at. */
 	if (command) {
 		spec->code = NULL;
@@ -194,9 +190,8 @@ static int refuse_turn(struct container *container, struct error *err)
 		return has_ended(container, err);
 	if (errno != EBUSY)
 		return error_errno(err, "cannot wait for the container");
-	error_usage(err, "id: %d runs wait for their turn already; ask again later", RESIDENT_WAITING_MAX);
-	err->errnum = EBUSY;
-	return -1;
+	return error_refuse(err, CODE_TOO_MANY, "id", "%d runs wait for their turn already; ask again later",
+			    RESIDENT_WAITING_MAX);
 }
 
 /* What the order names: the program of the job, or a shell. */

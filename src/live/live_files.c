@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,54 +67,42 @@ int live_enter(const struct live_files *files, struct error *err)
 
 /* ---- Paths. */
 
-/* It is the caller's to mend. The number tells which answer it is; the sentence needs no other words for it. */
-int live_mend(struct error *err, int errnum, const char *format, ...)
-{
-	va_list args;
-
-	*err = (struct error){ .kind = ERROR_USAGE, .code = CODE_BAD_REQUEST, .errnum = errnum };
-	va_start(args, format);
-	vsnprintf(err->text, sizeof(err->text), format, args);
-	va_end(args);
-	return -1;
-}
-
 /* The sentence for what the kernel said of a path: it is the caller's to mend. */
 int live_refuse(struct error *err, const char *path)
 {
 	static const struct {
-		int errnum;       /* as the kernel has it… */
-		int told;         /* …as we tell it */
-		const char *what; /* the sentence's end */
+		int errnum;           /* as the kernel has it */
+		enum error_code code; /* as the caller gets it */
+		const char *what;     /* the sentence's end */
 	} known[] = {
-		{ ENOENT, ENOENT, "there is no such file" },
-		{ ENOTDIR, ENOTDIR, "a part of it is no directory" },
-		{ EISDIR, EISDIR, "it is a directory" },
-		{ ENOTEMPTY, ENOTEMPTY, "the directory is not empty" },
-		{ EEXIST, ENOTEMPTY, "the directory is not empty" },
-		{ EACCES, EACCES, "its permissions do not allow that" },
-		{ EPERM, EACCES, "its permissions do not allow that" },
-		{ EROFS, EROFS, "it cannot be written to" },
-		{ ENOSPC, ENOSPC, "the box's disk is full" },
-		{ EFBIG, ENOSPC, "it is larger than a file may be" },
-		{ ENAMETOOLONG, EINVAL, "a name in it is too long" },
-		{ ELOOP, ENOTSUP, "it is a link, or leads through one; links are not followed" },
-		{ ENXIO, ENOTSUP, "it is no plain file" },
-		{ EXDEV, EINVAL, "it leads to another file system" },
-		{ EINVAL, EINVAL, "it cannot be moved into itself" },
-		{ ETXTBSY, EACCES, "it is being executed" },
-		{ EAGAIN, EAGAIN, "the program changes it all the time; ask again" },
+		{ ENOENT, CODE_NOT_FOUND, "there is no such file" },
+		{ ENOTDIR, CODE_NO_PLAIN_FILE, "a part of it is no directory" },
+		{ EISDIR, CODE_NO_PLAIN_FILE, "it is a directory" },
+		{ ENOTEMPTY, CODE_NOT_EMPTY, "the directory is not empty" },
+		{ EEXIST, CODE_NOT_EMPTY, "the directory is not empty" },
+		{ EACCES, CODE_FORBIDDEN_FILE, "its permissions do not allow that" },
+		{ EPERM, CODE_FORBIDDEN_FILE, "its permissions do not allow that" },
+		{ EROFS, CODE_FORBIDDEN_FILE, "it cannot be written to" },
+		{ ENOSPC, CODE_DISK_FULL, "the box's disk is full" },
+		{ EFBIG, CODE_DISK_FULL, "it is larger than a file may be" },
+		{ ENAMETOOLONG, CODE_BAD_REQUEST, "a name in it is too long" },
+		{ ELOOP, CODE_NO_PLAIN_FILE, "it is a link, or leads through one; links are not followed" },
+		{ ENXIO, CODE_NO_PLAIN_FILE, "it is no plain file" },
+		{ EXDEV, CODE_BAD_REQUEST, "it leads to another file system" },
+		{ EINVAL, CODE_BAD_REQUEST, "it cannot be moved into itself" },
+		{ ETXTBSY, CODE_FORBIDDEN_FILE, "it is being executed" },
+		{ EAGAIN, CODE_CHANGING, "the program changes it all the time; ask again" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (errno == known[i].errnum)
-			return live_mend(err, known[i].told, "path: \"%.200s\": %s", path, known[i].what);
+			return error_refuse(err, known[i].code, "path", "\"%.200s\": %s", path, known[i].what);
 	return error_errno(err, "cannot do that with \"%.200s\" of the box", path);
 }
 
 int live_not_plain(struct error *err, const char *path)
 {
-	return live_mend(err, ENOTSUP, "path: \"%.200s\": it is no plain file", path);
+	return error_refuse(err, CODE_NO_PLAIN_FILE, "path", "\"%.200s\": it is no plain file", path);
 }
 
 /* Parts that are names, and `least` of them. */
@@ -127,20 +114,19 @@ int live_check_path(const char *path, size_t least, struct error *err)
 		size_t size = strcspn(at, "/");
 
 		if (size == 0 || size > NAME_MAX || (size <= 2 && strspn(at, ".") >= size))
-			return live_mend(err, EINVAL,
-					 "path: \"%.200s\" is no path below /sandbox, such as output/plot.png", path);
+			return error_field(err, "path", "\"%.200s\" is no path below /sandbox, such as output/plot.png",
+					   path);
 		parts++;
 		at += size;
 		if (*at == '/' && *++at == '\0')
-			return live_mend(err, EINVAL, "path: \"%.200s\" ends with a slash", path);
+			return error_field(err, "path", "\"%.200s\" ends with a slash", path);
 	}
 	if (strlen(path) >= LIVE_PATH_MAX)
-		return live_mend(err, EINVAL, "path: it is longer than %d bytes", LIVE_PATH_MAX - 1);
+		return error_field(err, "path", "it is longer than %d bytes", LIVE_PATH_MAX - 1);
 	if (parts >= least)
 		return 0;
-	return live_mend(err, EACCES,
-			 "path: \"%.200s\": only what is below /sandbox/code, data, output and temp can be changed",
-			 path);
+	return error_refuse(err, CODE_FORBIDDEN_FILE, "path",
+			    "\"%.200s\": only what is below /sandbox/code, data, output and temp can be changed", path);
 }
 
 /*
@@ -351,14 +337,15 @@ int live_remove(const struct live_files *files, const char *path, struct error *
 int live_move(const struct live_files *files, const char *path, const char *to, struct error *err)
 {
 	_cleanup_close_ int from_dir = -1, to_dir = -1;
-	struct error why = { 0 };
 	const char *from_name, *to_name;
 	int done = -1;
 
 	if (live_check_path(path, 2, err) < 0)
 		return -1;
-	if (live_check_path(to, 2, &why) < 0)
-		return live_mend(err, why.errnum, "move: %s", why.text + strlen("path: "));
+	if (live_check_path(to, 2, err) < 0) {
+		error_rename(err, "move");
+		return -1;
+	}
 	if (live_enter(files, err) < 0)
 		return -1;
 	from_dir = live_open_parent(files, path, false, &from_name);

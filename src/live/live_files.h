@@ -50,9 +50,9 @@ void live_close(struct live_files *files);
 
 /*
  * Paths are relative to /sandbox: "output/plot.png". All return 0, or -1 with a
- * sentence: ERROR_USAGE with errnum ENOENT (there is no such file), EINVAL (that
- * is no path), ENOTSUP (it is no plain file), EACCES, EROFS, ENOTEMPTY, EISDIR,
- * ENOTDIR, ENOSPC and their like; ERROR_FAILED when we fail.
+ * sentence and the field "path", "move" or "offset": CODE_NOT_FOUND,
+ * CODE_BAD_REQUEST (that is no path), CODE_NO_PLAIN_FILE, CODE_FORBIDDEN_FILE,
+ * CODE_NOT_EMPTY, CODE_DISK_FULL, CODE_CHANGING; CODE_FAILED when we fail.
  */
 
 /* A plain file, to be read; the program may change it meanwhile. An fd, or -1. */
@@ -62,7 +62,7 @@ int live_open(const struct live_files *files, const char *path, struct stat *st,
 int live_write(const struct live_files *files, const char *path, int from, uint64_t size, bool *made,
 	       struct error *err);
 /* The bytes of `from` are put into the file at `offset`, which may be behind its end, but not behind what the box's
- * disk has room for (EFBIG); *made as above. */
+ * disk has room for; *made as above. */
 int live_patch(const struct live_files *files, const char *path, int from, uint64_t size, uint64_t offset, bool *made,
 	       struct error *err);
 /* A file, a link itself, or an empty directory. */
@@ -88,8 +88,6 @@ int live_refuse(struct error *err, const char *path);
 int live_open_parent(const struct live_files *files, const char *path, bool make, const char **name);
 /* As fd_open_beneath(), with permissions for what it makes. */
 int live_open_below(int dir, const char *path, int flags, unsigned mode);
-/* -1 with a sentence that is the caller's to mend; the number tells which answer it is. */
-int live_mend(struct error *err, int errnum, const char *format, ...) EB_PRINTF(3, 4);
 int live_not_plain(struct error *err, const char *path);
 /* What it is, in a word. */
 const char *live_type(const struct stat *st);

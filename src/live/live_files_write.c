@@ -140,10 +140,9 @@ static int check_end(int dir, uint64_t size, uint64_t offset, struct error *err)
 	most = (uint64_t)disk.f_blocks * (uint64_t)disk.f_bsize;
 	if (offset <= most && size <= most - offset)
 		return 0;
-	return live_mend(err, EFBIG,
-			 "offset: the file would end behind byte %" PRIu64
-			 ", which is all that the box's disk has room for",
-			 most);
+	return error_field(err, "offset",
+			   "the file would end behind byte %" PRIu64 ", which is all that the box's disk has room for",
+			   most);
 }
 
 static int perform_change(const struct writing *w, bool *made, struct error *err)
@@ -204,7 +203,7 @@ static int perform_inside(const struct writing *w, bool *made, struct error *err
 	clone_wait(pid, NULL);
 	/* Killed: for want of memory, or with the box. */
 	if (n != sizeof(written))
-		return live_mend(err, ENOSPC, "path: \"%.200s\": the box's memory is full", w->path);
+		return error_refuse(err, CODE_DISK_FULL, "path", "\"%.200s\": the box's memory is full", w->path);
 	*made = written.made;
 	*err = written.done < 0 ? written.err : *err;
 	return written.done;
@@ -216,10 +215,10 @@ static int check_room(const struct writing *w, struct error *err)
 
 	if (w->size <= there)
 		return 0;
-	return live_mend(err, ENOSPC,
-			 "path: \"%.200s\": files are part of the box's memory, and %" PRIu64 " MiB of its %" PRIu64
-			 " MiB are left; remove files, or start the session with more memory",
-			 w->path, there >> 20, w->files->memory >> 20);
+	return error_refuse(err, CODE_DISK_FULL, "path",
+			    "\"%.200s\": files are part of the box's memory, and %" PRIu64 " MiB of its %" PRIu64
+			    " MiB are left; remove files, or start the session with more memory",
+			    w->path, there >> 20, w->files->memory >> 20);
 }
 
 static int write_bytes(const struct writing *w, bool *made, struct error *err)

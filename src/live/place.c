@@ -335,8 +335,7 @@ struct place *places_find(struct places *places, const char *id, const char *own
 	if (found)
 		return found;
 	leave_call(places);
-	error_usage(err, "%s: there is no %s \"%.64s\"", places->kind->field, places->kind->noun, id);
-	err->errnum = ENOENT;
+	error_refuse(err, CODE_NOT_FOUND, places->kind->field, "there is no %s \"%.64s\"", places->kind->noun, id);
 	return NULL;
 }
 

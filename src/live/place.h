@@ -13,7 +13,7 @@
  * once; the rest stays for those who list places, until newer ones push it out.
  *
  * Functions that take an `owner` see the places of that caller; NULL: all. An id
- * that is unknown, or another caller's: ERROR_USAGE with errnum ENOENT.
+ * that is unknown, or another caller's: CODE_NOT_FOUND.
  */
 #pragma once
 

@@ -73,7 +73,7 @@ static int check_time(const char *name, double seconds, struct error *err)
 {
 	if (seconds >= 1 && seconds <= SESSIONS_TTL_MAX)
 		return 0;
-	return error_usage(err, "%s: expected seconds from 1 to %.0f", name, SESSIONS_TTL_MAX);
+	return error_field(err, name, "expected seconds from 1 to %.0f", SESSIONS_TTL_MAX);
 }
 
 static int check_start(const struct spec *spec, double ttl, double idle_ttl, struct error *err)
@@ -82,14 +82,12 @@ static int check_start(const struct spec *spec, double ttl, double idle_ttl, str
 	struct spec checked = *spec;
 
 	if (!runtime)
-		return error_usage(err, "language: it is not set; name one, such as python");
-	if (!runtime->session.step.argv) {
-		error_usage(err, "language: %s has no sessions; run programs of it one by one", runtime->display);
-		err->errnum = ENOTSUP;
-		return -1;
-	}
+		return error_field(err, "language", "it is not set; name one, such as python");
+	if (!runtime->session.step.argv)
+		return error_refuse(err, CODE_NO_SESSIONS, "language",
+				    "%s has no sessions; run programs of it one by one", runtime->display);
 	if (spec->code)
-		return error_usage(err, "code: a session starts without; send it as the first cell");
+		return error_field(err, "code", "a session starts without; send it as the first cell");
 	if (check_time("ttl", ttl, err) < 0 || check_time("idle_ttl", idle_ttl, err) < 0)
 		return -1;
 	checked.code = "";
@@ -143,25 +141,23 @@ static int admit_session(struct places *places, const struct place *place, const
 	const size_t own = places_living(places, place->owner), all = places_living(places, NULL);
 
 	if (other)
-		return error_usage(
-			err, "name: the session %s is called \"%s\" already; end it first, or choose another name",
-			other->place.id, session->name);
+		return error_field(err, "name",
+				   "the session %s is called \"%s\" already; end it first, or choose another name",
+				   other->place.id, session->name);
 	if (most_own > 0 && own >= most_own)
-		error_usage(err, "session: this caller has %zu sessions, as many as it may; end one first", own);
-	else if (!place_leaves_files(place))
-		error_usage(err,
-			    "session: the service has too few file descriptors left for another one (%zu live); end "
-			    "one, or start the service with a higher limit: ulimit -n",
-			    all);
-	else if (all >= SESSIONS_MAX)
-		error_usage(
-			err,
-			"session: there are %zu sessions, %zu of them of this caller, as many as may be; end one first",
-			all, own);
-	else
-		return 0;
-	err->errnum = EBUSY;
-	return -1;
+		return error_refuse(err, CODE_TOO_MANY, "session",
+				    "this caller has %zu sessions, as many as it may; end one first", own);
+	if (!place_leaves_files(place))
+		return error_refuse(err, CODE_TOO_MANY, "session",
+				    "the service has too few file descriptors left for another one (%zu live); end "
+				    "one, or start the service with a higher limit: ulimit -n",
+				    all);
+	if (all >= SESSIONS_MAX)
+		return error_refuse(
+			err, CODE_TOO_MANY, "session",
+			"there are %zu sessions, %zu of them of this caller, as many as may be; end one first", all,
+			own);
+	return 0;
 }
 
 int sessions_start(struct sessions *sessions, struct spec *spec, const struct session_options *options,
@@ -196,11 +192,10 @@ void sessions_tell_owner(struct sessions *sessions, const char *id, struct error
 
 	if (!session)
 		return;
-	error_set(
-		err, ERROR_BLOCKED, 0,
-		"session: it is another caller's, \"%s\", who alone runs cells in it; you may see, interrupt, restart "
-		"and end it",
-		session->place.owner);
+	error_refuse(err, CODE_FORBIDDEN_SCOPE, "",
+		     "session: it is another caller's, \"%s\", who alone runs cells in it; you may see, interrupt, "
+		     "restart and end it",
+		     session->place.owner);
 	place_let_go(&session->place);
 }
 

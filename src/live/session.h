@@ -8,8 +8,8 @@
  *
  * Everything here may be called from any thread, with SIGPIPE blocked or
  * ignored. `owner` is whose sessions are seen; NULL: everybody's. An id that is
- * unknown or another's: ERROR_USAGE with errnum ENOENT, "session: there is no
- * session …"; one that has ended: ERROR_USAGE with errnum ESRCH, and why.
+ * unknown or another's: CODE_NOT_FOUND with the field "session"; one that has
+ * ended: the same, and why.
  */
 #pragma once
 
@@ -53,8 +53,8 @@ int sessions_open(const struct engines *engines, const struct place_watch *watch
 void sessions_close(struct sessions *sessions);
 
 /* The spec has the language, the limits, files and variables. It is taken, and empty afterwards. limits.timeout and
- * cpu_time are what a cell gets that says nothing else; the rest are the box's. ERROR_USAGE with errnum EBUSY when as
- * many live as may. */
+ * cpu_time are what a cell gets that says nothing else; the rest are the box's. CODE_TOO_MANY when as many
+ * live as may. */
 int sessions_start(struct sessions *sessions, struct spec *spec, const struct session_options *options,
 		   char id[RESULT_ID], struct error *err);
 /*
@@ -78,7 +78,7 @@ int sessions_interrupt(struct sessions *sessions, const char *id, const char *ow
 /* Another box in its place, of the same id, with nothing of the state. `by` as in sessions_stop(). */
 int sessions_restart(struct sessions *sessions, const char *id, const char *owner, const char *by, struct error *err);
 /* What could stand at the cursor, or (inspect) what stands there: the answer's JSON, {matches, cursor_start,
- * cursor_end} or {found, data}; positions are in characters. The caller frees. errnum EBUSY while a cell runs. */
+ * cursor_end} or {found, data}; positions are in characters. The caller frees. CODE_BUSY while a cell runs. */
 int sessions_ask(struct sessions *sessions, const char *id, const char *owner, bool inspect, const char *code,
 		 size_t size, size_t cursor, char **json, struct error *err);
 /* {"cells": [{count, code, status, exit_code, execution_time, timestamp}…], "dropped": N}; the caller frees. */

@@ -28,9 +28,8 @@ int session_has_ended(struct session *session, struct error *err)
 	char why[256];
 
 	resident_why(&session->place.home, why);
-	error_usage(err, "session: %s has ended: %s; start another, or restart it", session->place.id, why);
-	err->errnum = ESRCH;
-	return -1;
+	return error_refuse(err, CODE_NOT_FOUND, "session", "%s has ended: %s; start another, or restart it",
+			    session->place.id, why);
 }
 
 /* What the spec says, with what is the session's to say. */
@@ -38,23 +37,23 @@ static int check_spec(const struct session *session, struct spec *spec, struct e
 {
 	if (spec->runtime && spec->runtime != session->place.runtime &&
 	    strcmp(spec->runtime->name, session->place.runtime->name) != 0)
-		return error_usage(err, "language: the session's is %s, not %s; start another for that",
+		return error_field(err, "language", "the session's is %s, not %s; start another for that",
 				   session->place.runtime->name, spec->runtime->name);
 	if (!spec->code)
-		return error_usage(err, "code: it is not set; give the cell's text");
+		return error_field(err, "code", "it is not set; give the cell's text");
 	if (spec->project || spec->file_count > 0)
-		return error_usage(err, "%s: a cell is code alone; the session has its own",
-				   spec->project ? "project" : "files");
+		return error_field(err, spec->project ? "project" : "files",
+				   "a cell is code alone; the session has its own");
 	if (spec->arg_count > 0 || spec->env_count > 0)
-		return error_usage(err, "%s: a cell is code alone; the session has its own",
-				   spec->arg_count > 0 ? "args" : "env");
+		return error_field(err, spec->arg_count > 0 ? "args" : "env",
+				   "a cell is code alone; the session has its own");
 	if (spec->profile || spec->read_only)
-		return error_usage(err, "%s: it is the session's, since it was started; leave it out",
-				   spec->profile ? "profile" : "read_only");
+		return error_field(err, spec->profile ? "profile" : "read_only",
+				   "it is the session's, since it was started; leave it out");
 	for (enum limit_id id = 0; id < LIMITS; id++)
 		if (!(limit_rows[id].flags & LIMIT_OF_RUN) && limit_get(&spec->limits, id) > 0)
-			return error_usage(err, "%s: it is the session's, since it was started; leave it out",
-					   limit_rows[id].key);
+			return error_field(err, limit_rows[id].key,
+					   "it is the session's, since it was started; leave it out");
 	spec->runtime = session->place.runtime;
 	spec->policy = in_force_settle(spec, session->spec.policy);
 	return 0;
@@ -342,12 +341,9 @@ static int take_and_run(struct session *session, const struct spec *spec, const 
 	result->waited_usec += clock_usec() - began;
 	if (turn < 0 && errno == ESRCH)
 		return session_has_ended(session, err);
-	if (turn < 0 && errno == EBUSY) {
-		error_usage(err, "session: %d cells wait for their turn already; ask again later",
-			    RESIDENT_WAITING_MAX);
-		err->errnum = EBUSY;
-		return -1;
-	}
+	if (turn < 0 && errno == EBUSY)
+		return error_refuse(err, CODE_TOO_MANY, "session",
+				    "%d cells wait for their turn already; ask again later", RESIDENT_WAITING_MAX);
 	if (turn < 0)
 		return error_errno(err, "cannot wait for the session");
 	if (turn == 0) {
@@ -376,7 +372,7 @@ static int cell_admit(struct run_target *target, struct spec *spec, struct error
 	if (cell->session)
 		return check_spec(cell->session, spec, err);
 	/* A caller that sees it in the list is not told that it is not there. */
-	if (err->errnum == ENOENT && cell->cell->sees_all)
+	if (err->code == CODE_NOT_FOUND && cell->cell->sees_all)
 		sessions_tell_owner(cell->sessions, cell->cell->id, err);
 	return -1;
 }
@@ -496,11 +492,8 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 
 	if (turn < 0 && errno == ESRCH)
 		return session_has_ended(session, err);
-	if (turn <= 0) {
-		error_usage(err, "session: a cell runs; ask again when it is over");
-		err->errnum = EBUSY;
-		return -1;
-	}
+	if (turn <= 0)
+		return error_refuse(err, CODE_BUSY, "session", "a cell runs; ask again when it is over");
 	if (driver_secret(t.secret) < 0) {
 		resident_give_turn(&session->place.home);
 		return error_errno(err, "cannot have chance");

@@ -90,9 +90,8 @@ int session_terminal(struct session *session, struct slots *terminals, unsigned 
 	/* It may outlive its session. */
 	memcpy(terminal->owner, session->place.owner, length);
 	if (!slot_take(terminals, &terminal->slot, terminal->owner)) {
-		error_usage(err, "session: as many terminals are open as may, %zu, or %zu of this caller",
-			    terminals->most, terminals->most_own);
-		err->errnum = EBUSY;
+		error_refuse(err, CODE_BUSY, "session", "as many terminals are open as may, %zu, or %zu of this caller",
+			     terminals->most, terminals->most_own);
 	} else if (start_terminal(session, &size, terminal, master, err) == 0) {
 		return 0;
 	}

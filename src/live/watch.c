@@ -240,10 +240,8 @@ static int look_afresh(struct dir_watch *w, struct error *err)
 	w->scanned = 0;
 	w->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->inotify < 0) {
-		error_errno(err, "session: no more can be watched on this machine now");
-		error_recode(err, CODE_BAD_REQUEST);
-		err->errnum = EBUSY;
-		return -1;
+		error_field_errno(err, "session", "no more can be watched on this machine now");
+		return error_recode(err, CODE_BUSY);
 	}
 	fd = live_open_any(&w->files, w->root, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
@@ -532,9 +530,8 @@ int watch_start(struct slots *watches, struct live_files *files, int ended, cons
 	w->recursive = recursive;
 	snprintf(w->root, sizeof(w->root), "%s", path);
 	if (strlen(path) >= sizeof(w->root) || !slot_take(watches, &w->slot, w->owner)) {
-		error_usage(err, "session: as many watches are open as may, %d, or %d of this caller", WATCHES_MAX,
-			    WATCHES_EACH);
-		err->errnum = EBUSY;
+		error_refuse(err, CODE_BUSY, "session", "as many watches are open as may, %d, or %d of this caller",
+			     WATCHES_MAX, WATCHES_EACH);
 	} else if (begin_watch(w, out, err) == 0 && start_thread(w, err) == 0) {
 		return 0;
 	}

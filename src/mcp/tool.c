@@ -75,7 +75,7 @@ int tool_take_id(const struct tool_call *call, const char *name, char out[64], s
 	size_t size = json_string_length(value);
 
 	if (size == 0 || size >= 64 || strspn(id, plain) != size)
-		return error_usage(err, "%s: expected an id, as an earlier answer gave it", name);
+		return error_field(err, name, "expected an id, as an earlier answer gave it");
 	memcpy(out, id, size + 1);
 	return 0;
 }
@@ -167,7 +167,7 @@ static int ask_run(struct tool_call *call, struct tool_request *request, struct 
 	if (call->step > 0)
 		return ask_picture(call, request, err);
 	if (!tool_argument(call, "language") && !tool_argument(call, "profile"))
-		return error_usage(err, "language: name a language, or a profile that has one");
+		return error_field(err, "language", "name a language, or a profile that has one");
 	return tool_post_arguments(call, "/v1/execute", request, err);
 }
 
@@ -176,7 +176,7 @@ static int ask_exec(struct tool_call *call, struct tool_request *request, struct
 	if (call->step > 0)
 		return ask_picture(call, request, err);
 	if (!json_object_get(call->arguments, "code") == !json_object_get(call->arguments, "command"))
-		return error_usage(err, "code: give either code or a command");
+		return error_field(err, "code", "give either code or a command");
 	return tool_post_arguments(call, "/containers/exec", request, err);
 }
 
@@ -236,7 +236,7 @@ static int ask_session(struct tool_call *call, struct tool_request *request, str
 	if (call->step == SESSION_RUN)
 		return ask_cell(call, request, err);
 	if (!tool_argument(call, "language") && !tool_argument(call, "profile"))
-		return error_usage(err, "language: name the language of a new session, or give the id of a session");
+		return error_field(err, "language", "name the language of a new session, or give the id of a session");
 	return ask_new_session(call, request, err);
 }
 
@@ -283,19 +283,19 @@ static int file_place(struct tool_call *call, const char *path, struct tool_requ
 	char id[64], below[TOOL_PATH_MAX];
 
 	if (run == (json_object_get(call->arguments, "session") != NULL))
-		return error_usage(err, "session: give either a session or an execution");
+		return error_field(err, "session", "give either a session or an execution");
 	if (tool_take_id(call, run ? "execution" : "session", id, err) < 0)
 		return -1;
 	if (run && strncmp(path, "/sandbox/output/", 16) == 0)
 		path += 16;
 	if (!*path ||
 	    strlen(tool_argument(call, "path")) != json_string_length(json_object_get(call->arguments, "path")))
-		return error_usage(err, "path: expected the path of a file");
+		return error_field(err, "path", "expected the path of a file");
 	if (!run && (!file_path_below(path, below, sizeof(below)) || !below[0]))
-		return error_usage(err, "path: expected a file below /sandbox/code, data, output or temp");
+		return error_field(err, "path", "expected a file below /sandbox/code, data, output or temp");
 	if (snprintf(request->path, sizeof(request->path), "/v1/%s/%s/files/%s", run ? "executions" : "sessions", id,
 		     run ? path : below) >= (int)sizeof(request->path))
-		return error_usage(err, "path: it is too long");
+		return error_field(err, "path", "it is too long");
 	return 0;
 }
 
@@ -382,7 +382,7 @@ static int ask_write(struct tool_call *call, struct tool_request *request, struc
 	ssize_t decoded = 0;
 
 	if (!text == !coded)
-		return error_usage(err, "content: give either content or base64");
+		return error_field(err, "content", "give either content or base64");
 	request->method = HTTP_PUT;
 	request->body = malloc((text ? size : json_string_length(coded)) + 1);
 	if (!request->body)
@@ -393,7 +393,7 @@ static int ask_write(struct tool_call *call, struct tool_request *request, struc
 		decoded = base64_decode(json_string_value(coded), json_string_length(coded),
 					(unsigned char *)request->body);
 	if (decoded < 0)
-		return error_usage(err, "base64: expected bytes as base64");
+		return error_field(err, "base64", "expected bytes as base64");
 	request->size = text ? size : (size_t)decoded;
 	return file_place(call, tool_argument(call, "path"), request, err);
 }
@@ -430,7 +430,7 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 	size_t used;
 
 	if (run == (json_object_get(call->arguments, "session") != NULL))
-		return error_usage(err, "session: give either a session or an execution");
+		return error_field(err, "session", "give either a session or an execution");
 	if (tool_take_id(call, run ? "execution" : "session", id, err) < 0)
 		return -1;
 	request->method = HTTP_GET;
@@ -438,13 +438,13 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 	if (run)
 		return 0;
 	if (!file_path_below(path, below, sizeof(below)))
-		return error_usage(err,
-				   "path: expected /sandbox, or a directory below code, data, output or temp there");
+		return error_field(err, "path",
+				   "expected /sandbox, or a directory below code, data, output or temp there");
 	/* /sandbox itself has no name. */
 	used = below[0] ? (size_t)snprintf(request->query, sizeof(request->query), "path=") : 0;
 	for (path = below; *path; path++) {
 		if (used + 4 > sizeof(request->query))
-			return error_usage(err, "path: it is too long");
+			return error_field(err, "path", "it is too long");
 		used += (size_t)snprintf(request->query + used, 4, "%%%02X", (unsigned char)*path);
 	}
 	return 0;

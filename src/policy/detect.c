@@ -158,7 +158,7 @@ int detect_message(const char *message, size_t size, const struct registry *regi
 
 	*out = (struct detected){ .reason = "" };
 	if (size > DETECT_MESSAGE_MAX)
-		return error_usage(err, "message: expected at most 1 MiB");
+		return error_field(err, "message", "expected at most 1 MiB");
 	detect_cut(message, size, &parts);
 	prose_shorten(&parts.prose);
 	done = detect_split(parts.prose.data ? parts.prose.data : "", parts.prose.size, arena, &words);

@@ -41,7 +41,7 @@ static int settle_limit(enum limit_id id, const struct profile *profile, const s
 
 	if (asked) {
 		if (most && limit_amount(id, asked) > limit_amount(id, most))
-			return error_usage(err, "%s: \"%.64s\" is more than the token \"%s\" allows: at most %s", key,
+			return error_field(err, key, "\"%.64s\" is more than the token \"%s\" allows: at most %s",
 					   asked, token->name, most);
 		return 0;
 	}
@@ -106,12 +106,11 @@ static int image_refuse(const struct profile *profile, struct error *err)
 {
 	const struct runtime *runtime = image_language(image_reference(profile));
 
-	return error_usage(
-		err,
-		"profile: \"%s\" is made from \"%s\", which is not available yet; write language: %s instead "
-		"of it%s, see: man emberbox-config",
-		profile->name, profile->image_key, runtime ? runtime->name : "python",
-		runtime ? "" : ", or another that emberbox languages has");
+	return error_field(err, "profile",
+			   "\"%s\" is made from \"%s\", which is not available yet; write language: %s instead "
+			   "of it%s, see: man emberbox-config",
+			   profile->name, profile->image_key, runtime ? runtime->name : "python",
+			   runtime ? "" : ", or another that emberbox languages has");
 }
 
 static int settle_language(const struct profile *profile, const struct profile_target *target, struct error *err)
@@ -129,7 +128,7 @@ static int settle_language(const struct profile *profile, const struct profile_t
 	meant = runtime_find(profile->language);
 	if (wanted && wanted == meant)
 		return 0;
-	return error_usage(err, "language: the profile \"%s\" is for %s, not for \"%.64s\"", profile->name,
+	return error_field(err, "language", "the profile \"%s\" is for %s, not for \"%.64s\"", profile->name,
 			   profile->language, asked);
 }
 
@@ -154,7 +153,7 @@ static int settle_security(const struct profile *profile, const struct profile_t
 	said = target->get(target->request, "read-only");
 	/* What a profile closes, a request does not open: limits are convenience, this is not. */
 	if (profile->read_only && said && strcmp(said, "no") == 0)
-		return error_usage(err, "read-only: profile \"%s\" is read-only; leave it out", profile->name);
+		return error_field(err, "read-only", "profile \"%s\" is read-only; leave it out", profile->name);
 	if (profile->read_only && !said)
 		return target->set(target->request, "read-only", "yes", err);
 	return 0;
@@ -215,6 +214,6 @@ void profile_unknown(const struct registry *registry, const char *language, cons
 	if (runtime)
 		tell_who_has(runtime, name, &list);
 	nearest = names ? text_nearest(name, names) : NULL;
-	error_usage(err, "profile: there is no \"%.80s\"; %s%s%s%s", name, nearest ? "did you mean " : "",
+	error_field(err, "profile", "there is no \"%.80s\"; %s%s%s%s", name, nearest ? "did you mean " : "",
 		    nearest ? nearest : "", nearest ? "? " : "", list.data && !list.failed ? list.data : "");
 }

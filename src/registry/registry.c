@@ -184,9 +184,9 @@ static int read_limit(const struct yaml_doc *doc, const struct yaml_node *node, 
 
 	if (yaml_text(doc, node, limit_rows[id].expected, &out->limits.of[id], err) < 0)
 		return -1;
-	/* The sentence begins with the key, which the place has already. */
+	/* The place has the key already. */
 	if (limit_set(&checks, id, node->text, &why) < 0)
-		return yaml_fault(doc, node, err, "%s", why.text + strlen(limit_rows[id].key) + 2);
+		return yaml_fault(doc, node, err, "%s", error_detail(&why));
 	return 0;
 }
 
@@ -277,7 +277,7 @@ static int read_setting(const struct yaml_doc *doc, const struct yaml_node *node
 	if (yaml_expect(doc, node, YAML_TEXT, "a value", err) < 0)
 		return -1;
 	if (setting_check(key, name, node->text, &why) < 0)
-		return yaml_fault(doc, node, err, "%s", why.text + strlen(name) + 2);
+		return yaml_fault(doc, node, err, "%s", error_detail(&why));
 	if (out->setting_count < ARRAY_SIZE(out->settings))
 		out->settings[out->setting_count++] = (struct registry_setting){
 			.name = name, .value = node->text, .line = node->line, .column = node->column

@@ -17,14 +17,14 @@ struct setting {
 	const char *name;     /* in the environment, .env and the registry */
 	const char *option;   /* of the command line, or NULL */
 	const char *fallback; /* the default; NULL: computed, or none */
-	/* 0, or -1 with a sentence that begins with the name. */
+	/* 0, or -1 with the name as the error's field. */
 	int (*check)(const char *name, const char *value, const char *detail, struct error *err);
 	const char *detail;  /* for the check: a limit's key, or words */
 	unsigned places;     /* enum place */
 	const char *meaning; /* one line */
 };
 
-/* The sentence begins with the key, which nobody typed. */
+/* As the limit has it, under the name of the setting: nobody typed the limit's key. */
 static int check_limit(const char *name, const char *value, const char *key, struct error *err)
 {
 	const enum limit_id id = (enum limit_id)(limit_by_key(key) - limit_rows);
@@ -33,7 +33,7 @@ static int check_limit(const char *name, const char *value, const char *key, str
 
 	if (limit_set(&checks, id, value, &why) == 0)
 		return 0;
-	return error_usage(err, "%s: %s", name, why.text + strlen(key) + 2);
+	return error_field(err, name, "%s", error_detail(&why));
 }
 
 /* The unit is ours to add: a value that brings its own must not be taken for another. */
@@ -44,7 +44,7 @@ static int check_output(const char *name, const char *value, const char *key, st
 	snprintf(text, sizeof(text), "%.16sk", value);
 	if (!*value || strlen(value) > 16 || strspn(value, "0123456789") != strlen(value) ||
 	    check_limit(name, text, key, NULL) < 0)
-		return error_usage(err, "%s: \"%.80s\" is not a number of KiB between 1 and 16384", name, value);
+		return error_field(err, name, "\"%.80s\" is not a number of KiB between 1 and 16384", value);
 	return 0;
 }
 
@@ -65,23 +65,23 @@ static bool is_word(const char *value, const char *words)
 
 static int check_word(const char *name, const char *value, const char *words, struct error *err)
 {
-	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is not one of %s", name, value, words);
+	return is_word(value, words) ? 0 : error_field(err, name, "\"%.80s\" is not one of %s", value, words);
 }
 
 static int check_type(const char *name, const char *value, const char *words, struct error *err)
 {
-	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is none of %s", name, value, words);
+	return is_word(value, words) ? 0 : error_field(err, name, "\"%.80s\" is none of %s", value, words);
 }
 
 static int check_imports(const char *name, const char *value, const char *words, struct error *err)
 {
-	return is_word(value, words) ? 0 : error_usage(err, "%s: \"%.80s\" is not true or false", name, value);
+	return is_word(value, words) ? 0 : error_field(err, name, "\"%.80s\" is not true or false", value);
 }
 
 static int check_path(const char *name, const char *value, const char *detail, struct error *err)
 {
 	(void)detail;
-	return *value == '/' ? 0 : error_usage(err, "%s: \"%.80s\" is not an absolute path", name, value);
+	return *value == '/' ? 0 : error_field(err, name, "\"%.80s\" is not an absolute path", value);
 }
 
 static int check_size(const char *name, const char *value, const char *detail, struct error *err)
@@ -91,7 +91,7 @@ static int check_size(const char *name, const char *value, const char *detail, s
 	(void)detail;
 	if (text_size(value, &bytes))
 		return 0;
-	return error_usage(err, "%s: \"%.80s\" is not a size such as 256m or 1g", name, value);
+	return error_field(err, name, "\"%.80s\" is not a size such as 256m or 1g", value);
 }
 
 static int check_history_size(const char *name, const char *value, const char *detail, struct error *err)
@@ -101,7 +101,7 @@ static int check_history_size(const char *name, const char *value, const char *d
 	(void)detail;
 	if (text_size(value, &bytes) && bytes >= 1 << 20)
 		return 0;
-	return error_usage(err, "%s: \"%.80s\" is not a size of at least 1m such as 256m or 1g", name, value);
+	return error_field(err, name, "\"%.80s\" is not a size of at least 1m such as 256m or 1g", value);
 }
 
 static int check_days(const char *name, const char *value, const char *detail, struct error *err)
@@ -111,7 +111,7 @@ static int check_days(const char *name, const char *value, const char *detail, s
 	(void)detail;
 	if (text_count(value, &days) && days <= 36500)
 		return 0;
-	return error_usage(err, "%s: \"%.80s\" is not a number of days between 0 (for ever) and 36500", name, value);
+	return error_field(err, name, "\"%.80s\" is not a number of days between 0 (for ever) and 36500", value);
 }
 
 #define HOST_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
@@ -139,8 +139,8 @@ static int check_listen(const char *name, const char *value, const char *detail,
 		return 0;
 	if (length > 0 && value[length] == ':' && text_count(value + length + 1, &port) && port <= 65535)
 		return 0;
-	return error_usage(err, "%s: \"%.80s\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none",
-			   name, value);
+	return error_field(err, name, "\"%.80s\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none",
+			   value);
 }
 
 static int check_hosts(const char *name, const char *value, const char *detail, struct error *err)
@@ -152,9 +152,9 @@ static int check_hosts(const char *name, const char *value, const char *detail, 
 		size_t length = host_length(at);
 
 		if (length == 0 || (at[length] != ',' && at[length] != '\0'))
-			return error_usage(err,
-					   "%s: \"%.80s\" is not a list of host names such as box.example.com,10.0.0.7",
-					   name, value);
+			return error_field(err, name,
+					   "\"%.80s\" is not a list of host names such as box.example.com,10.0.0.7",
+					   value);
 		if (at[length] == '\0')
 			return 0;
 		at += length + 1;
@@ -166,7 +166,7 @@ static int check_token(const char *name, const char *value, const char *detail, 
 	(void)detail;
 	if (token_is_usable(value))
 		return 0;
-	return error_usage(err, "%s: it has to be %d to %d visible ASCII characters without blanks", name, TOKEN_MIN,
+	return error_field(err, name, "it has to be %d to %d visible ASCII characters without blanks", TOKEN_MIN,
 			   TOKEN_MAX - 1);
 }
 

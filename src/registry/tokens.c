@@ -215,7 +215,7 @@ static int read_limit(const struct reading *r, const char *name, const json_t *v
 	if (!text)
 		return fault(r, place, "expected a text such as \"256m\" or \"10\"");
 	if (limit_set(&checks, id, text, &why) < 0)
-		return fault(r, place, "%s", why.text + strlen(row->key) + 2);
+		return fault(r, place, "%s", error_detail(&why));
 	out->limits.of[id] = arena_string(r->arena, text);
 	return out->limits.of[id] ? 0 : no_memory(r->err);
 }

@@ -247,10 +247,12 @@ int files_check_target(const char *to, struct error *err)
 	if (!parent)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot look at the directory \"%s\"", to);
 	if (stat(to, &st) == 0) {
-		if (!S_ISDIR(st.st_mode))
-			return error_set(err, ERROR_USAGE, ENOTDIR, "output: cannot open the directory \"%s\"", to);
+		if (!S_ISDIR(st.st_mode)) {
+			errno = ENOTDIR;
+			return error_field_errno(err, "output", "cannot open the directory \"%s\"", to);
+		}
 		if (takes_no_files(to) || faccessat(AT_FDCWD, to, W_OK | X_OK, AT_EACCESS) < 0)
-			return error_set(err, ERROR_USAGE, errno, "output: cannot write to the directory \"%s\"", to);
+			return error_field_errno(err, "output", "cannot write to the directory \"%s\"", to);
 		return 0;
 	}
 	while (length > 1 && parent[length - 1] == '/')
@@ -260,7 +262,7 @@ int files_check_target(const char *to, struct error *err)
 	parent[length] = '\0';
 	if (errno != ENOENT || takes_no_files(length ? parent : ".") ||
 	    faccessat(AT_FDCWD, length ? parent : ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return error_set(err, ERROR_USAGE, errno, "output: cannot make the directory \"%s\"", to);
+		return error_field_errno(err, "output", "cannot make the directory \"%s\"", to);
 	return 0;
 }
 
@@ -270,10 +272,10 @@ int files_copy(int dir, struct file_list *list, const char *to, uint64_t limit, 
 	uint64_t left = limit;
 
 	if (mkdir(to, 0755) < 0 && errno != EEXIST)
-		return error_set(err, ERROR_USAGE, errno, "output: cannot make the directory \"%s\"", to);
+		return error_field_errno(err, "output", "cannot make the directory \"%s\"", to);
 	to_dir = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (to_dir < 0)
-		return error_set(err, ERROR_USAGE, errno, "output: cannot open the directory \"%s\"", to);
+		return error_field_errno(err, "output", "cannot open the directory \"%s\"", to);
 	for (size_t i = 0; i < list->count; i++) {
 		int copied = copy_file(dir, list->entries[i].path, to_dir, &left);
 

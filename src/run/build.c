@@ -92,7 +92,7 @@ static int load_sources(struct job *job, struct error *err)
 		if (fd < 0)
 			return -1;
 		if (st.st_size > SPEC_CODE_MAX)
-			return error_usage(err, "file: \"%s\" is a source and larger than 16m", file->host);
+			return error_field(err, "file", "\"%s\" is a source and larger than 16m", file->host);
 		data = arena_alloc(&job->arena, (size_t)st.st_size + 1);
 		n = data ? fd_read(fd, data, (size_t)st.st_size) : -1;
 		if (n < 0)
@@ -138,7 +138,7 @@ static int make_prepared(const struct job *job, const struct engines *engines, c
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	done = engines_run(engines, job, &quiet, result, keep_prepared, &keeping, err);
 	if (done == 0 && result->verdict.cancelled) {
-		done = error_set(err, ERROR_FAILED, ECANCELED, "preparing %s was cancelled", job->runtime->display);
+		done = error_refuse(err, CODE_CANCELLED, "", "preparing %s was cancelled", job->runtime->display);
 	} else if (done == 0 && result->verdict.status != STATUS_OK) {
 		result_explain(result, NULL);
 		done = error_set(err, ERROR_FAILED, 0, "cannot prepare %s: %s", job->runtime->display, result->message);

@@ -58,10 +58,11 @@ static int execute_step(struct run_target *target, struct run_state *run, struct
  * is a result. */
 static int fail_step(struct run_state *run, const struct error *err)
 {
-	if (err->kind == ERROR_USAGE || err->code == CODE_NOT_FOUND || err->code == CODE_BUSY)
+	if (err->kind == ERROR_USAGE || err->code == CODE_NOT_FOUND || err->code == CODE_BUSY ||
+	    err->code == CODE_TOO_MANY)
 		return -1;
 	/* Before the program had a place: there is no verdict, but the caller's wish is one. */
-	if (err->errnum == ECANCELED)
+	if (err->code == CODE_CANCELLED)
 		run->result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
 	else
 		result_fail(run->result, err);

@@ -64,11 +64,11 @@ static int check_entry(const struct spec *spec, struct error *err)
 		return 0;
 	dir = open(spec->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"", spec->project);
+		return error_field_errno(err, "project", "cannot open the directory \"%s\"", spec->project);
 	if (fstatat(dir, spec_entry(spec), &st, 0) < 0)
-		return error_set(err, ERROR_USAGE, errno, "entry: \"%.64s\" is not in the project", spec_entry(spec));
+		return error_field_errno(err, "entry", "\"%.64s\" is not in the project", spec_entry(spec));
 	if (!S_ISREG(st.st_mode))
-		return error_usage(err, "entry: \"%.64s\" of the project is not a plain file", spec_entry(spec));
+		return error_field(err, "entry", "\"%.64s\" of the project is not a plain file", spec_entry(spec));
 	return 0;
 }
 

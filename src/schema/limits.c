@@ -86,19 +86,19 @@ static int refuse(const struct limit_row *row, const char *value, struct error *
 
 	_Static_assert(TEXT_SIZE_MAX <= TEXT_NUMBER_MAX, "either fits");
 	if (row->kind == LIMIT_BYTES)
-		return error_usage(err,
-				   "%s: \"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes",
-				   row->key, value, text_size_format((uint64_t)row->least, low),
+		return error_field(err, row->key,
+				   "\"%.64s\" is not a size between %s and %s; write it as %s or a number of bytes",
+				   value, text_size_format((uint64_t)row->least, low),
 				   text_size_format((uint64_t)row->most, high), row->words);
 	text_number_format(row->least, low);
 	text_number_format(row->most, high);
 	if (row->kind == LIMIT_SECONDS)
-		return error_usage(
-			err,
-			"%s: \"%.64s\" is not a time between %s and %s seconds; write it as 30, 500ms, 2m or 1h30m",
-			row->key, value, low, high);
-	return error_usage(err, "%s: \"%.64s\" is not a number of %s between %s and %s", row->key, value, row->words,
-			   low, high);
+		return error_field(
+			err, row->key,
+			"\"%.64s\" is not a time between %s and %s seconds; write it as 30, 500ms, 2m or 1h30m", value,
+			low, high);
+	return error_field(err, row->key, "\"%.64s\" is not a number of %s between %s and %s", value, row->words, low,
+			   high);
 }
 
 int limit_set(struct limits *limits, enum limit_id id, const char *value, struct error *err)

@@ -23,7 +23,6 @@ struct reading {
 	bool stdin_given;              /* `stdin` was there */
 	const char *cell_limit;        /* one that only cells have was there: its name; NULL: none */
 	const char *file;              /* the one of `files` that is read; NULL: none */
-	char *field;                   /* of the error */
 	struct error *err;             /* what is wrong */
 };
 
@@ -48,10 +47,9 @@ __attribute__((format(printf, 3, 4))) static int fault(struct reading *r, const 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	snprintf(r->field, REQUEST_FIELD_MAX, "%s", name);
 	if (r->file)
 		snprintf(of, sizeof(of), "\"%.64s\": ", r->file);
-	return error_usage(r->err, "%.64s: %s%s", name, of, text);
+	return error_field(r->err, name, "%s%s", of, text);
 }
 
 static const char *kind_name(const json_t *value)
@@ -89,20 +87,16 @@ static void put(struct reading *r, const char *key, const void *value, size_t si
 	buf_add(r->list, "", 1);
 }
 
-/* A value that spec_set() takes; its sentence begins with its own name of the key, which the caller may not know. */
+/* A value that spec_set() takes. Its error names the spec's key; the request's field has another name. */
 static int put_checked(struct reading *r, const char *name, const char *key, const char *value)
 {
 	struct error why = { 0 };
-	size_t skip = strlen(key);
 
 	if (spec_set(&r->checks, key, value, &why) < 0) {
-		if (why.kind != ERROR_USAGE) {
-			*r->err = why;
-			return -1;
-		}
-		if (strncmp(why.text, key, skip) != 0 || strncmp(why.text + skip, ": ", 2) != 0)
-			return fault(r, name, "%s", why.text);
-		return fault(r, name, "%s", why.text + skip + 2);
+		if (why.kind == ERROR_USAGE)
+			return fault(r, name, "%s", error_detail(&why));
+		*r->err = why;
+		return -1;
 	}
 	put(r, key, value, strlen(value));
 	return 0;
@@ -508,20 +502,34 @@ bool request_has_few_values(const char *json, size_t size)
 	return json_has_few_values(json, size, REQUEST_VALUES_MAX);
 }
 
-/* Jansson names the key that is there twice as it stands in the text, between '" and "'. */
+/* The string that ends before the position, as it stands in the text; false: there is none. */
+static bool string_before(const char *json, size_t position, char *out, size_t size)
+{
+	size_t end = position > 0 ? position - 1 : 0, begin = end, slashes;
+
+	if (end == 0 || json[end] != '"')
+		return false;
+	do {
+		if (begin == 0)
+			return false;
+		begin--;
+		for (slashes = 0; slashes < begin && json[begin - slashes - 1] == '\\'; slashes++)
+			;
+	} while (json[begin] != '"' || slashes % 2);
+	snprintf(out, size, "%.*s", (int)(end - begin - 1), json + begin + 1);
+	return true;
+}
+
 static int json_fault(struct reading *r, const char *json, size_t size, const json_error_t *why)
 {
-	const char *begin = strstr(why->text, "near '\""), *end = begin ? strrchr(begin, '"') : NULL;
+	const size_t position = (size_t)why->position < size ? (size_t)why->position : size;
 	char name[REQUEST_FIELD_MAX];
 
-	if (json_error_code(why) == json_error_duplicate_key && end > begin + 7) {
-		snprintf(name, sizeof(name), "%.*s", (int)(end - begin - 7), begin + 7);
+	if (json_error_code(why) == json_error_duplicate_key && string_before(json, position, name, sizeof(name)))
 		return fault(r, name, "it is given twice; leave one out");
-	}
 	if (json_error_code(why) == json_error_out_of_memory)
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
-	if (json_error_code(why) == json_error_numeric_overflow &&
-	    json_place(json, (size_t)why->position < size ? (size_t)why->position : size, name, sizeof(name)))
+	if (json_error_code(why) == json_error_numeric_overflow && json_place(json, position, name, sizeof(name)))
 		return fault(r, name, "the number is too large");
 	/* The whole is wrong and no field of it: where a field seems to be may be in the middle of another's text. */
 	return error_usage(r->err, "the body is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
@@ -575,16 +583,14 @@ static bool is_blank(const char *text, size_t size)
 	return at == size;
 }
 
-int request_parse(const char *json, size_t size, struct buf *list, struct request_manner *manner,
-		  char field[REQUEST_FIELD_MAX], struct error *err)
+int request_parse(const char *json, size_t size, struct buf *list, struct request_manner *manner, struct error *err)
 {
-	struct reading r = { .list = list, .manner = manner, .field = field, .err = err };
+	struct reading r = { .list = list, .manner = manner, .err = err };
 	const char *nul = memchr(json, '\0', size);
 	json_error_t why;
 	json_t *root;
 	int done;
 
-	*field = '\0';
 	*manner = (struct request_manner){ 0 };
 	if (is_blank(json, size))
 		return error_usage(err, "the body is empty; send a JSON object");
@@ -679,7 +685,7 @@ int request_decode(const void *list, size_t size, struct spec *spec, struct erro
 			done = spec_add_content(spec, path, value, length, err);
 			path = NULL;
 		} else if (strlen(value) != length) {
-			done = error_usage(err, "%.64s: it has a NUL byte in it", key);
+			done = error_field(err, key, "it has a NUL byte in it");
 		} else if (strcmp(key, "path") == 0) {
 			path = value;
 			done = 0;
@@ -694,16 +700,6 @@ int request_decode(const void *list, size_t size, struct spec *spec, struct erro
 			return -1;
 	}
 	return path ? error_usage(err, "the list of the request is broken") : 0;
-}
-
-void request_rename(struct error *err, const char *field)
-{
-	char text[sizeof(err->text)];
-
-	if (!*field || err->kind != ERROR_USAGE)
-		return;
-	snprintf(text, sizeof(text), "%.64s%s", field, err->text + strcspn(err->text, ":"));
-	memcpy(err->text, text, sizeof(text));
 }
 
 /* What this request calls a key of the spec; "" when it has no name for it. */
@@ -725,16 +721,14 @@ static void json_name(const char *key, const struct request_manner *manner, char
 	snprintf(out, REQUEST_FIELD_MAX, "%s", field ? field->name : "");
 }
 
-void request_field(const struct error *err, const struct request_manner *manner, char field[REQUEST_FIELD_MAX])
+void request_name_field(struct error *err, const struct request_manner *manner, bool in_text)
 {
-	size_t size = strcspn(err->text, ":");
 	char name[REQUEST_FIELD_MAX] = "";
 
-	*field = '\0';
-	if (err->kind == ERROR_LANGUAGE)
-		snprintf(name, sizeof(name), "language");
-	else if (err->kind == ERROR_USAGE && err->text[size] == ':' && size < sizeof(name))
-		memcpy(name, err->text, size);
-	if (*name)
-		json_name(name, manner, field);
+	if (err->field[0])
+		json_name(err->field, manner, name);
+	if (in_text && *name)
+		error_rename(err, name);
+	else
+		error_about(err, name);
 }

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 enum {
-	REQUEST_FIELD_MAX = 64,     /* bytes of a field's name in an error */
+	REQUEST_FIELD_MAX = ERROR_FIELD_MAX, /* bytes of a field's name */
 	REQUEST_VALUES_MAX = 16384, /* commas, colons and brackets in the JSON of a request, outside of texts */
 };
 
@@ -44,10 +44,9 @@ struct request_manner {
 /* Whether the text has few enough values to be made a tree of: a small text could mean a great many, each of which
  * costs a hundred bytes. */
 bool request_has_few_values(const char *json, size_t size);
-/* JSON to the list, which is added to. `field` gets the name of the field that is wrong, or "". Errors are ERROR_USAGE
- * (or ERROR_FAILED: no memory); nothing of the host is looked at. */
-int request_parse(const char *json, size_t size, struct buf *list, struct request_manner *manner,
-		  char field[REQUEST_FIELD_MAX], struct error *err);
+/* JSON to the list, which is added to. Errors are ERROR_USAGE with the field that is wrong (or ERROR_FAILED: no
+ * memory); nothing of the host is looked at. */
+int request_parse(const char *json, size_t size, struct buf *list, struct request_manner *manner, struct error *err);
 /* The first value of the key in the list, terminated, or NULL; and one more, which moves the values. */
 const char *request_value(const void *list, size_t size, const char *key);
 void request_put(struct buf *list, const char *key, const char *value);
@@ -58,9 +57,7 @@ int request_decode(const void *list, size_t size, struct spec *spec, struct erro
 bool request_unknown(const char *typed, const char *const *own, char *why, size_t size);
 /* The same of an object with these fields, and a NULL after the last. */
 bool field_unknown(const char *typed, const char *const *names, char *why, size_t size);
-/* Which field of the JSON an error of request_decode(), or of what is made of the spec, is about, as that request gave
- * it; "" when none is. */
-void request_field(const struct error *err, const struct request_manner *manner, char field[REQUEST_FIELD_MAX]);
-/* Such an error's sentence then begins with that name: for who wrote JSON. Our own client has options, and their names.
- */
-void request_rename(struct error *err, const char *field);
+/* An error of request_decode(), or of what is made of the spec, names the spec's key: it becomes the name of the field
+ * that this request gave, or "" when the request has none for it. With `in_text` the sentence begins with that name
+ * too: for clients that wrote JSON. Our own client has options, and their names. */
+void request_name_field(struct error *err, const struct request_manner *manner, bool in_text);

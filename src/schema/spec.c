@@ -70,7 +70,7 @@ static int out_of_memory(struct error *err)
 static int set_text(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	if (*value == '\0')
-		return error_usage(err, "%s: it is empty", key);
+		return error_field(err, key, "it is empty");
 	*(const char **)member = arena_string(&spec->arena, value);
 	return *(const char **)member ? 0 : out_of_memory(err);
 }
@@ -81,9 +81,9 @@ static int add_word(struct spec *spec, const char ***words, size_t *count, const
 	const char **grown, *copy;
 
 	if (*count >= SPEC_WORDS_MAX)
-		return error_usage(err, "%s: there are more than %d", key, SPEC_WORDS_MAX);
+		return error_field(err, key, "there are more than %d", SPEC_WORDS_MAX);
 	if (strlen(value) >= SPEC_WORD_MAX)
-		return error_usage(err, "%s: one is longer than %d bytes", key, SPEC_WORD_MAX);
+		return error_field(err, key, "one is longer than %d bytes", SPEC_WORD_MAX);
 	grown = realloc(*words, (*count + 1) * sizeof(**words));
 	copy = arena_string(&spec->arena, value);
 	if (grown)
@@ -104,7 +104,7 @@ static int add_env(struct spec *spec, void *member, const char *key, const char 
 	const char *equals = strchr(value, '=');
 
 	if (!equals || equals == value)
-		return error_usage(err, "env: \"%.64s\" is not NAME=VALUE", value);
+		return error_field(err, "env", "\"%.64s\" is not NAME=VALUE", value);
 	return add_word(spec, member, &spec->env_count, key, value, err);
 }
 
@@ -116,10 +116,10 @@ static int set_weaker(struct spec *spec, void *member, const char *key, const ch
 			return 0;
 		}
 	}
-	return error_usage(err,
-			   "%s: \"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
+	return error_field(err, key,
+			   "\"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
 			   "and seccomp",
-			   key, value);
+			   value);
 }
 
 /* The same path, or one where the other needs a directory. */
@@ -168,17 +168,16 @@ static int box_path(struct spec *spec, const char *path, size_t size, const char
 		return out_of_memory(err);
 	fault = path_fault(path, size, before);
 	if (fault)
-		return error_usage(err, "file: \"%.64s\" cannot be a path in the box: %s", path, fault);
+		return error_field(err, "file", "\"%.64s\" cannot be a path in the box: %s", path, fault);
 	other = path_conflict(spec, *out);
 	if (other)
-		return error_usage(err, "file: \"/%.64s\" and \"/%.64s\" cannot both be there", *out, other);
+		return error_field(err, "file", "\"/%.64s\" and \"/%.64s\" cannot both be there", *out, other);
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (strncmp(*out, places[i], strlen(places[i])) == 0)
 			return 0;
-	return error_usage(
-		err,
-		"file: \"/%.64s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp",
-		*out);
+	return error_field(
+		err, "file",
+		"\"/%.64s\" is not below /sandbox/code, /sandbox/data, /sandbox/output, /sandbox/temp or /tmp", *out);
 }
 
 static int add_file(struct spec *spec, struct spec_file file, struct error *err)
@@ -186,7 +185,7 @@ static int add_file(struct spec *spec, struct spec_file file, struct error *err)
 	struct spec_file *grown;
 
 	if (spec->file_count >= SPEC_WORDS_MAX)
-		return error_usage(err, "file: there are more than %d", SPEC_WORDS_MAX);
+		return error_field(err, "file", "there are more than %d", SPEC_WORDS_MAX);
 	grown = realloc(spec->files, (spec->file_count + 1) * sizeof(*grown));
 	if (!grown)
 		return out_of_memory(err);
@@ -204,7 +203,7 @@ static int add_host_file(struct spec *spec, void *member, const char *key, const
 	const char *name;
 
 	if (length == 0)
-		return error_usage(err, "file: \"%.64s\" names no file of the host; write HOST or HOST:BOX", value);
+		return error_field(err, "file", "\"%.64s\" names no file of the host; write HOST or HOST:BOX", value);
 	file.host = arena_copy(&spec->arena, value, length);
 	if (!file.host)
 		return out_of_memory(err);
@@ -220,7 +219,7 @@ int spec_add_content(struct spec *spec, const char *path, const void *data, size
 	struct spec_file file = { .size = size };
 
 	if (size > SPEC_CODE_MAX)
-		return error_usage(err, "file: \"%.64s\" is larger than 16m", path);
+		return error_field(err, "file", "\"%.64s\" is larger than 16m", path);
 	if (box_path(spec, path, strlen(path), &file.box, err) < 0)
 		return -1;
 	file.data = arena_copy(&spec->arena, data, size);
@@ -232,7 +231,7 @@ int spec_set_mode(struct spec *spec, const char *mode, struct error *err)
 	struct spec_file *last = spec->file_count > 0 ? &spec->files[spec->file_count - 1] : NULL;
 
 	if (!last || last->host || (strcmp(mode, "644") != 0 && strcmp(mode, "755") != 0))
-		return error_usage(err, "mode: \"%.64s\" is not the mode of a content: that is 644 or 755", mode);
+		return error_field(err, "mode", "\"%.64s\" is not the mode of a content: that is 644 or 755", mode);
 	last->mode = mode[0] == '6' ? 0644 : 0755;
 	return 0;
 }
@@ -248,7 +247,7 @@ static int set_entry(struct spec *spec, void *member, const char *key, const cha
 	const char *fault = path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
-		return error_usage(err, "entry: \"%.64s\" cannot be a file's path below /sandbox/code: %s", value,
+		return error_field(err, "entry", "\"%.64s\" cannot be a file's path below /sandbox/code: %s", value,
 				   fault);
 	return set_text(spec, member, key, value, err);
 }
@@ -259,14 +258,14 @@ static int set_filename(struct spec *spec, void *member, const char *key, const 
 		strchr(value, '/') ? "it is a path" : path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
-		return error_usage(err, "filename: \"%.64s\" cannot be a file's name: %s", value, fault);
+		return error_field(err, "filename", "\"%.64s\" cannot be a file's name: %s", value, fault);
 	return set_text(spec, member, key, value, err);
 }
 
 static int set_bool(bool *field, const char *key, const char *value, const char *when, struct error *err)
 {
 	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		return error_usage(err, "%s: \"%.64s\" is neither yes nor no", key, value);
+		return error_field(err, key, "\"%.64s\" is neither yes nor no", value);
 	*field = strcmp(value, when) == 0;
 	return 0;
 }
@@ -331,7 +330,7 @@ static int set_policy(struct spec *spec, void *member, const char *key, const ch
 		spec->policy_said = true;
 		return 0;
 	}
-	return error_usage(err, "policy: \"%.64s\" is none of off, warn, block", value);
+	return error_field(err, "policy", "\"%.64s\" is none of off, warn, block", value);
 }
 
 /* "24x80", rows first; or whether there is a terminal at all. */
@@ -350,7 +349,7 @@ static int set_tty(struct spec *spec, void *member, const char *key, const char 
 		memcpy(rows, value, (size_t)(cross - value));
 	if (!cross || !text_count(rows, &height) || !text_count(cross + 1, &width) || height < 1 || width < 1 ||
 	    height > SPEC_LINES_MAX || width > SPEC_LINES_MAX)
-		return error_usage(err, "tty: \"%.64s\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to %d",
+		return error_field(err, "tty", "\"%.64s\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to %d",
 				   value, SPEC_LINES_MAX);
 	spec->rows = (unsigned)height;
 	spec->columns = (unsigned)width;
@@ -399,7 +398,7 @@ int spec_set_surroundings(struct spec *spec, const char *text, struct error *err
 int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err)
 {
 	if (size > SPEC_CODE_MAX)
-		return error_usage(err, "code: it is larger than 16m; give what it needs as files");
+		return error_field(err, "code", "it is larger than 16m; give what it needs as files");
 	spec->code = arena_copy(&spec->arena, code, size);
 	spec->code_size = size;
 	return spec->code ? 0 : out_of_memory(err);
@@ -408,7 +407,7 @@ int spec_set_code(struct spec *spec, const void *code, size_t size, struct error
 int spec_set_input(struct spec *spec, const void *data, size_t size, struct error *err)
 {
 	if (size > SPEC_CODE_MAX)
-		return error_usage(err, "stdin: it is larger than 16m; stream it instead");
+		return error_field(err, "stdin", "it is larger than 16m; stream it instead");
 	spec->input = arena_copy(&spec->arena, data, size);
 	spec->input_size = size;
 	return spec->input ? 0 : out_of_memory(err);
@@ -445,12 +444,12 @@ static int check_entry(const struct spec *spec, struct error *err)
 
 	for (size_t i = 0; spec->code && i < spec->file_count; i++)
 		if (code_path(&spec->files[i]) && paths_clash(code_path(&spec->files[i]), entry))
-			return error_usage(err, "file: \"/%.64s\" is where the code itself goes", spec->files[i].box);
+			return error_field(err, "file", "\"/%.64s\" is where the code itself goes", spec->files[i].box);
 	if (spec->code || spec_gives(spec, entry) || (spec->name && spec->project))
 		return 0;
 	if (!spec->name)
-		return error_usage(err, "code: it is not set; give the program's text");
-	return error_usage(err, "entry: \"%.64s\" is none of the files given", entry);
+		return error_field(err, "code", "it is not set; give the program's text");
+	return error_field(err, "entry", "\"%.64s\" is none of the files given", entry);
 }
 
 static int check_profile(const struct spec *spec, struct error *err)
@@ -458,13 +457,13 @@ static int check_profile(const struct spec *spec, struct error *err)
 	const struct runtime *runtime = spec->runtime;
 
 	if (spec->unchecked && !runtime->compile.unchecked)
-		return error_usage(err, "check: %s has no check of its own to leave out", runtime->display);
+		return error_field(err, "check", "%s has no check of its own to leave out", runtime->display);
 	if (!spec->profile || spec_profile(spec))
 		return 0;
 	if (runtime->profile_count == 0)
-		return error_usage(err, "profile: \"%.64s\" is not known; %s has no profiles", spec->profile,
+		return error_field(err, "profile", "\"%.64s\" is not known; %s has no profiles", spec->profile,
 				   runtime->display);
-	return error_usage(err, "profile: \"%.64s\" is not known; %s has: %s", spec->profile, runtime->display,
+	return error_field(err, "profile", "\"%.64s\" is not known; %s has: %s", spec->profile, runtime->display,
 			   runtime->profiles[0].name);
 }
 
@@ -474,7 +473,7 @@ int spec_check(const struct spec *spec, struct error *err)
 	char room[TEXT_SIZE_MAX];
 
 	if (!spec->runtime)
-		return error_usage(err, "language: it is not set; name one, such as python");
+		return error_field(err, "language", "it is not set; name one, such as python");
 	if (spec->runtime->broken)
 		return runtime_missing(spec->runtime, err);
 	if (check_entry(spec, err) < 0 || check_profile(spec, err) < 0)
@@ -483,9 +482,9 @@ int spec_check(const struct spec *spec, struct error *err)
 		return runtime_missing(spec->runtime, err);
 	limits = limits_settle(&spec->limits, &spec->runtime->limits);
 	if (content_size(spec) > limits.disk)
-		return error_usage(
-			err,
-			"disk: the code and the contents given with it are %llu bytes, more than the %s of the box; "
+		return error_field(
+			err, "disk",
+			"the code and the contents given with it are %llu bytes, more than the %s of the box; "
 			"raise --disk",
 			(unsigned long long)content_size(spec), text_size_format(limits.disk, room));
 	return 0;

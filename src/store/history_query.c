@@ -27,17 +27,17 @@ int query_bad(struct store *store, const char *field, struct error *err, const c
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	snprintf(store->field, sizeof(store->field), "%s", field);
 	error_usage(err, "%s", text);
+	error_about(err, field);
 	return 400;
 }
 
 static int not_found(const char *id, struct error *err)
 {
 	if (store_is_id(id))
-		error_usage(err, "there is no execution \"%s\"", id);
+		error_refuse(err, CODE_NOT_FOUND, "", "there is no execution \"%s\"", id);
 	else
-		error_usage(err, "there is no such execution: an id has 26 letters and digits");
+		error_refuse(err, CODE_NOT_FOUND, "", "there is no such execution: an id has 26 letters and digits");
 	return 404;
 }
 
@@ -88,7 +88,6 @@ int query_check(struct store *store, const struct store_filter *filter, uint64_t
 {
 	bool known = !filter->status;
 
-	store->field[0] = '\0';
 	*since = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(statuses) && !known; i++)
 		known = strcmp(filter->status, statuses[i]) == 0;
@@ -277,7 +276,6 @@ static int find(struct store *store, const char *id, const char *caller, sqlite3
 	sqlite3_stmt *stmt;
 	int step;
 
-	store->field[0] = '\0';
 	if (!store_is_id(id))
 		return not_found(id, err);
 	stmt = store_sql(store, sql, err);
@@ -401,7 +399,8 @@ int store_spool(struct store *store, const char *id, const char *caller, int str
 		return -1;
 	spools = sqlite3_column_int(stmt, COLUMN_SPOOLS);
 	if (strcmp((const char *)sqlite3_column_text(stmt, 3), "running") == 0) {
-		error_usage(err, "it still runs: its output is kept when it ends; use events to see it as it comes");
+		error_refuse(err, CODE_STILL_RUNNING, "",
+			     "it still runs: its output is kept when it ends; use events to see it as it comes");
 		*status = 409;
 	} else if (spools & 1 << (stream - 1)) {
 		spool_name(id, stream, name);
@@ -409,12 +408,13 @@ int store_spool(struct store *store, const char *id, const char *caller, int str
 			     ? -1
 			     : openat(store->executions, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0) {
-			error_usage(err, "the %s of execution \"%s\" is not kept any more", what, id);
+			error_refuse(err, CODE_NOT_FOUND, "", "the %s of execution \"%s\" is not kept any more", what,
+				     id);
 			*status = 404;
 		}
 	} else if (spools & 1 << (stream - 1 + SPOOL_LOST)) {
-		error_usage(err, "the whole %s of execution \"%s\" could not be kept: there was no room for it", what,
-			    id);
+		error_refuse(err, CODE_NOT_FOUND, "",
+			     "the whole %s of execution \"%s\" could not be kept: there was no room for it", what, id);
 		*status = 404;
 	} else {
 		fd = output_of_result(stmt, stream, err);
@@ -441,11 +441,13 @@ int store_file(struct store *store, const char *id, const char *caller, const ch
 	if (fd < 0 && *status == 200)
 		*status = 404;
 	if (*status == 409)
-		error_usage(err, "it still runs: its files are kept when it ends");
+		error_refuse(err, CODE_STILL_RUNNING, "", "it still runs: its files are kept when it ends");
 	else if (fd < 0 && kept_is_path(path))
-		error_usage(err, "there is no file \"%.200s\" of execution \"%s\" that was kept", path, id);
+		error_refuse(err, CODE_NOT_FOUND, "", "there is no file \"%.200s\" of execution \"%s\" that was kept",
+			     path, id);
 	else if (fd < 0)
-		error_usage(err, "there is no such file: give a path as the result's files have it");
+		error_refuse(err, CODE_NOT_FOUND, "",
+			     "there is no such file: give a path as the result's files have it");
 	return fd;
 }
 
@@ -465,7 +467,7 @@ int store_artifact(struct store *store, const char *id, const char *caller, int 
 				  : strcmp(state, "running") == 0 ? "that is done when a run ends, and this one has not"
 								  : "see SANDBOX_STORE_CODE";
 
-		error_usage(err, "the code of execution \"%s\" was not kept: %s", id, why);
+		error_refuse(err, CODE_NOT_FOUND, "", "the code of execution \"%s\" was not kept: %s", id, why);
 		*status = 404;
 	}
 	sqlite3_reset(stmt);

@@ -275,8 +275,3 @@ void store_close(struct store *store)
 	close_fd(&store->dir);
 	free(store);
 }
-
-const char *store_field(const struct store *store)
-{
-	return store->field;
-}

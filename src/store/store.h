@@ -57,8 +57,6 @@ struct store_filter {
 	const char *ends;                                        /* the last letters of an id; NULL: any */
 	unsigned limit;                                          /* 1 to 1000 */
 };
-/* After 400: the field that was wrong; else "". */
-const char *store_field(const struct store *store);
 int store_list(struct store *store, const struct store_filter *filter, struct buf *out, struct error *err);
 int store_show(struct store *store, const char *id, const char *caller, struct buf *out, struct error *err);
 /* A run with those that failed alike, and what changed since the last success; as JSON, or {"markdown": text}. */

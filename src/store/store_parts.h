@@ -28,7 +28,6 @@ struct store {
 	struct journal_reader reader; /* of the journal */
 	uint64_t taken;               /* bytes that came since the last sweep: results and spools */
 	bool placed;                  /* the reader knows from where to go on */
-	char field[32];               /* of the last question: what was wrong */
 	struct {
 		const char *sql;        /* a text that stays */
 		sqlite3_stmt *stmt;     /* the same, prepared */

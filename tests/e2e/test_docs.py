@@ -289,17 +289,6 @@ def http_errors_are_documented():
 
 
 @kit.test
-def no_error_has_a_code_of_its_own():
-    """Whatever a process answers with is a row of the list: no code is spelled where an error is made."""
-    calls = r"\b(?:http_answer_error|refuse_early|deny|peer_refuse|tell_error|front_error_json)"
-    for path in sources():
-        for call in re.findall(calls + r"\(((?:[^;\"]|\"(?:[^\"\\\\]|\\\\.)*\")*);", text_of(path)):
-            for word in re.findall(r'"([a-z_]+)"', call)[:1]:
-                if "const char" not in call:
-                    kit.true(word in error_codes(), f"{path}: {call}")
-
-
-@kit.test
 def http_example_of_an_error_is_true():
     example = json.loads(re.search(r"```json\n(.*?)\n```", text_of("docs", "http.md"), re.S).group(1))
     with Service("--embers", "0").connect() as client:

@@ -27,19 +27,18 @@ static int request_list_holds(const void *list, size_t size, struct error *err)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char field[REQUEST_FIELD_MAX];
 	struct request_manner manner;
 	struct error err = { 0 };
 	struct buf list = { 0 };
 
-	if (request_parse((const char *)data, size, &list, &manner, field, &err) < 0) {
+	if (request_parse((const char *)data, size, &list, &manner, &err) < 0) {
 		MUST(err.kind == ERROR_USAGE && err.text[0]);
-		MUST(strlen(field) < sizeof(field));
+		MUST(strlen(err.field) < sizeof(err.field) && err.detail <= strlen(err.text));
 	} else if (request_list_holds(list.data, list.size, &err) < 0) {
 		/* What the parser makes is never broken, only meant wrongly. */
 		MUST(strcmp(err.text, "the list of the request is broken") != 0);
-		request_field(&err, &manner, field);
-		MUST(field[0]);
+		request_name_field(&err, &manner, true);
+		MUST(err.field[0]);
 	}
 	buf_free(&list);
 	err = (struct error){ 0 };

@@ -182,13 +182,22 @@ static inline char *hear_chunk(int fd)
 		free(chunk_);                                                                                          \
 	} while (0)
 
-static inline void say_answer(int role, const struct message *question, unsigned status, const char *json)
+/* JSON; with a status of 404 the sentence of a refusal. What answers no question is the store's own word. */
+static inline void say_answer(int role, const struct message *question, unsigned status, const char *text)
 {
-	struct message_head head = { .kind = MESSAGE_TELL, .stream = status, .size = strlen(json) };
+	struct message_head head = { .kind = MESSAGE_TELL, .stream = status, .size = strlen(text) };
+	struct message_refusal refusal;
+	const void *body = text;
 	struct error err;
 
+	if (question && status == 404) {
+		error_refuse(&err, CODE_NOT_FOUND, "", "%s", text);
+		refusal_pack(&err, &refusal);
+		head.size = sizeof(refusal);
+		body = &refusal;
+	}
 	head.run = question ? question->head.run : 0;
-	CHECK_INT(message_send(role, &head, json, NULL, 0, &err), 0);
+	CHECK_INT(message_send(role, &head, body, NULL, 0, &err), 0);
 }
 
 /* The next question to a role. What the store is only told is written to web_event. */

@@ -237,7 +237,7 @@ static void requests_come_back(void)
 	struct request_manner manner;
 	struct spec back;
 	struct error err = { 0 };
-	char field[REQUEST_FIELD_MAX], path[] = "/tmp/emberbox-client-XXXXXX", word[128];
+	char path[] = "/tmp/emberbox-client-XXXXXX", word[128];
 
 	file_of(path, 3, 0644);
 	spec_init(&spec);
@@ -253,7 +253,7 @@ static void requests_come_back(void)
 	snprintf(word, sizeof(word), "%s:/tmp/x", path);
 	set("file", word);
 	CHECK(request_json(&spec, &extra, &out));
-	if (request_parse(out.data, out.size, &list, &manner, field, &err) < 0 ||
+	if (request_parse(out.data, out.size, &list, &manner, &err) < 0 ||
 	    request_decode(list.data, list.size, &back, &err) < 0)
 		check_fail("%s", err.text);
 	CHECK(manner.stream && !manner.input);

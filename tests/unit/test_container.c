@@ -330,8 +330,7 @@ static void refuses_what_is_not_its_own(void)
 	CHECK(status_for(NULL) != NULL);
 	CHECK(status_for("bob") == NULL);
 	CHECK_INT(containers_stop(all, id, "bob", "bob", &err), -1);
-	CHECK_INT(err.kind, ERROR_USAGE);
-	CHECK_INT(err.errnum, ENOENT);
+	CHECK_INT(err.code, CODE_NOT_FOUND);
 	CHECK(strncmp(err.text, "id: there is no container \"", 27) == 0);
 	runs("echo still", "ok", "still\n");
 	stop();
@@ -351,7 +350,7 @@ static void counts(void)
 	spec = spec_of("python");
 	CHECK_INT(start_with(&spec, 10, "ann"), -1);
 	CHECK_STR(err.text, "max_concurrent: 2 containers run already, as many as may; stop one first");
-	CHECK_INT(err.errnum, EBUSY);
+	CHECK_INT(err.code, CODE_TOO_MANY);
 	CHECK_INT(containers_running(all), 2);
 	memcpy(id, first, sizeof(id));
 	status_for("ann");
@@ -447,7 +446,7 @@ static void hostile_programs_end_their_own_box(void)
 	CHECK_STR(status_text("reason"), "its agent was ended by signal SIGKILL");
 	spec_init(&spec);
 	CHECK_INT(exec_spec(&spec, "echo"), -1);
-	CHECK_INT(err.errnum, ESRCH);
+	CHECK_INT(err.code, CODE_NOT_FOUND);
 	CHECK(strstr(err.text, "has ended: its agent was ended by signal SIGKILL; start another") != NULL);
 	start("python");
 	spec_init(&spec);

@@ -206,16 +206,16 @@ static void the_keeper_refuses(void)
 {
 	static const struct {
 		enum error_code code;
-		const char *message, *answer;
+		const char *field, *message, *answer;
 	} refusals[] = {
-		{ CODE_BAD_REQUEST, "code: there is none",
+		{ CODE_BAD_REQUEST, "code", "code: there is none",
 		  "{\"error\":{\"code\":\"bad_request\",\"message\":\"code: there is none\",\"field\":\"code\"}}" },
-		{ CODE_UNKNOWN_LANGUAGE, "Unknown language",
+		{ CODE_UNKNOWN_LANGUAGE, "language", "Unknown language",
 		  "{\"error\":{\"code\":\"unknown_language\",\"message\":\"Unknown "
 		  "language\",\"field\":\"language\"}}" },
-		{ CODE_FAILED, "no \xff memory",
+		{ CODE_FAILED, "", "no \xff memory",
 		  "{\"error\":{\"code\":\"failed\",\"message\":\"no \xef\xbf\xbd memory\"}}" },
-		{ CODE_CANNOT_ENFORCE, "no layer",
+		{ CODE_CANNOT_ENFORCE, "", "no layer",
 		  "{\"error\":{\"code\":\"cannot_enforce\",\"message\":\"no layer\"}}" },
 	};
 	struct message run;
@@ -226,6 +226,7 @@ static void the_keeper_refuses(void)
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		struct message_refusal refusal = { .code = refusals[i].code };
 
+		snprintf(refusal.field, sizeof(refusal.field), "%s", refusals[i].field);
 		snprintf(refusal.message, sizeof(refusal.message), "%s", refusals[i].message);
 		/* Which languages there are is the keeper's to say. */
 		say(fd, FRAME_REQUEST, "{\"language\":\"klingon\"}");

@@ -542,13 +542,13 @@ static void answers_of_the_store_and_the_keeper(void)
 	ASKED(store, "{\"what\":\"list\",\"caller\":\"x\",\"limit\":\"2\"}", 200, "[]");
 	ANSWER(fd, 200, "[]");
 	put_request(fd, "GET /v1/executions/abc", "", NULL);
-	ASKED(store, "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"abc\"}", 404, "{\"error\":{}}");
-	ANSWER(fd, 404, "{\"error\":{}}");
+	ASKED(store, "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"abc\"}", 404, "there is none");
+	ANSWER(fd, 404, "{\"error\":{\"code\":\"not_found\",\"message\":\"there is none\"}}");
 	/* The rest of a path, whatever is in it; and no rest is none. */
 	put_request(fd, "GET /v1/executions/abc/files/a%20b//%C3%BC%22*", "", NULL);
 	ASKED(store, "{\"what\":\"file\",\"caller\":\"*\",\"id\":\"abc\",\"path\":\"a b//\xc3\xbc\\\"*\"}", 404,
-	      "{\"error\":{}}");
-	ANSWER(fd, 404, "{\"error\":{}}");
+	      "there is none");
+	ANSWER(fd, 404, "{\"error\":{\"code\":\"not_found\",\"message\":\"there is none\"}}");
 	put_request(fd, "GET /v1/executions/abc/files/", "", NULL);
 	CHECK_STR(hear_error(fd), "404 not_found");
 	put_request(fd, "GET /v1/executions//files/x", "", NULL);

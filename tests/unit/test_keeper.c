@@ -1,5 +1,6 @@
 /* The keeper against a front that is not to be trusted. No box is made: what is asked here is refused before. */
 #include "../check.h"
+#include "refusal_text.h"
 
 #include "base/buf.h"
 #include "base/fd.h"
@@ -257,7 +258,7 @@ static void refuses_a_question_without_its_caller(void)
 		CHECK_INT(front_hears(front, &message), 1);
 		CHECK_INT(message.head.kind, MESSAGE_TELL);
 		CHECK_INT(message.head.stream, 400);
-		CHECK_STR(message.body, refusal);
+		CHECK_STR(refusal_text(message.body, message.head.size), refusal);
 		message_free(&message);
 	}
 	head.size = strlen(strcpy(question, "{\"what\":\"session_status\",\"caller\":\"uid 7\"}"));

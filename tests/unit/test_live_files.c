@@ -104,11 +104,11 @@ static int write_it(const char *path, const char *text, bool *made)
 	return live_write(&files, path, from, strlen(text), made ? made : &ignored, &err);
 }
 
-static void refused(int done, int errnum, const char *sentence)
+static void refused(int done, enum error_code code, const char *sentence)
 {
 	CHECK_INT(done, -1);
-	CHECK_INT(err.kind, ERROR_USAGE);
-	CHECK_INT(err.errnum, errnum);
+	CHECK_INT(err.code, code);
+	CHECK_INT(strcspn(sentence, ":"), strlen(err.field));
 	CHECK_STR(err.text, sentence);
 }
 
@@ -144,7 +144,8 @@ static void what_is_written_is_read(void)
 	CHECK_INT(live_remove(&files, "data/z", &err), 0);
 	CHECK_STR(got("sandbox/data/z"), "(none)");
 	CHECK_INT(live_remove(&files, "output/new/deep", &err), 0);
-	refused(live_remove(&files, "output/d", &err), ENOTEMPTY, "path: \"output/d\": the directory is not empty");
+	refused(live_remove(&files, "output/d", &err), CODE_NOT_EMPTY,
+		"path: \"output/d\": the directory is not empty");
 }
 
 static void paths_that_are_none(void)
@@ -156,19 +157,19 @@ static void paths_that_are_none(void)
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		snprintf(sentence, sizeof(sentence), "path: \"%s\" is no path below /sandbox, such as output/plot.png",
 			 paths[i]);
-		refused(open_it(paths[i]), EINVAL, sentence);
-		refused(write_it(paths[i], "x", NULL), EINVAL, sentence);
+		refused(open_it(paths[i]), CODE_BAD_REQUEST, sentence);
+		refused(write_it(paths[i], "x", NULL), CODE_BAD_REQUEST, sentence);
 	}
-	refused(open_it("output/d/"), EINVAL, "path: \"output/d/\" ends with a slash");
-	refused(open_it("output/none"), ENOENT, "path: \"output/none\": there is no such file");
-	refused(open_it("output/d"), EISDIR, "path: \"output/d\": it is a directory");
-	refused(open_it("output/d/f/g"), ENOTDIR, "path: \"output/d/f/g\": a part of it is no directory");
-	refused(write_it("output/d", "x", NULL), EISDIR, "path: \"output/d\": it is a directory");
-	refused(write_it("new", "x", NULL), EACCES,
+	refused(open_it("output/d/"), CODE_BAD_REQUEST, "path: \"output/d/\" ends with a slash");
+	refused(open_it("output/none"), CODE_NOT_FOUND, "path: \"output/none\": there is no such file");
+	refused(open_it("output/d"), CODE_NO_PLAIN_FILE, "path: \"output/d\": it is a directory");
+	refused(open_it("output/d/f/g"), CODE_NO_PLAIN_FILE, "path: \"output/d/f/g\": a part of it is no directory");
+	refused(write_it("output/d", "x", NULL), CODE_NO_PLAIN_FILE, "path: \"output/d\": it is a directory");
+	refused(write_it("new", "x", NULL), CODE_FORBIDDEN_FILE,
 		"path: \"new\": only what is below /sandbox/code, data, output and temp can be changed");
-	refused(live_remove(&files, "output", &err), EACCES,
+	refused(live_remove(&files, "output", &err), CODE_FORBIDDEN_FILE,
 		"path: \"output\": only what is below /sandbox/code, data, output and temp can be changed");
-	refused(live_move(&files, "output/d/f", "x", &err), EACCES,
+	refused(live_move(&files, "output/d/f", "x", &err), CODE_FORBIDDEN_FILE,
 		"move: \"x\": only what is below /sandbox/code, data, output and temp can be changed");
 	CHECK_STR(got("sandbox/output/d/f"), "inside");
 }
@@ -186,16 +187,16 @@ static void what_is_no_plain_file(void)
 	CHECK_INT(symlink("../../outside/secret", in("sandbox/output/link")), 0);
 	CHECK_INT(symlink("../../outside", in("sandbox/output/way")), 0);
 	CHECK_INT(symlink("d", in("sandbox/output/near")), 0);
-	refused(open_it("output/fifo"), ENOTSUP, "path: \"output/fifo\": it is no plain file");
-	refused(open_it("output/socket"), ENOTSUP, "path: \"output/socket\": it is no plain file");
-	refused(open_it("output/link"), ENOTSUP,
+	refused(open_it("output/fifo"), CODE_NO_PLAIN_FILE, "path: \"output/fifo\": it is no plain file");
+	refused(open_it("output/socket"), CODE_NO_PLAIN_FILE, "path: \"output/socket\": it is no plain file");
+	refused(open_it("output/link"), CODE_NO_PLAIN_FILE,
 		"path: \"output/link\": it is a link, or leads through one; links are not followed");
-	refused(open_it("output/way/secret"), ENOTSUP,
+	refused(open_it("output/way/secret"), CODE_NO_PLAIN_FILE,
 		"path: \"output/way/secret\": it is a link, or leads through one; links are not followed");
-	refused(open_it("output/near/f"), ENOTSUP,
+	refused(open_it("output/near/f"), CODE_NO_PLAIN_FILE,
 		"path: \"output/near/f\": it is a link, or leads through one; links are not followed");
-	refused(write_it("output/fifo", "x", NULL), ENOTSUP, "path: \"output/fifo\": it is no plain file");
-	refused(write_it("output/link", "x", NULL), ENOTSUP, "path: \"output/link\": it is no plain file");
+	refused(write_it("output/fifo", "x", NULL), CODE_NO_PLAIN_FILE, "path: \"output/fifo\": it is no plain file");
+	refused(write_it("output/link", "x", NULL), CODE_NO_PLAIN_FILE, "path: \"output/link\": it is no plain file");
 	CHECK_INT(write_it("output/way/secret", "x", NULL), -1);
 	CHECK_INT(live_remove(&files, "output/way/secret", &err), -1);
 	CHECK_INT(live_move(&files, "output/d/f", "output/way/f", &err), -1);
@@ -234,7 +235,7 @@ static void a_directory_is_told(void)
 	json.size = 0;
 	CHECK_INT(live_list(&files, "", &json, &err), 0);
 	CHECK(strstr(json.data, "\"code\"") && strstr(json.data, "\"output\"") && !strstr(json.data, "outside"));
-	refused(live_list(&files, "output/link", &json, &err), ENOTDIR,
+	refused(live_list(&files, "output/link", &json, &err), CODE_NO_PLAIN_FILE,
 		"path: \"output/link\": a part of it is no directory");
 }
 
@@ -382,7 +383,7 @@ static void moved_meanwhile(void)
 
 		read += fd >= 0;
 		wrong += fd >= 0 && strcmp(text_of(fd), "inside") != 0;
-		wrong += write_it("output/d/e/g", "new", NULL) < 0 && err.errnum != EAGAIN;
+		wrong += write_it("output/d/e/g", "new", NULL) < 0 && err.code != CODE_CHANGING;
 	}
 	end_swapping(thread);
 	CHECK_INT(wrong, 0);

@@ -201,6 +201,7 @@ static void a_refusal_has_no_result_and_is_noted(void)
 		{ "execute", CODE_BAD_REQUEST, "begun admit begin execute leave" },
 		{ "execute", CODE_NOT_FOUND, "begun admit begin execute leave" },
 		{ "execute", CODE_BUSY, "begun admit begin execute leave" },
+		{ "execute", CODE_TOO_MANY, "begun admit begin execute leave" },
 	};
 	char kinds[16], status[32];
 
@@ -230,7 +231,7 @@ static void what_we_fail_at_is_a_result(void)
 		CHECK_STR(status, "error");
 		CHECK_STR(result->message, "there is no room");
 		/* The caller's own wish is no failure of ours. */
-		error_set(&failure, ERROR_FAILED, ECANCELED, "waiting was cancelled");
+		error_refuse(&failure, CODE_CANCELLED, "", "waiting was cancelled");
 		CHECK_INT(run("pass", "off", true, kinds, status), 0);
 		CHECK_STR(status, "killed");
 		CHECK(result->verdict.cancelled);

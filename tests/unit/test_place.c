@@ -135,8 +135,7 @@ static void a_place_is_its_owners(void)
 	if (found)
 		place_let_go(found);
 	CHECK(places_find(&all, "ann0", "bob", &err) == NULL);
-	CHECK_INT(err.kind, ERROR_USAGE);
-	CHECK_INT(err.errnum, ENOENT);
+	CHECK_INT(err.code, CODE_NOT_FOUND);
 	CHECK_STR(err.text, "which: there is no test \"ann0\"");
 	CHECK_INT(places_stop(&all, "ann0", "bob", "bob", &err), -1);
 	CHECK_STR(listed("ann"), "{\"tests\":[\"ann0\"]}");

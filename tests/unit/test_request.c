@@ -4,19 +4,18 @@
 #include "schema/request.h"
 
 static struct request_manner manner;
-static char field[REQUEST_FIELD_MAX];
 static struct error err;
 
 static int parse(const char *json, struct spec *spec)
 {
 	struct buf list = { 0 };
-	int done = request_parse(json, strlen(json), &list, &manner, field, &err);
+	int done = request_parse(json, strlen(json), &list, &manner, &err);
 
 	spec_init(spec);
 	if (done == 0) {
 		done = request_decode(list.data, list.size, spec, &err);
 		if (done < 0)
-			request_field(&err, &manner, field), request_rename(&err, field);
+			request_name_field(&err, &manner, true);
 	}
 	buf_free(&list);
 	return done;
@@ -29,7 +28,7 @@ static void refused(const char *json, const char *where, const char *why)
 	err = (struct error){ 0 };
 	if (parse(json, &spec) == 0)
 		check_fail("taken: %s", json);
-	CHECK_STR(field, where);
+	CHECK_STR(err.field, where);
 	CHECK_STR(err.text, why);
 	CHECK_INT(err.kind, ERROR_USAGE);
 	spec_free(&spec);
@@ -237,7 +236,7 @@ static void paths_of_the_host_are_no_fields(void)
 		snprintf(json, sizeof(json), P "\"%s\":\"/etc\"}", keys[i]);
 		spec_init(&spec);
 		CHECK_INT(parse(json, &spec), -1);
-		CHECK_STR(field, keys[i]);
+		CHECK_STR(err.field, keys[i]);
 		spec_free(&spec);
 		buf_add(&list, sizes, sizeof(sizes));
 		buf_add(&list, keys[i], sizes[0] + 1);
@@ -257,8 +256,8 @@ static void refused_bytes(const char *json, size_t size, const char *where, cons
 	struct buf list = { 0 };
 
 	err = (struct error){ 0 };
-	CHECK_INT(request_parse(json, size, &list, &manner, field, &err), -1);
-	CHECK_STR(field, where);
+	CHECK_INT(request_parse(json, size, &list, &manner, &err), -1);
+	CHECK_STR(err.field, where);
 	CHECK_STR(err.text, why);
 	buf_free(&list);
 }
@@ -309,7 +308,7 @@ static void broken_lists(void)
 	struct buf list = { 0 };
 	struct spec spec;
 
-	CHECK_INT(request_parse(json, strlen(json), &list, &manner, field, &err), 0);
+	CHECK_INT(request_parse(json, strlen(json), &list, &manner, &err), 0);
 	for (size_t size = 0; size < list.size; size++) {
 		char *cut = malloc(size + !size);
 
@@ -339,56 +338,63 @@ static void broken_lists(void)
 static void errors_name_fields(void)
 {
 	static const char *const pairs[][2] = {
-		{ "file: \"x\" is …", "files" },      { "arg: there are …", "args" }, { "code: there is none", "code" },
-		{ "disk: too small", "limits.disk" }, { "something else: x", "" },    { "no colon", "" },
+		{ "file", "files" },       { "arg", "args" },        { "code", "code" },
+		{ "disk", "limits.disk" }, { "session", "session" },
 	};
+	struct error e;
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-		struct error e = { .kind = ERROR_USAGE };
+		char text[128];
 
-		snprintf(e.text, sizeof(e.text), "%s", pairs[i][0]);
-		request_field(&e, &(struct request_manner){ 0 }, field);
-		CHECK_STR(field, pairs[i][1]);
-		CHECK_STR(e.text, pairs[i][0]);
-		request_rename(&e, field);
+		error_field(&e, pairs[i][0], "it is wrong");
+		request_name_field(&e, &(struct request_manner){ 0 }, false);
+		CHECK_STR(e.field, pairs[i][1]);
+		snprintf(text, sizeof(text), "%s: it is wrong", pairs[i][0]);
+		CHECK_STR(e.text, text);
+		error_field(&e, pairs[i][0], "it is wrong");
+		request_name_field(&e, &(struct request_manner){ 0 }, true);
+		CHECK_STR(e.field, pairs[i][1]);
 		/* The sentence begins with the same name. */
-		if (*field)
-			CHECK_INT(strncmp(e.text, field, strlen(field)), 0);
-		else
-			CHECK_STR(e.text, pairs[i][0]);
+		snprintf(text, sizeof(text), "%s: it is wrong", pairs[i][1]);
+		CHECK_STR(e.text, text);
 	}
-	request_field(&(struct error){ .kind = ERROR_LANGUAGE, .text = "Unknown language" },
-		      &(struct request_manner){ 0 }, field);
-	CHECK_STR(field, "language");
-	request_field(&(struct error){ .kind = ERROR_FAILED, .text = "code: x" }, &(struct request_manner){ 0 }, field);
-	CHECK_STR(field, "");
+	/* What no request has is no field, whatever the sentence begins with. */
+	error_field(&e, "max_concurrent", "too many");
+	request_name_field(&e, &(struct request_manner){ 0 }, true);
+	CHECK_STR(e.field, "");
+	CHECK_STR(e.text, "max_concurrent: too many");
+	error_usage(&e, "code: is a word of this sentence");
+	request_name_field(&e, &(struct request_manner){ 0 }, true);
+	CHECK_STR(e.field, "");
+	error_refuse(&e, CODE_UNKNOWN_LANGUAGE, "", "Unknown language");
+	error_about(&e, "language");
+	request_name_field(&e, &(struct request_manner){ 0 }, true);
+	CHECK_STR(e.field, "language");
+	CHECK_STR(e.text, "Unknown language");
 }
 
 /* Two limits have two names: an error has the one that the request used. */
 static void errors_name_limits_as_they_were_given(void)
 {
 	static const struct {
-		const char *json, *text, *field, *want;
+		const char *json, *key, *field;
 	} cases[] = {
-		{ "{\"language\":\"bash\",\"limits\":{\"memory\":\"1g\"}}", "memory: too much", "limits.memory",
-		  "limits.memory: too much" },
-		{ "{\"language\":\"bash\",\"memory_limit\":\"1g\"}", "memory: too much", "memory_limit",
-		  "memory_limit: too much" },
-		{ "{\"language\":\"bash\",\"limits\":{\"timeout\":9}}", "timeout: too much", "limits.timeout",
-		  "limits.timeout: too much" },
-		{ "{\"language\":\"bash\",\"timeout\":9}", "timeout: too much", "timeout", "timeout: too much" },
+		{ "{\"language\":\"bash\",\"limits\":{\"memory\":\"1g\"}}", "memory", "limits.memory" },
+		{ "{\"language\":\"bash\",\"memory_limit\":\"1g\"}", "memory", "memory_limit" },
+		{ "{\"language\":\"bash\",\"limits\":{\"timeout\":9}}", "timeout", "limits.timeout" },
+		{ "{\"language\":\"bash\",\"timeout\":9}", "timeout", "timeout" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct error e = { .kind = ERROR_USAGE };
 		struct buf list = { 0 };
+		struct error e;
 
-		CHECK_INT(request_parse(cases[i].json, strlen(cases[i].json), &list, &manner, field, &err), 0);
-		snprintf(e.text, sizeof(e.text), "%s", cases[i].text);
-		request_field(&e, &manner, field);
-		request_rename(&e, field);
-		CHECK_STR(field, cases[i].field);
-		CHECK_STR(e.text, cases[i].want);
+		CHECK_INT(request_parse(cases[i].json, strlen(cases[i].json), &list, &manner, &err), 0);
+		error_field(&e, cases[i].key, "too much");
+		request_name_field(&e, &manner, true);
+		CHECK_STR(e.field, cases[i].field);
+		CHECK_STR(error_detail(&e), "too much");
+		CHECK_INT(strncmp(e.text, e.field, strlen(e.field)), 0);
 		buf_free(&list);
 	}
 }

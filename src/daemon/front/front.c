@@ -68,7 +68,7 @@ static void front_drain(struct front *front)
 	while ((item = queue_peek(&front->queue)) != NULL) {
 		struct peer *peer = peer_of_item(item);
 
-		peer_refuse(front, peer, "draining", "", 1, "the service is ending; the request was not run");
+		peer_refuse(front, peer, CODE_DRAINING, "", 1, "the service is ending; the request was not run");
 		peer_resume(front, peer);
 	}
 }

@@ -120,6 +120,15 @@ void ask_answer(struct front *front, const struct message *message, int fd, bool
 {
 	struct ask *question = ask_find(front, message->head.run);
 
+	if (question && question->store == store && message->head.stream >= 400) {
+		_cleanup_free_ char *json = NULL;
+		struct error err;
+
+		refusal_unpack(message->body, message->head.size, &err);
+		json = front_error_json(&err, 0, NULL);
+		ask_end(front, question, (int)message->head.stream, json ? json : "{}", json ? strlen(json) : 2, fd);
+		return;
+	}
 	if (question && question->store == store) {
 		ask_end(front, question, (int)message->head.stream, message->body, message->head.size, fd);
 		return;
@@ -131,14 +140,16 @@ void ask_answer(struct front *front, const struct message *message, int fd, bool
 
 void ask_lost(struct front *front, bool store)
 {
+	struct error err;
+
+	error_set(&err, ERROR_FAILED, 0, "the %s ended before it answered; it is being restarted",
+		  store ? "store" : "keeper");
 	for (size_t i = 0; i < FRONT_ASKS; i++) {
 		_cleanup_free_ char *json = NULL;
 
 		if (!front->asks[i].number || front->asks[i].store != store)
 			continue;
-		json = front_error_json("failed", "", 1, NULL,
-					store ? "the store ended before it answered; it is being restarted"
-					      : "the keeper ended before it answered; it is being restarted");
+		json = front_error_json(&err, 1, NULL);
 		ask_end(front, &front->asks[i], 503, json ? json : "{}", json ? strlen(json) : 2, -1);
 	}
 }

@@ -94,13 +94,15 @@ bool http_answer_goes_on(struct front *front, struct peer *peer)
 static void answer_no_range(struct front *front, struct peer *peer, uint64_t total)
 {
 	_cleanup_free_ char *json = NULL;
-	char extra[64], sentence[96];
+	struct error err;
+	char extra[64];
 
 	snprintf(extra, sizeof(extra), "Content-Range: bytes */%llu\r\n", (unsigned long long)total);
-	snprintf(sentence, sizeof(sentence), "Range: there are no such bytes; there are %llu",
-		 (unsigned long long)total);
-	json = front_error_json("range_not_satisfiable", "Range", 0, NULL, sentence);
-	http_answer_json_with(front, peer, 416, json ? json : "{}", json ? strlen(json) : 2, extra);
+	error_refuse(&err, CODE_RANGE_NOT_SATISFIABLE, "Range", "there are no such bytes; there are %llu",
+		     (unsigned long long)total);
+	json = front_error_json(&err, 0, NULL);
+	http_answer_json_with(front, peer, error_code_status(err.code), json ? json : "{}", json ? strlen(json) : 2,
+			      extra);
 }
 
 void http_answer_range(struct front *front, struct peer *peer, int given)
@@ -113,7 +115,7 @@ void http_answer_range(struct front *front, struct peer *peer, int given)
 	int partial;
 
 	if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode)) {
-		http_answer_error(front, peer, 500, "failed", "", 0, "the file cannot be read");
+		http_answer_error(front, peer, CODE_FAILED, "", 0, "the file cannot be read");
 		return;
 	}
 	total = (uint64_t)st.st_size;

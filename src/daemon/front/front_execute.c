@@ -176,7 +176,7 @@ void execute_result(struct front *front, struct peer *peer, const struct message
 		events_end(front, peer);
 	} else if (outcome->status == STATUS_ERROR && outcome->exit_code == 127) {
 		result_sentence(json, size, sentence, sizeof(sentence));
-		http_answer_error(front, peer, 422, "not_installed", "language", 0, sentence);
+		http_answer_error(front, peer, CODE_NOT_INSTALLED, "language", 0, sentence);
 	} else {
 		/* A session that starts runs nothing yet. */
 		snprintf(extra, sizeof(extra), "X-Execution-Id: %s\r\n", peer->about.id);
@@ -187,82 +187,28 @@ void execute_result(struct front *front, struct peer *peer, const struct message
 	}
 }
 
-/* Which status a refusal is. */
-static int refusal_status(const char *code, unsigned retry_after)
-{
-	static const struct {
-		const char *code; /* as every door has it */
-		int status;       /* as HTTP has it */
-	} statuses[] = {
-		{ "bad_request", 400 },
-		{ "unknown_language", 400 },
-		{ "busy", 429 },
-		{ "draining", 503 },
-		{ "cancelled", 409 },
-		{ "blind", 503 },
-		{ "not_found", 404 },
-		{ "needs_confirmation", 409 },
-		{ "too_many", 429 },
-		{ "cannot_enforce", 422 },
-		{ "unauthorized", 401 },
-		{ "no_sessions", 422 },
-		{ "forbidden_scope", 403 },
-		{ "blocked", 403 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
-		if (strcmp(code, statuses[i].code) == 0)
-			return statuses[i].status;
-	/* What may work the next time is not broken for good. */
-	return retry_after ? 503 : 500;
-}
-
-/* The client knows a field by the name that its path has for it, also at the beginning of the sentence. */
-static void name_as_sent(const struct peer *peer, const char **field, const char **message, char *room, size_t size)
+/* The client knows a field by the name that its path has for it. */
+static void name_as_sent(const struct peer *peer, struct error *err)
 {
 	const struct route *route = peer->exchange->route;
-	const char *ours = route->handle == execute_exec ? "container" : "profile";
-	const char *theirs = route->handle == execute_exec ? "id" : "container";
-	size_t length = strlen(ours);
 
-	if ((route->handle != execute_exec && route->handle != execute_start) || strcmp(*field, ours) != 0)
-		return;
-	*field = theirs;
-	if (strncmp(*message, ours, length) == 0 && (*message)[length] == ':') {
-		snprintf(room, size, "%s%s", theirs, *message + length);
-		*message = room;
-	}
+	if (route->handle == execute_exec && strcmp(err->field, "container") == 0)
+		error_rename(err, "id");
+	else if (route->handle == execute_start && strcmp(err->field, "profile") == 0)
+		error_rename(err, "container");
 }
 
-/* Whether it is about an id that could be one, and is not; what is no id at all is the client's mistake. */
-static bool is_missing_id(const char *field, const char *message)
-{
-	static const char *const mistakes[] = { "expected a text", "it ", "the number ", NULL };
-	const size_t length = strlen(field);
-
-	if (strcmp(field, "container") != 0 && strcmp(field, "session") != 0)
-		return false;
-	message += strncmp(message, field, length) == 0 && message[length] == ':' ? length + 2 : 0;
-	for (const char *const *one = mistakes; *one; one++)
-		if (strncmp(message, *one, strlen(*one)) == 0)
-			return false;
-	return true;
-}
-
-void execute_refuse(struct front *front, struct peer *peer, const char *code, const char *field, unsigned retry_after,
-		    const char *message)
+void execute_refuse(struct front *front, struct peer *peer, const struct error *err, unsigned retry_after)
 {
 	_cleanup_free_ char *json = NULL;
-	char sentence[1024];
+	struct error named = *err;
 
-	if (strcmp(code, "bad_request") == 0 && is_missing_id(field, message))
-		code = "not_found";
-	name_as_sent(peer, &field, &message, sentence, sizeof(sentence));
+	name_as_sent(peer, &named);
 	if (!has_events(peer->exchange)) {
-		http_answer_error(front, peer, refusal_status(code, retry_after), code, field, retry_after, message);
+		http_answer_refusal(front, peer, &named, retry_after);
 		return;
 	}
-	json = front_error_json(code, field, retry_after, NULL, message);
+	json = front_error_json(&named, retry_after, NULL);
 	if (json)
 		event_send(peer, "error", json, strlen(json));
 	events_end(front, peer);
@@ -270,14 +216,14 @@ void execute_refuse(struct front *front, struct peer *peer, const char *code, co
 
 /* Requests */
 
-void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const char *message)
+void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const struct error *err)
 {
-	_cleanup_free_ char *json = front_error_json("needs_confirmation", "confirm", 0, confirm, message);
+	_cleanup_free_ char *json = front_error_json(err, 0, confirm);
 	const char *text = json ? json : "{}";
 
 	peer_abandon(front, peer);
 	if (!has_events(peer->exchange)) {
-		http_answer_json(front, peer, 409, text, strlen(text));
+		http_answer_json(front, peer, error_code_status(err->code), text, strlen(text));
 		return;
 	}
 	event_send(peer, "error", text, strlen(text));
@@ -306,7 +252,7 @@ void execute_submit(struct front *front, struct peer *peer)
 /* 0, or -1: it was answered. */
 static int apply(struct front *front, struct peer *peer, const char *json, size_t size)
 {
-	char field[REQUEST_FIELD_MAX], confirm[CONFIRM_MAX];
+	char confirm[CONFIRM_MAX];
 	struct error err = { 0 };
 
 	peer->about.kind = peer->exchange->route->handle == execute_start          ? RUN_START
@@ -316,12 +262,12 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	peer->about.idle_ttl = peer->exchange->idle_ttl;
 	snprintf(peer->about.name, sizeof(peer->about.name), "%s", peer->exchange->name);
 	snprintf(peer->about.request_id, sizeof(peer->about.request_id), "%s", peer->exchange->request_id);
-	switch (policy_apply(front, peer, json, size, field, confirm, &err)) {
+	switch (policy_apply(front, peer, json, size, confirm, &err)) {
 	case POLICY_CONFIRM:
-		execute_confirm(front, peer, confirm, err.text);
+		execute_confirm(front, peer, confirm, &err);
 		return -1;
 	case POLICY_REFUSED:
-		peer_refuse_error(front, peer, &err, field);
+		peer_refuse_error(front, peer, &err);
 		return -1;
 	default:
 		break;
@@ -330,7 +276,7 @@ static int apply(struct front *front, struct peer *peer, const char *json, size_
 	if (!peer->manner.input || peer->about.kind == RUN_ALONE || peer->about.kind == RUN_CELL)
 		return 0;
 	peer_refuse(
-		front, peer, "bad_request", "input", 0,
+		front, peer, CODE_BAD_REQUEST, "input", 0,
 		"input: it is for programs in a box of their own and for cells; give stdin whole in the field stdin");
 	return -1;
 }
@@ -346,7 +292,6 @@ json_t *http_load_object(struct front *front, struct peer *peer, const char *bod
 {
 	struct request_manner manner;
 	struct buf list = { 0 };
-	char field[REQUEST_FIELD_MAX];
 	struct error err = { 0 };
 	json_t *root = NULL;
 
@@ -355,10 +300,10 @@ json_t *http_load_object(struct front *front, struct peer *peer, const char *bod
 	if (json_is_object(root))
 		return root;
 	json_decref(root);
-	if (request_parse(body, size, &list, &manner, field, &err) == 0)
+	if (request_parse(body, size, &list, &manner, &err) == 0)
 		error_usage(&err, "the request has to be an object");
 	buf_free(&list);
-	peer_refuse_error(front, peer, &err, field);
+	peer_refuse_error(front, peer, &err);
 	return NULL;
 }
 
@@ -368,7 +313,7 @@ void http_refuse_field(struct front *front, struct peer *peer, const char *field
 
 	snprintf(sentence, sizeof(sentence), "%.64s: %s", field, what);
 	peer_abandon(front, peer);
-	http_answer_error(front, peer, 400, "bad_request", field, 0, sentence);
+	http_answer_error(front, peer, CODE_BAD_REQUEST, field, 0, sentence);
 }
 
 bool execute_has_known(struct front *front, struct peer *peer, json_t *root, const char *const *own,
@@ -414,7 +359,7 @@ int execute_apply_object(struct front *front, struct peer *peer, json_t *root)
 
 	if (json)
 		return apply(front, peer, json, strlen(json));
-	peer_refuse(front, peer, "failed", "", 0, "cannot hold the request");
+	peer_refuse(front, peer, CODE_FAILED, "", 0, "cannot hold the request");
 	return -1;
 }
 
@@ -442,7 +387,7 @@ static bool take_ttl(struct front *front, struct peer *peer, json_t *root)
 	double ttl = value ? json_number_value(value) : 0;
 
 	if (value && (!json_is_number(value) || ttl < 1 || ttl > 86400)) {
-		peer_refuse(front, peer, "bad_request", "ttl", 0, "ttl: expected seconds from 1 to 86400");
+		peer_refuse(front, peer, CODE_BAD_REQUEST, "ttl", 0, "ttl: expected seconds from 1 to 86400");
 		return false;
 	}
 	json_object_del(root, "ttl");
@@ -470,7 +415,7 @@ void execute_start(struct front *front, struct peer *peer, const char *body, siz
 		profile = registry_find(&front->config.registry, json_string_value(json_object_get(root, "profile")),
 					NULL);
 		if (!profile) {
-			peer_refuse(front, peer, "not_found", "container", 0,
+			peer_refuse(front, peer, CODE_NOT_FOUND, "container", 0,
 				    "container: the registry has none of that name; GET /containers lists them");
 		} else if (execute_apply_object(front, peer, root) == 0) {
 			peer->about.auto_cleanup = front->config.registry.auto_cleanup;
@@ -491,10 +436,10 @@ static void told_cancel(struct front *front, struct peer *peer, int status, cons
 	close_fd(&fd);
 	if (status == 200 && json_member(body, size, "status", &value, &value_size) &&
 	    json_string_copy(value, value_size, state, sizeof(state)) && strcmp(state, "running") == 0)
-		http_answer_error(front, peer, 403, "forbidden_scope", "", 0,
+		http_answer_error(front, peer, CODE_FORBIDDEN_SCOPE, "", 0,
 				  "only who started this execution, or a token of scope admin, may end it");
 	else if (status == 200)
-		http_answer_error(front, peer, 409, "not_running", "", 0, "this execution is over");
+		http_answer_error(front, peer, CODE_NOT_RUNNING, "", 0, "this execution is over");
 	else
 		http_answer_json(front, peer, status, body, size);
 }
@@ -533,5 +478,5 @@ void execute_cancel(struct front *front, struct peer *peer, const char *body, si
 	question = http_question(peer, SCOPE_READ | SCOPE_ADMIN, "show", id);
 	peer->exchange->phase = PHASE_ANSWER;
 	if (!question || ask(front, peer, true, question, told_cancel) < 0)
-		http_answer_error(front, peer, 503, "failed", "", 1, "the store cannot be asked now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "the store cannot be asked now");
 }

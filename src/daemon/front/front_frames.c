@@ -11,10 +11,19 @@ enum {
 	INPUT_MAX = 64 << 10 /* bytes of stdin that wait for the program */
 };
 
-static void frames_refuse(struct front *front, struct peer *peer, const char *code, const char *field,
-			  unsigned retry_after, const char *message)
+/* The protocol of frames is older than these two codes, and its clients know what it had in their place. */
+static enum error_code code_of_frames(enum error_code code)
 {
-	_cleanup_free_ char *text = front_error_json(code, field, retry_after, NULL, message);
+	return code == CODE_NOT_FOUND ? CODE_BAD_REQUEST : code == CODE_NOT_INSTALLED ? CODE_UNKNOWN_LANGUAGE : code;
+}
+
+static void frames_refuse(struct front *front, struct peer *peer, const struct error *err, unsigned retry_after)
+{
+	_cleanup_free_ char *text = NULL;
+	struct error told = *err;
+
+	error_recode(&told, code_of_frames(err->code));
+	text = front_error_json(&told, retry_after, NULL);
 
 	if (text)
 		connection_send(&peer->link, FRAME_ERROR, text, strlen(text));
@@ -25,13 +34,13 @@ static void frames_refuse(struct front *front, struct peer *peer, const char *co
 /* What no peer that knows the protocol sends: nothing after it can be understood. */
 static void violation(struct front *front, struct peer *peer, const char *message)
 {
-	peer_refuse(front, peer, "bad_request", "", 0, message);
+	peer_refuse(front, peer, CODE_BAD_REQUEST, "", 0, message);
 	peer->closing = true;
 }
 
-static void frames_confirm(struct front *front, struct peer *peer, const char *confirm, const char *message)
+static void frames_confirm(struct front *front, struct peer *peer, const char *confirm, const struct error *err)
 {
-	_cleanup_free_ char *text = front_error_json("needs_confirmation", "confirm", 0, confirm, message);
+	_cleanup_free_ char *text = front_error_json(err, 0, confirm);
 
 	peer_abandon(front, peer);
 	if (text)
@@ -42,18 +51,18 @@ static void frames_confirm(struct front *front, struct peer *peer, const char *c
 
 static void frames_request(struct front *front, struct peer *peer, const char *json, size_t size)
 {
-	char field[REQUEST_FIELD_MAX], confirm[CONFIRM_MAX];
+	char confirm[CONFIRM_MAX];
 	struct error err = { 0 };
 
-	switch (policy_apply(front, peer, json, size, field, confirm, &err)) {
+	switch (policy_apply(front, peer, json, size, confirm, &err)) {
 	case POLICY_GO:
 		peer_submit(front, peer);
 		break;
 	case POLICY_REFUSED:
-		peer_refuse_error(front, peer, &err, field);
+		peer_refuse_error(front, peer, &err);
 		break;
 	case POLICY_CONFIRM:
-		frames_confirm(front, peer, confirm, err.text);
+		frames_confirm(front, peer, confirm, &err);
 		break;
 	}
 }
@@ -149,7 +158,7 @@ static void frames_crowded(struct front *front, struct peer *peer)
 	connection_skip(link, &frame);
 	/* It is stdin of a run that the keeper answers: two would write to the peer. */
 	peer->closing |= peer->run && peer->run->direct;
-	peer_refuse(front, peer, "busy", "", front_retry_after(front),
+	peer_refuse(front, peer, CODE_BUSY, "", front_retry_after(front),
 		    "the service is busy: it holds as many bytes of requests as it may; ask again later");
 }
 

@@ -137,10 +137,10 @@ void http_answer_json(struct front *front, struct peer *peer, int status, const 
 	http_answer_json_with(front, peer, status, json, size, status == 503 ? "Retry-After: 1\r\n" : "");
 }
 
-void http_answer_error(struct front *front, struct peer *peer, int status, const char *code, const char *field,
-		       unsigned retry_after, const char *message)
+static void answer_refusal(struct front *front, struct peer *peer, int status, const struct error *err,
+			   unsigned retry_after)
 {
-	_cleanup_free_ char *json = front_error_json(code, field, retry_after, NULL, message);
+	_cleanup_free_ char *json = front_error_json(err, retry_after, NULL);
 	char extra[128] = "";
 
 	if (retry_after)
@@ -150,6 +150,31 @@ void http_answer_error(struct front *front, struct peer *peer, int status, const
 	else if (status == 405)
 		snprintf(extra, sizeof(extra), "Allow: %s\r\n", peer->exchange->allow);
 	http_answer_json_with(front, peer, status, json ? json : "{}", json ? strlen(json) : 2, extra);
+}
+
+void http_answer_refusal(struct front *front, struct peer *peer, const struct error *err, unsigned retry_after)
+{
+	/* What may work the next time is not broken for good. */
+	answer_refusal(front, peer, err->code == CODE_FAILED && retry_after ? 503 : error_code_status(err->code), err,
+		       retry_after);
+}
+
+void http_answer_error(struct front *front, struct peer *peer, enum error_code code, const char *field,
+		       unsigned retry_after, const char *message)
+{
+	struct error err;
+
+	error_refuse(&err, code, "", "%s", message);
+	error_about(&err, field);
+	http_answer_refusal(front, peer, &err, retry_after);
+}
+
+void http_answer_status(struct front *front, struct peer *peer, int status, enum error_code code, const char *message)
+{
+	struct error err;
+
+	error_refuse(&err, code, "", "%s", message);
+	answer_refusal(front, peer, status, &err, status == 503 ? front_retry_after(front) : 0);
 }
 
 static void told(struct front *front, struct peer *peer, int status, const char *body, size_t size, int fd)
@@ -162,13 +187,13 @@ void http_pass(struct front *front, struct peer *peer, bool store, const char *q
 {
 	peer->exchange->phase = PHASE_ANSWER;
 	if (!question || ask(front, peer, store, question, told) < 0)
-		http_answer_error(front, peer, 503, "failed", "", 1,
+		http_answer_error(front, peer, CODE_FAILED, "", 1,
 				  store ? "the store cannot be asked now" : "the keeper cannot be asked now");
 }
 
 /* Refused before its body came. Little of it is read and forgotten; of more, the connection ends with it, but not
  * before the client could hear why: what is not read when it is closed would reset it. */
-static void refuse_early(struct front *front, struct peer *peer, int status, const char *code, const char *message)
+static void refuse_early(struct front *front, struct peer *peer, int status, enum error_code code, const char *message)
 {
 	struct exchange *x = peer->exchange;
 	bool last = x->endless || x->left > SKIP_MAX || (x->left > 0 && !x->keep_alive);
@@ -179,19 +204,19 @@ static void refuse_early(struct front *front, struct peer *peer, int status, con
 		x->left = 0;
 		peer->lingering = true;
 	}
-	http_answer_error(front, peer, status, code, "", status == 503 ? front_retry_after(front) : 0, message);
+	http_answer_status(front, peer, status, code, message);
 	if (last && !peer->link.tls && connection_pending(&peer->link) == 0)
 		shutdown(peer->link.fd, SHUT_WR);
 }
 
-static void audit_denial(struct front *front, const struct peer *peer, const char *code)
+static void audit_denial(struct front *front, const struct peer *peer, enum error_code code)
 {
-	json_t *fields = json_pack("{s:s, s:s, s:s, s:s}", "reason", code, "from", peer->address, "route",
-				   peer->exchange->route ? peer->exchange->route->path : "", "request_id",
+	json_t *fields = json_pack("{s:s, s:s, s:s, s:s}", "reason", error_code_name(code), "from", peer->address,
+				   "route", peer->exchange->route ? peer->exchange->route->path : "", "request_id",
 				   peer->exchange->request_id);
 	_cleanup_free_ char *text = NULL;
 
-	metrics_event(front->metrics, code);
+	metrics_event(front->metrics, error_code_name(code));
 	/* Who is turned away a thousand times a second does not fill the log: the next entry says how many it stands
 	 * for. */
 	if (clock_usec() - front->denied_usec <= MILLION / 10) {
@@ -204,7 +229,7 @@ static void audit_denial(struct front *front, const struct peer *peer, const cha
 	front->denied_usec = clock_usec();
 	front->denied_more = 0;
 	/* Whoever it is, where it has said so. */
-	if (fields && strcmp(code, "forbidden_scope") == 0)
+	if (fields && code == CODE_FORBIDDEN_SCOPE)
 		json_object_set_new(fields, "token", json_string(peer->caller.name));
 	text = fields ? json_dumps(fields, JSON_COMPACT) : NULL;
 	json_decref(fields);
@@ -212,10 +237,10 @@ static void audit_denial(struct front *front, const struct peer *peer, const cha
 		front_audit(front, "denied", text);
 }
 
-static void deny(struct front *front, struct peer *peer, int status, const char *code, const char *message)
+static void deny(struct front *front, struct peer *peer, enum error_code code, const char *message)
 {
 	audit_denial(front, peer, code);
-	refuse_early(front, peer, status, code, message);
+	refuse_early(front, peer, error_code_status(code), code, message);
 }
 
 static bool path_matches(const char *pattern, const char *path, char part[PART_MAX], char rest[REST_MAX])
@@ -368,7 +393,7 @@ static void refuse_method(struct front *front, struct peer *peer)
 	char sentence[128];
 
 	snprintf(sentence, sizeof(sentence), "this path does not take this method; it takes %s", peer->exchange->allow);
-	refuse_early(front, peer, 405, "method_not_allowed", sentence);
+	refuse_early(front, peer, 405, CODE_METHOD_NOT_ALLOWED, sentence);
 }
 
 bool http_has_only(struct front *front, struct peer *peer, json_t *root, const char *const *known)
@@ -407,7 +432,7 @@ static void deny_scope(struct front *front, struct peer *peer)
 		snprintf(sentence + used, sizeof(sentence) - used, "%s%s", first ? "" : " or ", names[i].name);
 		first = false;
 	}
-	deny(front, peer, 403, "forbidden_scope", sentence);
+	deny(front, peer, CODE_FORBIDDEN_SCOPE, sentence);
 }
 
 /* Everything that can be said before the body; false: it was. */
@@ -420,26 +445,26 @@ static bool admit(struct front *front, struct peer *peer, const struct http_head
 	x->route = http_route_find(x, head->method, head->path);
 	exists = x->route || x->allow[0];
 	if (!local && !http_host_allowed(head->host, front->config.hosts))
-		deny(front, peer, 403, "forbidden_host",
+		deny(front, peer, CODE_FORBIDDEN_HOST,
 		     "the Host is not one of this service's names; add it to EMBERBOX_HOSTS if it should be");
 	else if (origin.data && !http_origin_allowed(origin, front->config.hosts))
-		deny(front, peer, 403, "forbidden_origin", "pages of that Origin may not use this service");
+		deny(front, peer, CODE_FORBIDDEN_ORIGIN, "pages of that Origin may not use this service");
 	else if (!exists && !authenticate(front, peer, head))
-		deny(front, peer, 401, "unauthorized", no_token(head));
+		deny(front, peer, CODE_UNAUTHORIZED, no_token(head));
 	else if (!exists)
-		refuse_early(front, peer, 404, "not_found", "there is no such path; GET /openapi.yaml lists them");
+		refuse_early(front, peer, 404, CODE_NOT_FOUND, "there is no such path; GET /openapi.yaml lists them");
 	else if (!x->route)
 		refuse_method(front, peer);
 	else if (!authenticate(front, peer, head) && x->route->scopes)
-		deny(front, peer, 401, "unauthorized", no_token(head));
+		deny(front, peer, CODE_UNAUTHORIZED, no_token(head));
 	else if (x->route->scopes && !(peer->caller.scopes & x->route->scopes))
 		deny_scope(front, peer);
 	else if (head->query.size >= QUERY_MAX)
-		refuse_early(front, peer, 414, "bad_request", "the query is longer than 1023 bytes");
+		refuse_early(front, peer, 414, CODE_BAD_REQUEST, "the query is longer than 1023 bytes");
 	else if (x->route->body_max == 0 && (head->chunked || head->length > 0))
-		refuse_early(front, peer, 400, "bad_request", "this path takes no body");
+		refuse_early(front, peer, 400, CODE_BAD_REQUEST, "this path takes no body");
 	else if (head->length > x->route->body_max)
-		refuse_early(front, peer, 413, "too_large",
+		refuse_early(front, peer, 413, CODE_TOO_LARGE,
 			     x->route->body_max < FRAME_REQUEST_MAX ? "the body is larger than 64k"
 								    : "the body is larger than 64m");
 	else
@@ -451,7 +476,7 @@ static void handle(struct front *front, struct peer *peer, const char *body, siz
 {
 	/* It may have been taken back while the body came, and its bounds with it. */
 	if (peer->caller.token && !policy_token(front, peer->caller.name)) {
-		deny(front, peer, 401, "unauthorized", token_unknown);
+		deny(front, peer, CODE_UNAUTHORIZED, token_unknown);
 		return;
 	}
 	peer_deadline(front, peer, 0);
@@ -534,11 +559,11 @@ static size_t take_head(struct front *front, struct peer *peer, const char *data
 	x->left = 0;
 	name_request(front, x, (struct http_text){ 0 });
 	peer->lingering = true;
-	http_answer_error(front, peer, fault.status,
-			  fault.status == 413   ? "too_large"
-			  : fault.status == 404 ? "not_found"
-						: "bad_request",
-			  "", 0, fault.message);
+	http_answer_status(front, peer, fault.status,
+			   fault.status == 413   ? CODE_TOO_LARGE
+			   : fault.status == 404 ? CODE_NOT_FOUND
+						 : CODE_BAD_REQUEST,
+			   fault.message);
 	if (!peer->link.tls && connection_pending(&peer->link) == 0)
 		shutdown(peer->link.fd, SHUT_WR);
 	return size;
@@ -571,7 +596,7 @@ static size_t take_chunks(struct front *front, struct peer *peer, const char *da
 
 	peer->link.broken |= x->body.failed;
 	if (done < 0) {
-		refuse_early(front, peer, fault.status, fault.status == 413 ? "too_large" : "bad_request",
+		refuse_early(front, peer, fault.status, fault.status == 413 ? CODE_TOO_LARGE : CODE_BAD_REQUEST,
 			     fault.message);
 		return size;
 	}
@@ -636,7 +661,7 @@ static void http_crowded(struct front *front, struct peer *peer)
 	if (!x || (x->phase != PHASE_BODY && x->phase != PHASE_CHUNKS))
 		return;
 	x->endless = true;
-	refuse_early(front, peer, 503, "busy",
+	refuse_early(front, peer, 503, CODE_BUSY,
 		     "the service is busy: it holds as many bytes of requests as it may; ask again later");
 }
 
@@ -668,7 +693,7 @@ static void http_late(struct front *front, struct peer *peer)
 			x->method = HTTP_GET;
 			name_request(front, x, (struct http_text){ 0 });
 		}
-		refuse_early(front, peer, 408, "timeout", "the request did not come in time");
+		refuse_early(front, peer, 408, CODE_TIMEOUT, "the request did not come in time");
 	}
 }
 

@@ -89,8 +89,12 @@ void http_answer_lent(struct front *front, struct peer *peer, const char *type, 
 void http_answer_json_with(struct front *front, struct peer *peer, int status, const char *json, size_t size,
 			   const char *extra);
 void http_answer_json(struct front *front, struct peer *peer, int status, const char *json, size_t size);
-void http_answer_error(struct front *front, struct peer *peer, int status, const char *code, const char *field,
+void http_answer_error(struct front *front, struct peer *peer, enum error_code code, const char *field,
 		       unsigned retry_after, const char *message);
+/* The same of an error that is there. */
+void http_answer_refusal(struct front *front, struct peer *peer, const struct error *err, unsigned retry_after);
+/* With another status than the code's: 414, 426, 501 … are requests that HTTP has a number of its own for. */
+void http_answer_status(struct front *front, struct peer *peer, int status, enum error_code code, const char *message);
 /* What an answer's end changes, however it was written: the next request may come. */
 void http_answered(struct front *front, struct peer *peer, int status);
 /* {"what", "id"?, "caller"}; the caller frees. NULL without memory. */
@@ -121,9 +125,8 @@ void judge_detect(struct front *front, struct peer *peer, const char *body, size
 void execute_started(struct front *front, struct peer *peer, const char *json, size_t size);
 void execute_output(struct front *front, struct peer *peer, int stream, const char *data, size_t size);
 void execute_result(struct front *front, struct peer *peer, const struct message *message);
-void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const char *message);
-void execute_refuse(struct front *front, struct peer *peer, const char *code, const char *field, unsigned retry_after,
-		    const char *message);
+void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const struct error *err);
+void execute_refuse(struct front *front, struct peer *peer, const struct error *err, unsigned retry_after);
 /* What a path does not take of what requests have, and what to do instead. */
 struct foreign {
 	const char *name; /* the field; NULL ends the list */

@@ -46,9 +46,9 @@ static void input(struct front *front, struct peer *peer, struct peer *reader, c
 	} else if (data ? !json_is_string(data) : !eof) {
 		http_refuse_field(front, peer, "data", "expected a text, or eof: true");
 	} else if (!reader || reader->input_ended) {
-		http_answer_error(front, peer, 404, "not_found", "id", 0, none);
+		http_answer_error(front, peer, CODE_NOT_FOUND, "id", 0, none);
 	} else if (reader->input.size + json_string_length(data) > INPUT_MAX) {
-		http_answer_error(front, peer, 429, "busy", "data", 1, "the program has not read what was sent before");
+		http_answer_error(front, peer, CODE_BUSY, "data", 1, "the program has not read what was sent before");
 	} else {
 		buf_add(&reader->input, json_string_value(data), json_string_length(data));
 		reader->link.broken |= reader->input.failed;

@@ -68,11 +68,11 @@ void judge_detect(struct front *front, struct peer *peer, const char *body, size
 			if (err.kind == ERROR_USAGE)
 				http_refuse_field(front, peer, "message", "expected at most 1 MiB");
 			else
-				http_answer_error(front, peer, 500, "failed", "", 0, err.text);
+				http_answer_error(front, peer, CODE_FAILED, "", 0, err.text);
 		} else {
 			detect_json(&found, &answer);
 			if (answer.failed)
-				http_answer_error(front, peer, 500, "failed", "", 0, "cannot hold the answer");
+				http_answer_error(front, peer, CODE_FAILED, "", 0, "cannot hold the answer");
 			else
 				http_answer_json(front, peer, 200, answer.data, answer.size);
 		}

@@ -634,7 +634,7 @@ void mcp_delete(struct front *front, struct peer *peer, const char *body, size_t
 	(void)body, (void)size;
 	if (strcmp(mcp->head.version, MCP_MODERN) == 0) {
 		snprintf(peer->exchange->allow, sizeof(peer->exchange->allow), "POST");
-		http_answer_error(front, peer, 405, "method_not_allowed", "", 0,
+		http_answer_error(front, peer, CODE_METHOD_NOT_ALLOWED, "", 0,
 				  "there are no sessions in this version of the protocol");
 		return;
 	}

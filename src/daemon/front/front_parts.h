@@ -79,10 +79,9 @@ struct door {
 	void (*started)(struct front *front, struct peer *peer, const char *json, size_t size);
 	void (*output)(struct front *front, struct peer *peer, int stream, const char *data, size_t size);
 	void (*result)(struct front *front, struct peer *peer, const struct message *message);
-	void (*refuse)(struct front *front, struct peer *peer, const char *code, const char *field,
-		       unsigned retry_after, const char *message);
+	void (*refuse)(struct front *front, struct peer *peer, const struct error *err, unsigned retry_after);
 	/* The same for want of a confirmation, which is this. */
-	void (*confirm)(struct front *front, struct peer *peer, const char *confirm, const char *message);
+	void (*confirm)(struct front *front, struct peer *peer, const char *confirm, const struct error *err);
 	/* Too many bytes of requests are held: what it has on its way is refused and forgotten. */
 	void (*crowded)(struct front *front, struct peer *peer);
 	/* Its deadline is over; NULL: it never has one. */
@@ -235,11 +234,11 @@ void peer_deadline(struct front *front, struct peer *peer, unsigned msec);
 /* Its request, whose list and manner are set, begins or waits for its turn; or it is refused. */
 void peer_submit(struct front *front, struct peer *peer);
 /* The answer to its request; the next may begin. `field` may be "", `retry_after` 0. */
-void peer_refuse(struct front *front, struct peer *peer, const char *code, const char *field, unsigned retry_after,
+void peer_refuse(struct front *front, struct peer *peer, enum error_code code, const char *field, unsigned retry_after,
 		 const char *message);
-void peer_refuse_error(struct front *front, struct peer *peer, const struct error *err, const char *field);
+void peer_refuse_error(struct front *front, struct peer *peer, const struct error *err);
 /* The field that an error of a request is about; over HTTP its sentence begins with that name. */
-void peer_name_field(const struct peer *peer, struct error *err, char field[REQUEST_FIELD_MAX]);
+void peer_name_field(const struct peer *peer, struct error *err);
 /* Ends its run, or takes it out of the queue. */
 void peer_cancel(struct front *front, struct peer *peer);
 /* Refuses it if nothing may run because nothing can be written down; whether it did. */
@@ -248,8 +247,7 @@ struct peer *peer_of_item(struct queue_item *item);
 /* When it is worth to ask again: as long as those that wait will take. */
 unsigned front_retry_after(const struct front *front);
 /* {"error": {"code", "message", "field"?, "retry_after"?, "confirm"?}}; the caller frees. NULL without memory. */
-char *front_error_json(const char *code, const char *field, unsigned retry_after, const char *confirm,
-		       const char *message);
+char *front_error_json(const struct error *err, unsigned retry_after, const char *confirm);
 
 /* Sends its request to the keeper. 0; -1: it cannot be run, and was told so; 1: the keeper cannot take it now. */
 int run_start(struct front *front, struct peer *peer);
@@ -295,14 +293,14 @@ void exchange_free(struct front *front, struct peer *peer);
 
 enum policy_answer {
 	POLICY_GO,
-	POLICY_REFUSED, /* err and field say why */
+	POLICY_REFUSED, /* the error says why */
 	POLICY_CONFIRM, /* a person has to agree first: the text to send along is in `confirm` */
 };
 /* A request's JSON to peer->list, ->manner and ->about (of which the door has set request_id, and of a container that
  * is to start kind and ttl): the profile's and the environment's defaults, the token's bounds, and whether it needs a
  * confirmation. */
 enum policy_answer policy_apply(struct front *front, struct peer *peer, const char *json, size_t size,
-				char field[REQUEST_FIELD_MAX], char confirm[CONFIRM_MAX], struct error *err);
+				char confirm[CONFIRM_MAX], struct error *err);
 /* What holds for boxes that live, as policy/in_force.h has it; the caller frees. NULL without memory. */
 char *policy_in_force(const struct front *front);
 /* Takes another configuration; the old one stays if it cannot be read. */
@@ -310,7 +308,7 @@ int policy_load(struct front *front, int memory, struct error *err);
 /* The same while it serves: of tokens that are gone the containers are ended. */
 int policy_change(struct front *front, int memory, struct error *err);
 /* A run in a container was refused for want of a confirmation: answers with one. */
-void policy_ask(struct front *front, struct peer *peer, const char *message);
+void policy_ask(struct front *front, struct peer *peer, const struct error *err);
 const struct token *policy_token(const struct front *front, const char *name);
 /* Ends what a token that is gone has started; nothing where it is there. */
 void policy_end_containers(struct front *front, const char *name);

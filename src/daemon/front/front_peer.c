@@ -137,15 +137,14 @@ static json_t *utf8(const char *text)
 	return json_string(clean.data ? clean.data : "");
 }
 
-char *front_error_json(const char *code, const char *field, unsigned retry_after, const char *confirm,
-		       const char *message)
+char *front_error_json(const struct error *err, unsigned retry_after, const char *confirm)
 {
-	json_t *error = json_pack("{s:s, s:o}", "code", code, "message", utf8(message));
+	json_t *error = json_pack("{s:s, s:o}", "code", error_code_name(err->code), "message", utf8(err->text));
 	json_t *root = json_pack("{s:o}", "error", error);
 	char *text;
 
-	if (*field)
-		json_object_set_new(error, "field", utf8(field));
+	if (err->field[0])
+		json_object_set_new(error, "field", utf8(err->field));
 	if (retry_after > 0)
 		json_object_set_new(error, "retry_after", json_integer(retry_after));
 	if (confirm)
@@ -155,23 +154,26 @@ char *front_error_json(const char *code, const char *field, unsigned retry_after
 	return text;
 }
 
-void peer_refuse(struct front *front, struct peer *peer, const char *code, const char *field, unsigned retry_after,
+void peer_refuse(struct front *front, struct peer *peer, enum error_code code, const char *field, unsigned retry_after,
 		 const char *message)
 {
+	struct error err;
+
+	error_refuse(&err, code, "", "%s", message);
+	error_about(&err, field);
 	peer_abandon(front, peer);
-	peer->door->refuse(front, peer, code, field, retry_after, message);
+	peer->door->refuse(front, peer, &err, retry_after);
 }
 
-void peer_refuse_error(struct front *front, struct peer *peer, const struct error *err, const char *field)
+void peer_refuse_error(struct front *front, struct peer *peer, const struct error *err)
 {
-	peer_refuse(front, peer, error_code_name(err->code), field, 0, err->text);
+	peer_abandon(front, peer);
+	peer->door->refuse(front, peer, err, 0);
 }
 
-void peer_name_field(const struct peer *peer, struct error *err, char field[REQUEST_FIELD_MAX])
+void peer_name_field(const struct peer *peer, struct error *err)
 {
-	request_field(err, &peer->manner, field);
-	if (peer->door == &door_http)
-		request_rename(err, field);
+	request_name_field(err, &peer->manner, peer->door == &door_http);
 }
 
 unsigned front_retry_after(const struct front *front)
@@ -190,15 +192,15 @@ static void peer_enqueue(struct front *front, struct peer *peer)
 		peer->state = PEER_QUEUED;
 		break;
 	case QUEUE_FULL:
-		peer_refuse(front, peer, "busy", "", front_retry_after(front),
+		peer_refuse(front, peer, CODE_BUSY, "", front_retry_after(front),
 			    "the service is busy: as many requests wait as may; ask again later");
 		break;
 	case QUEUE_CALLER_FULL:
-		peer_refuse(front, peer, "busy", "", front_retry_after(front),
+		peer_refuse(front, peer, CODE_BUSY, "", front_retry_after(front),
 			    "the service is busy: as many requests of yours wait as may; ask again later");
 		break;
 	case QUEUE_NO_MEMORY:
-		peer_refuse(front, peer, "failed", "", 0, "cannot hold the request");
+		peer_refuse(front, peer, CODE_FAILED, "", 0, "cannot hold the request");
 		break;
 	}
 }
@@ -228,7 +230,7 @@ bool peer_refuse_blind(struct front *front, struct peer *peer)
 	snprintf(sentence, sizeof(sentence),
 		 "nothing is run while nothing can be written down: %s; EMBERBOX_AUDIT=best_effort allows it",
 		 front->blind);
-	peer_refuse(front, peer, "blind", "", 5, sentence);
+	peer_refuse(front, peer, CODE_BLIND, "", 5, sentence);
 	return true;
 }
 
@@ -240,9 +242,9 @@ void peer_submit(struct front *front, struct peer *peer)
 	if (peer_refuse_blind(front, peer))
 		;
 	else if (front->draining)
-		peer_refuse(front, peer, "draining", "", 1, "the service is ending and takes no more requests");
+		peer_refuse(front, peer, CODE_DRAINING, "", 1, "the service is ending and takes no more requests");
 	else if (token && token->max_concurrent && caller_count(front, &peer->caller) >= token->max_concurrent)
-		peer_refuse(front, peer, "busy", "", front_retry_after(front),
+		peer_refuse(front, peer, CODE_BUSY, "", front_retry_after(front),
 			    "as many requests of this token are under way as may; ask again later");
 	else if (front->queue.count > 0 || front->unsettled || front->running >= front->options.max_running ||
 		 run_start(front, peer) > 0)
@@ -255,7 +257,7 @@ void peer_submit(struct front *front, struct peer *peer)
 void peer_cancel(struct front *front, struct peer *peer)
 {
 	if (peer->state == PEER_QUEUED)
-		peer_refuse(front, peer, "cancelled", "", 0, "the request was cancelled before it ran");
+		peer_refuse(front, peer, CODE_CANCELLED, "", 0, "the request was cancelled before it ran");
 	else if (peer->state == PEER_RUNNING)
 		close_fd(&peer->run->cancel);
 }
@@ -427,8 +429,12 @@ void peer_accept(struct front *front, int fd, const struct door *door, const cha
 
 void peer_turn_away(const struct front *front, int fd, const struct door *door)
 {
-	static const char message[] = "the service is busy: it has as many connections as it may; ask again later";
-	_cleanup_free_ char *json = front_error_json("busy", "", front_retry_after(front), NULL, message);
+	static const struct error err = {
+		.kind = ERROR_FAILED,
+		.code = CODE_BUSY,
+		.text = "the service is busy: it has as many connections as it may; ask again later",
+	};
+	_cleanup_free_ char *json = front_error_json(&err, front_retry_after(front), NULL);
 	struct connection link = { .fd = fd };
 	_cleanup_buf_ struct buf reply = { 0 }, line = { 0 };
 

@@ -136,12 +136,6 @@ static int bound_inside(const struct token *token, const struct profile_target *
 	return token ? profile_settle(NULL, &times, NULL, NULL, &as_said, err) : 0;
 }
 
-static enum policy_answer fail(char *field, const char *name)
-{
-	snprintf(field, REQUEST_FIELD_MAX, "%s", name);
-	return POLICY_REFUSED;
-}
-
 /* What is agreed to beside what is run: where, how and for how long. All of the manner counts, whatever is added to it,
  * but for the confirmation itself and how the answer is to be told. */
 static int seal_manner(mbedtls_md_context_t *md, const struct peer *peer)
@@ -259,7 +253,7 @@ static const char *confirm_use(struct front *front, struct peer *peer, const cha
 	return confirm_note(front, peer, nonce, until);
 }
 
-static enum policy_answer confirm(struct front *front, struct peer *peer, const struct profile *profile, char *field,
+static enum policy_answer confirm(struct front *front, struct peer *peer, const struct profile *profile,
 				  char out[CONFIRM_MAX], struct error *err)
 {
 	const char *fault;
@@ -269,17 +263,19 @@ static enum policy_answer confirm(struct front *front, struct peer *peer, const 
 			error_set(err, ERROR_FAILED, ENOMEM, "cannot make a confirmation");
 			return POLICY_REFUSED;
 		}
-		error_usage(err,
-			    "profile \"%s\" needs a confirmation%s: ask whoever may decide, then send the same request "
-			    "with the field confirm",
-			    profile->name, peer->manner.input ? INPUT_LATER : "");
+		error_refuse(
+			err, CODE_NEEDS_CONFIRMATION, "",
+			"profile \"%s\" needs a confirmation%s: ask whoever may decide, then send the same request "
+			"with the field confirm",
+			profile->name, peer->manner.input ? INPUT_LATER : "");
+		error_about(err, "confirm");
 		return POLICY_CONFIRM;
 	}
 	fault = confirm_use(front, peer, peer->manner.confirm);
 	if (!fault)
 		return POLICY_GO;
-	error_usage(err, "confirm: %s", fault);
-	return fail(field, "confirm");
+	error_field(err, "confirm", "%s", fault);
+	return POLICY_REFUSED;
 }
 
 static void audit_confirm(struct front *front, const struct peer *peer, enum policy_answer answer)
@@ -296,7 +292,7 @@ static void audit_confirm(struct front *front, const struct peer *peer, enum pol
 
 /* Whether it can be meant is found out here, with what a stranger sent and no right to anything. Of an unknown language
  * the keeper is asked: it sees which are installed, and its sentence names them. */
-static enum policy_answer check(const struct peer *peer, char *field, struct error *err)
+static enum policy_answer check(const struct peer *peer, struct error *err)
 {
 	struct spec spec;
 	int done;
@@ -306,7 +302,7 @@ static enum policy_answer check(const struct peer *peer, char *field, struct err
 	spec_free(&spec);
 	if (done == 0 || err->kind == ERROR_LANGUAGE)
 		return POLICY_GO;
-	peer_name_field(peer, err, field);
+	peer_name_field(peer, err);
 	return POLICY_REFUSED;
 }
 
@@ -383,10 +379,9 @@ static int settle_policy(struct front *front, struct peer *peer, bool place, str
 		asked++;
 	if (said && asked < (size_t)mode) {
 		if (!(peer->caller.scopes & SCOPE_TRUSTED))
-			return error_set(
-				err, ERROR_BLOCKED, 0,
-				"policy: the service's is %s; for less it takes a token with the scope trusted",
-				words[mode]);
+			return error_refuse(err, CODE_FORBIDDEN_SCOPE, "policy",
+					    "the service's is %s; for less it takes a token with the scope trusted",
+					    words[mode]);
 		if (front_audit_full(front))
 			return error_set(err, ERROR_FAILED, 0,
 					 "that the policy is left out cannot be written down now; ask again later");
@@ -413,14 +408,17 @@ static int settle_policy(struct front *front, struct peer *peer, bool place, str
 	return 0;
 }
 
-void policy_ask(struct front *front, struct peer *peer, const char *message)
+void policy_ask(struct front *front, struct peer *peer, const struct error *err)
 {
+	struct error asking = *err;
+
+	error_about(&asking, "confirm");
 	audit_confirm(front, peer, POLICY_CONFIRM);
-	peer->door->confirm(front, peer, peer->seal, message);
+	peer->door->confirm(front, peer, peer->seal, &asking);
 }
 
 enum policy_answer policy_apply(struct front *front, struct peer *peer, const char *json, size_t size,
-				char field[REQUEST_FIELD_MAX], char confirmation[CONFIRM_MAX], struct error *err)
+				char confirmation[CONFIRM_MAX], struct error *err)
 {
 	static const struct message_run nobody;
 	const struct token *token = peer->caller.token ? policy_token(front, peer->caller.name) : NULL;
@@ -429,21 +427,20 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 	enum policy_answer answer;
 	bool given, place;
 
-	*field = '\0';
 	peer->confirmed = NULL;
 	connection_empty(&peer->list);
 	buf_add(&peer->list, &nobody, sizeof(nobody));
-	if (request_parse(json, size, &peer->list, &peer->manner, field, err) < 0)
+	if (request_parse(json, size, &peer->list, &peer->manner, err) < 0)
 		return POLICY_REFUSED;
 	place = peer->manner.container[0] || peer->manner.session[0];
 	/* Our own client has a registry too, perhaps another one. A stranger's word about it would say nothing. */
 	if (peer->manner.applied[0] && peer->door != &door_frames) {
-		error_usage(err, "applied_profile: there is no such field; use profile");
-		return fail(field, "applied_profile");
+		error_field(err, "applied_profile", "there is no such field; use profile");
+		return POLICY_REFUSED;
 	}
 	if (!is_plain(peer->manner.applied)) {
-		error_usage(err, "applied_profile: expected a name of plain characters");
-		return fail(field, "applied_profile");
+		error_field(err, "applied_profile", "expected a name of plain characters");
+		return POLICY_REFUSED;
 	}
 	if (peer->manner.profile[0]) {
 		const char *language = get_said(&peer->list, "language");
@@ -454,39 +451,39 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		if (!profile && !place && !language_has(language, peer->manner.profile) &&
 		    (!language || peer->door == &door_http)) {
 			profile_unknown(&front->config.registry, language, peer->manner.profile, err);
-			return fail(field, "profile");
+			return POLICY_REFUSED;
 		}
 		if (!profile)
 			request_put(&peer->list, "profile", peer->manner.profile);
 	}
 	if (place ? bound_inside(token, &target, err) < 0
 		  : profile_defaults(profile, token, &front->config, &target, err) < 0) {
-		peer_name_field(peer, err, field);
+		peer_name_field(peer, err);
 		return POLICY_REFUSED;
 	}
 	if (!place && !get_said(&peer->list, "language")) {
-		error_usage(err, "language: it is not set; name one, such as python");
-		return fail(field, "language");
+		error_field(err, "language", "it is not set; name one, such as python");
+		return POLICY_REFUSED;
 	}
 	if (get_said(&peer->list, "allow-weaker") && !(peer->caller.scopes & SCOPE_TRUSTED)) {
-		error_set(err, ERROR_BLOCKED, 0,
-			  "allow_weaker: to do without a layer of isolation takes a token with the scope trusted");
-		return fail(field, "allow_weaker");
+		error_refuse(err, CODE_FORBIDDEN_SCOPE, "allow_weaker",
+			     "to do without a layer of isolation takes a token with the scope trusted");
+		return POLICY_REFUSED;
 	}
 	if (settle_policy(front, peer, place, err) < 0)
-		return fail(field, err->kind == ERROR_BLOCKED ? "policy" : "");
+		return POLICY_REFUSED;
 	if (peer->list.failed) {
 		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 		return POLICY_REFUSED;
 	}
-	answer = check(peer, field, err);
+	answer = check(peer, err);
 	if (answer == POLICY_GO && !is_id(peer->manner.session)) {
-		error_usage(err, "session: there is no session of that id");
-		return fail(field, "session");
+		error_refuse(err, CODE_NOT_FOUND, "session", "there is no session of that id");
+		return POLICY_REFUSED;
 	}
 	if (answer == POLICY_GO && !is_id(peer->manner.container)) {
-		error_usage(err, "container: there is no container of that id");
-		return fail(field, "container");
+		error_refuse(err, CODE_NOT_FOUND, "container", "there is no container of that id");
+		return POLICY_REFUSED;
 	}
 	peer->seal[0] = '\0';
 	/* What a container or a session needs the keeper knows, and says so after it was asked. */
@@ -496,7 +493,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 		return POLICY_REFUSED;
 	}
 	if (answer == POLICY_GO && (given || (profile && profile->needs_confirm))) {
-		answer = confirm(front, peer, profile, field, confirmation, err);
+		answer = confirm(front, peer, profile, confirmation, err);
 		audit_confirm(front, peer, answer);
 	}
 	if (answer == POLICY_GO && place && !given && confirm_make(front, peer, peer->seal) < 0)

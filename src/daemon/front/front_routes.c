@@ -82,7 +82,7 @@ static int take_query(struct front *front, struct peer *peer, const char *const 
 		snprintf(sentence, sizeof(sentence), "%.64s: %s", name,
 			 got == -2 ? "there is no such parameter; leave it out"
 				   : "it is given twice, too long, or no valid UTF-8");
-		http_answer_error(front, peer, 400, "bad_request", name, 0, sentence);
+		http_answer_error(front, peer, CODE_BAD_REQUEST, name, 0, sentence);
 		return -1;
 	}
 	return 0;
@@ -174,7 +174,7 @@ static void report(struct front *front, struct peer *peer, const char *body, siz
 		text = question ? json_dumps(question, JSON_COMPACT) : NULL;
 		peer->exchange->phase = PHASE_ANSWER;
 		if (!text || ask(front, peer, true, text, told_report) < 0)
-			http_answer_error(front, peer, 503, "failed", "", 1, "the store cannot be asked now");
+			http_answer_error(front, peer, CODE_FAILED, "", 1, "the store cannot be asked now");
 	}
 	json_decref(question);
 }
@@ -183,7 +183,7 @@ static void ask_for_file(struct front *front, struct peer *peer, const char *que
 {
 	peer->exchange->phase = PHASE_ANSWER;
 	if (!question || ask(front, peer, true, question, told_spool) < 0)
-		http_answer_error(front, peer, 503, "failed", "", 1, "the store cannot be asked now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "the store cannot be asked now");
 }
 
 static void spool(struct front *front, struct peer *peer, const char *what)
@@ -282,7 +282,7 @@ static void answer_status(struct front *front, struct peer *peer, json_t *ready)
 	if (text)
 		http_answer_json(front, peer, 200, text, strlen(text));
 	else
-		http_answer_error(front, peer, 500, "failed", "", 0, "memory ran out");
+		http_answer_error(front, peer, CODE_FAILED, "", 0, "memory ran out");
 }
 
 static void told_status(struct front *front, struct peer *peer, int status, const char *body, size_t size, int fd)
@@ -345,7 +345,7 @@ static void containers(struct front *front, struct peer *peer, const char *body,
 	if (json)
 		http_answer_json(front, peer, 200, json, strlen(json));
 	else
-		http_answer_error(front, peer, 500, "failed", "", 0, "cannot hold the answer");
+		http_answer_error(front, peer, CODE_FAILED, "", 0, "cannot hold the answer");
 }
 
 static void container_status(struct front *front, struct peer *peer, const char *body, size_t size)

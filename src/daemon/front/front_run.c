@@ -197,7 +197,7 @@ int run_start(struct front *front, struct peer *peer)
 		keeper_lost(front);
 		return 1;
 	}
-	peer_refuse_error(front, peer, &err, "");
+	peer_refuse_error(front, peer, &err);
 	return -1;
 }
 
@@ -206,7 +206,7 @@ static bool peer_refuse_gone(struct front *front, struct peer *peer)
 {
 	if (!peer->caller.token || policy_token(front, peer->caller.name))
 		return false;
-	peer_refuse(front, peer, "unauthorized", "", 0, "the token was removed while this waited");
+	peer_refuse(front, peer, CODE_UNAUTHORIZED, "", 0, "the token was removed while this waited");
 	return true;
 }
 
@@ -267,10 +267,10 @@ static void run_result(struct front *front, struct run *run, const struct messag
 		metrics_outcome(front->metrics, &message->head.outcome, waited);
 	front->run_usec = front->run_usec ? (front->run_usec * 7 + took) / 8 : took;
 	if (peer && flooded)
-		peer_refuse(front, peer, "failed", "", 0,
+		peer_refuse(front, peer, CODE_FAILED, "", 0,
 			    "the program's output was not read as fast as it came, and the run was ended");
 	else if (peer && message->head.size > FRAME_RESULT_MAX)
-		peer_refuse(front, peer, "failed", "", 0, "the result is larger than 64m");
+		peer_refuse(front, peer, CODE_FAILED, "", 0, "the result is larger than 64m");
 	else if (peer)
 		peer->door->result(front, peer, message);
 	peer_answered(front, peer);
@@ -279,21 +279,18 @@ static void run_result(struct front *front, struct run *run, const struct messag
 static void run_refused(struct front *front, struct run *run, const struct message *message)
 {
 	struct peer *peer = run_end(front, run);
-	char field[REQUEST_FIELD_MAX];
 	struct error err;
 
 	refusal_unpack(message->body, message->head.size, &err);
 	if (peer)
-		peer_name_field(peer, &err, field);
-	/* Not wrong, but too many. When it works again is for whoever stops one: no time is said. */
-	if (peer && err.kind == ERROR_USAGE && err.errnum == EACCES && peer->seal[0])
-		policy_ask(front, peer, err.text);
-	else if (peer && err.kind == ERROR_USAGE && err.errnum == ENOTSUP)
-		peer_refuse(front, peer, "no_sessions", field, 0, err.text);
-	else if (peer && err.kind == ERROR_USAGE && err.errnum == EBUSY)
-		peer_refuse(front, peer, "too_many", "", 0, err.text);
+		peer_name_field(peer, &err);
+	/* Not wrong, but too many: no field would be right. When it works again is for whoever stops one. */
+	if (err.code == CODE_TOO_MANY)
+		error_about(&err, "");
+	if (peer && err.code == CODE_NEEDS_CONFIRMATION && peer->seal[0])
+		policy_ask(front, peer, &err);
 	else if (peer)
-		peer_refuse_error(front, peer, &err, field);
+		peer_refuse_error(front, peer, &err);
 	peer_answered(front, peer);
 }
 
@@ -329,7 +326,7 @@ static void keeper_lost(struct front *front)
 
 		if (!peer)
 			continue;
-		peer_refuse(front, peer, "failed", "", 1, "the keeper ended while this ran; it is being restarted");
+		peer_refuse(front, peer, CODE_FAILED, "", 1, "the keeper ended while this ran; it is being restarted");
 		/* What it may still write must not pass for the next answer. */
 		peer->closing |= direct;
 		peer_resume(front, peer);

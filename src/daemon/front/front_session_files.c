@@ -46,7 +46,7 @@ static void put_question(struct front *front, struct peer *peer, const char *que
 {
 	peer->exchange->phase = PHASE_ANSWER;
 	if (!question || ask_with(front, peer, false, question, given, told) < 0)
-		http_answer_error(front, peer, 503, "failed", "", 1, "the keeper cannot be asked now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "the keeper cannot be asked now");
 }
 
 static void told_file(struct front *front, struct peer *peer, int status, const char *body, size_t size, int file)
@@ -132,7 +132,7 @@ void session_route_file_put(struct front *front, struct peer *peer, const char *
 		return;
 	content = memfd_create("content", MFD_CLOEXEC);
 	if (content < 0 || fd_write(content, body, size) < 0) {
-		http_answer_error(front, peer, 503, "failed", "", 1, "there is no memory for the content now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "there is no memory for the content now");
 		return;
 	}
 	question = offset < 0 ? question_of(front, peer, "file_write", NULL, NULL, NULL)

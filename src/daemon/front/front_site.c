@@ -27,7 +27,7 @@ static void site_answer(struct front *front, struct peer *peer, const char *path
 	bool squeezed;
 
 	if (!site_find(pack, path, &file)) {
-		http_answer_error(front, peer, 404, "not_found", "", 0,
+		http_answer_error(front, peer, CODE_NOT_FOUND, "", 0,
 				  site_find(pack, "/", &file)
 					  ? "the playground has no such file"
 					  : "this emberbox was built without the playground; build it where npm is");

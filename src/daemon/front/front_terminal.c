@@ -254,7 +254,7 @@ static void told_terminal(struct front *front, struct peer *peer, int status, co
 	}
 	t = calloc(1, sizeof(*t));
 	if (!t) {
-		http_answer_error(front, peer, 503, "failed", "", 1, "there is no memory for a terminal now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "there is no memory for a terminal now");
 		return;
 	}
 	t->peer = peer;
@@ -298,7 +298,7 @@ void session_route_terminal(struct front *front, struct peer *peer, const char *
 	size_t at = 0;
 
 	if (x->handshake) {
-		http_answer_error(front, peer, 426, "bad_request", "", 0, x->handshake);
+		http_answer_status(front, peer, 426, CODE_BAD_REQUEST, x->handshake);
 		return;
 	}
 	while (http_query_next(query, &at, name, sizeof(name)))
@@ -325,5 +325,5 @@ void session_route_terminal(struct front *front, struct peer *peer, const char *
 	json_decref(root);
 	x->phase = PHASE_ANSWER;
 	if (!question || ask(front, peer, false, question, told_terminal) < 0)
-		http_answer_error(front, peer, 503, "failed", "", 1, "the keeper cannot be asked now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "the keeper cannot be asked now");
 }

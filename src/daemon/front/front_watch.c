@@ -105,7 +105,7 @@ static void told_watch(struct front *front, struct peer *peer, int status, const
 	}
 	w = calloc(1, sizeof(*w));
 	if (!w) {
-		http_answer_error(front, peer, 503, "failed", "", 1, "there is no memory for a watch now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "there is no memory for a watch now");
 		return;
 	}
 	w->peer = peer;
@@ -125,11 +125,11 @@ void watch_begin(struct front *front, struct peer *peer, const char *question)
 	struct exchange *x = peer->exchange;
 
 	if (x->plain || x->method != HTTP_GET || mcp_is_inside(x)) {
-		http_answer_error(front, peer, 400, "bad_request", "watch", 0,
+		http_answer_error(front, peer, CODE_BAD_REQUEST, "watch", 0,
 				  "watch: events need a GET of HTTP/1.1; leave it out");
 		return;
 	}
 	x->phase = PHASE_ANSWER;
 	if (!question || ask(front, peer, false, question, told_watch) < 0)
-		http_answer_error(front, peer, 503, "failed", "", 1, "the keeper cannot be asked now");
+		http_answer_error(front, peer, CODE_FAILED, "", 1, "the keeper cannot be asked now");
 }

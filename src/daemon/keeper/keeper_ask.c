@@ -20,26 +20,25 @@ enum {
 	DOCTOR_USEC = 5000000 /* what it said holds for so long */
 };
 
-int keeper_tell_error(struct buf *out, int status, const char *code, const char *field, const char *message)
+int keeper_tell_refusal(struct buf *out, const struct error *err)
 {
-	json_t *error = json_pack("{s:s, s:s}", "code", code, "message", message);
-	json_t *root = json_pack("{s:o?}", "error", error);
-	_cleanup_free_ char *text = NULL;
+	struct message_refusal refusal;
+	struct error named = *err;
 
-	if (*field)
-		json_object_set_new(error, "field", json_string(field));
-	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-	json_decref(root);
-	buf_text(out, text ? text : "{}");
-	return status;
+	/* In the paths of a session its id is called so. */
+	if (strcmp(named.field, "session") == 0)
+		error_about(&named, "id");
+	refusal_pack(&named, &refusal);
+	buf_add(out, &refusal, sizeof(refusal));
+	return error_code_status(err->code);
 }
 
-static int tell_failure(struct buf *out, const struct error *err)
+/* Of questions that name an id and no more: what is wrong is the id, or nothing that was sent. */
+static int tell_failure(struct buf *out, struct error *err)
 {
-	if (err->errnum == ENOENT || err->errnum == ESRCH)
-		return keeper_tell_error(out, 404, "not_found", "id", err->text);
-	return keeper_tell_error(out, err->kind == ERROR_USAGE ? 400 : 500,
-				 err->kind == ERROR_USAGE ? "bad_request" : "failed", "", err->text);
+	if (err->code != CODE_NOT_FOUND)
+		error_about(err, "");
+	return keeper_tell_refusal(out, err);
 }
 
 const char *keeper_caller(const json_t *question)
@@ -52,8 +51,12 @@ const char *keeper_caller(const json_t *question)
 
 static int tell_text(struct buf *out, int done, char *text, const char *message)
 {
-	if (done < 0)
-		return keeper_tell_error(out, 500, "failed", "", message);
+	struct error err;
+
+	if (done < 0) {
+		error_set(&err, ERROR_FAILED, 0, "%s", message);
+		return keeper_tell_refusal(out, &err);
+	}
 	buf_text(out, text);
 	free(text);
 	return 200;
@@ -69,13 +72,13 @@ static int check(struct keeper_work *work, const json_t *question, struct buf *o
 	struct error err = { 0 };
 	char *text = NULL;
 
-	if (!language || !json_is_string(code))
-		return keeper_tell_error(out, 400, "bad_request", "code", "code: expected the program's text");
+	if (!language || !json_is_string(code)) {
+		error_field(&err, "code", "expected the program's text");
+		return keeper_tell_refusal(out, &err);
+	}
 	if (policy_check_json(language, json_string_value(code), json_string_length(code), &lists, &text, &err) == 0)
 		return tell_text(out, 0, text, "");
-	if (err.kind == ERROR_LANGUAGE)
-		return keeper_tell_error(out, 400, "unknown_language", "language", err.text);
-	return tell_failure(out, &err);
+	return err.kind == ERROR_LANGUAGE ? keeper_tell_refusal(out, &err) : tell_failure(out, &err);
 }
 
 static int languages(struct keeper_work *work, const json_t *question, struct buf *out)
@@ -185,14 +188,9 @@ static const char *text_of(const json_t *question, const char *key)
 	return text ? text : "";
 }
 
-/* The sentences of sessions begin with the field that requests have for them. */
-static int tell_session(struct buf *out, int done, char *json, const struct error *err)
+static int tell_session(struct buf *out, int done, char *json, struct error *err)
 {
-	if (done == 0)
-		return tell_text(out, 0, json, "");
-	if (err->errnum == EBUSY)
-		return keeper_tell_error(out, 429, "busy", "", err->text);
-	return tell_failure(out, err);
+	return done == 0 ? tell_text(out, 0, json, "") : tell_failure(out, err);
 }
 
 static int session_status(struct keeper_work *work, const json_t *question, struct buf *out)
@@ -287,18 +285,23 @@ int keeper_ask(struct keeper_work *work, const char *json, size_t size, int give
 	json_t *question = json_loadb(json, size, JSON_ALLOW_NUL, NULL);
 	const char *what = json_string_value(json_object_get(question, "what"));
 	const char *caller = json_string_value(json_object_get(question, "caller"));
+	struct error err;
 	int status = 0;
 
 	*file = -1;
 	/* One that was left out must not be everybody. */
-	if (what && (!caller || !*caller))
-		status =
-			keeper_tell_error(out, 400, "bad_request", "caller", "caller: the question does not say whose");
+	if (what && (!caller || !*caller)) {
+		error_field(&err, "caller", "the question does not say whose");
+		status = keeper_tell_refusal(out, &err);
+	}
 	for (size_t i = 0; what && !status && i < ARRAY_SIZE(answers); i++)
 		if (strcmp(what, answers[i].what) == 0)
 			status = answers[i].tell(work, question, out);
 	if (what && !status)
 		status = keeper_ask_live(work, question, given, out, file);
 	json_decref(question);
-	return status ? status : keeper_tell_error(out, 500, "failed", "", "the keeper does not know this question");
+	if (status)
+		return status;
+	error_set(&err, ERROR_FAILED, 0, "the keeper does not know this question");
+	return keeper_tell_refusal(out, &err);
 }

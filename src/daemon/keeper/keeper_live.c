@@ -31,46 +31,6 @@ static const char *text_of(const json_t *question, const char *key)
 	return text ? text : "";
 }
 
-/* What the sentence is about: it says so first. */
-static const char *field_of(const struct error *err)
-{
-	return err->kind == ERROR_BLOCKED                ? ""
-	       : strncmp(err->text, "session: ", 9) == 0 ? "id"
-	       : strncmp(err->text, "offset: ", 8) == 0  ? "offset"
-	       : strncmp(err->text, "move: ", 6) == 0    ? "move"
-							 : "path";
-}
-
-static int tell_refusal(struct buf *out, const struct error *err)
-{
-	static const struct {
-		int errnum;       /* as live/live_files.h and live/session.h have it */
-		int status;       /* of the answer */
-		const char *code; /* the same */
-	} known[] = {
-		{ ENOENT, 404, "not_found" },
-		{ ESRCH, 404, "not_found" },
-		{ EACCES, 403, "forbidden_file" },
-		{ EROFS, 403, "forbidden_file" },
-		{ ENOSPC, 507, "disk_full" },
-		{ ENOTSUP, 409, "no_plain_file" },
-		{ EISDIR, 409, "no_plain_file" },
-		{ ENOTDIR, 409, "no_plain_file" },
-		{ ENOTEMPTY, 409, "not_empty" },
-		{ EAGAIN, 409, "changing" },
-		{ EBUSY, 429, "busy" },
-	};
-
-	if (err->kind == ERROR_BLOCKED)
-		return keeper_tell_error(out, 403, "blocked", field_of(err), err->text);
-	for (size_t i = 0; err->kind == ERROR_USAGE && i < ARRAY_SIZE(known); i++)
-		if (err->errnum == known[i].errnum)
-			return keeper_tell_error(out, known[i].status, known[i].code, field_of(err), err->text);
-	return keeper_tell_error(out, err->kind == ERROR_USAGE ? 400 : 500,
-				 err->kind == ERROR_USAGE ? "bad_request" : "failed",
-				 err->kind == ERROR_USAGE ? field_of(err) : "", err->text);
-}
-
 /* All of these: the status, with the answer in `out` and perhaps a descriptor; 0: `err` says why not. */
 
 static int file_open(const struct file_question *q, struct buf *out, int *file, struct error *err)
@@ -248,9 +208,9 @@ static int terminal(const struct keeper_work *work, const json_t *question, stru
 	}
 	/* What is typed into a shell nobody has agreed to. */
 	if (sessions_confirm(work->sessions, text_of(question, "id"), keeper_caller(question), in_force)) {
-		error_set(err, ERROR_BLOCKED, 0,
-			  "session: each cell of it needs a confirmation, and so it has no terminal; a profile with "
-			  "confirm: once has one");
+		error_refuse(err, CODE_BLOCKED, "",
+			     "session: each cell of it needs a confirmation, and so it has no terminal; a profile with "
+			     "confirm: once has one");
 		return 0;
 	}
 	if (sessions_terminal(work->sessions, text_of(question, "id"), keeper_caller(question), (unsigned)rows,
@@ -310,5 +270,5 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 	if (status != 0)
 		return status < 0 ? 0 : status;
 	out->size = 0;
-	return tell_refusal(out, &err);
+	return keeper_tell_refusal(out, &err);
 }

@@ -348,12 +348,11 @@ static int check_confirmed(const struct keeper_work *work, const struct run *run
 	if (!(cell ? sessions_confirm(work->sessions, about->container, about->caller, in_force)
 		   : containers_ask(work->containers, about->container, about->caller, in_force)))
 		return 0;
-	error_usage(err,
-		    "%s needs a confirmation: ask whoever may decide, then send the same request with the field "
-		    "confirm",
-		    cell ? "session: each cell of it" : "container: it");
-	err->errnum = EACCES;
-	return -1;
+	return error_refuse(
+		err, CODE_NEEDS_CONFIRMATION, cell ? "session" : "container",
+		"%s needs a confirmation: ask whoever may decide, then send the same request with the field "
+		"confirm",
+		cell ? "each cell of it" : "it");
 }
 
 /* The run is written down: its client hears that it begins. What it is to run in is made, if that came with it. */

@@ -22,12 +22,12 @@ int keeper_work_open(struct keeper_work *work, int nudge, struct error *err);
 void keeper_work_close(struct keeper_work *work);
 /* From any thread; the answer goes to `front`. */
 void keeper_handle(struct keeper_work *work, int front, const struct message *message);
-/* MESSAGE_ASK: the answer as JSON into `out`, its status, and a descriptor that goes with it, or -1. `given` came with
- * the question, or is -1. keeper_ask.c */
+/* MESSAGE_ASK: the answer into `out` (JSON, or of a refusal the struct message_refusal), its status, and a descriptor
+ * that goes with it, or -1. `given` came with the question, or is -1. keeper_ask.c */
 int keeper_ask(struct keeper_work *work, const char *json, size_t size, int given, struct buf *out, int *file);
 /* The same of what is in a session's box; 0: it is no such question. keeper_live.c */
 int keeper_ask_live(struct keeper_work *work, const json_t *question, int given, struct buf *out, int *file);
 /* Whose the question is about; NULL: everybody's. Of a question that keeper_ask() let through it is always said. */
 const char *keeper_caller(const json_t *question);
-/* The answer to a question that cannot be answered; `field` may be "". Returns the status. */
-int keeper_tell_error(struct buf *out, int status, const char *code, const char *field, const char *message);
+/* The answer to a question that cannot be answered. Returns the status. */
+int keeper_tell_refusal(struct buf *out, const struct error *err);

@@ -198,22 +198,14 @@ static void sweep(struct role_state *role)
 		log_say("history cannot be tidied: %s", err.text);
 }
 
-static void answer_error(struct answer *answer, int status, const char *field, const char *message)
+/* With the status that the store has for it: what fails for a while is not broken for good. */
+static void answer_refusal(struct answer *answer, int status, const struct error *err)
 {
-	const char *code = status == 400   ? "bad_request"
-			   : status == 404 ? "not_found"
-			   : status == 409 ? "still_running"
-					   : "failed";
-	json_t *error = json_pack("{s:s, s:s}", "code", code, "message", message);
-	json_t *root = json_pack("{s:o}", "error", error ? error : json_null());
-	char *text;
+	struct message_refusal refusal;
 
-	if (field && *field)
-		json_object_set_new(error, "field", json_string(field));
-	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-	json_decref(root);
-	buf_text(&answer->body, text ? text : "{}");
-	free(text);
+	refusal_pack(err, &refusal);
+	buf_free(&answer->body);
+	buf_add(&answer->body, &refusal, sizeof(refusal));
 	answer->status = status;
 }
 
@@ -364,33 +356,38 @@ static void ask(struct role_state *role, const json_t *question, struct answer *
 	size_t i = 0;
 
 	if (wrong) {
-		snprintf(err.text, sizeof(err.text), "%s has to be a text", wrong);
-		answer_error(answer, 400, wrong, err.text);
+		error_usage(&err, "%s has to be a text", wrong);
+		error_about(&err, wrong);
+		answer_refusal(answer, 400, &err);
 		return;
 	}
 	/* One that was left out must not be everybody. */
 	if (what && !word(question, "caller")) {
-		answer_error(answer, 400, "caller", "the question does not say whose runs it is about");
+		error_usage(&err, "the question does not say whose runs it is about");
+		error_about(&err, "caller");
+		answer_refusal(answer, 400, &err);
 		return;
 	}
 	while (i < ARRAY_SIZE(questions) && (!what || strcmp(questions[i].what, what) != 0))
 		i++;
 	if (i == ARRAY_SIZE(questions)) {
-		answer_error(answer, 400, "what", "there is no such question to the store");
+		error_usage(&err, "there is no such question to the store");
+		error_about(&err, "what");
+		answer_refusal(answer, 400, &err);
 		return;
 	}
 	if (questions[i].current || !role->store || !role->journal)
 		take(role);
 	/* What is there can be read while nothing can be written. */
 	if (!role->store || !role->journal) {
-		answer_error(answer, 503, "", role->why.text);
+		error_set(&err, ERROR_FAILED, 0, "%s", role->why.text);
+		answer_refusal(answer, 503, &err);
 		return;
 	}
 	questions[i].ask(role, question, answer, &err);
 	if (answer->status == 200)
 		return;
-	buf_free(&answer->body);
-	answer_error(answer, answer->status, answer->status == 400 ? store_field(role->store) : "", err.text);
+	answer_refusal(answer, answer->status, &err);
 }
 
 /* Sends what waits. Until it is sent, nothing more is heard. */

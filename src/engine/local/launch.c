@@ -146,15 +146,15 @@ static int open_files(const struct job *job, struct staging *staging, struct err
 		    ((*fd = fcntl(job->files[i].fd, F_DUPFD_CLOEXEC, 3)) < 0 || fstat(*fd, &st) < 0))
 			return error_errno(err, "cannot open the files");
 		if (job->files[i].fd >= 0 && (uint64_t)st.st_size > job->limits.disk)
-			return error_usage(err,
-					   "disk: the compiled program is larger than the box's disk; raise --disk");
+			return error_field(err, "disk",
+					   "the compiled program is larger than the box's disk; raise --disk");
 		if (!host)
 			continue;
 		*fd = host_file_open(host, &st, err);
 		if (*fd < 0)
 			return -1;
 		if ((uint64_t)st.st_size > job->limits.disk)
-			return error_usage(err, "file: \"%s\" is larger than the box's disk; raise --disk", host);
+			return error_field(err, "file", "\"%s\" is larger than the box's disk; raise --disk", host);
 	}
 	staging->inside.file_fds = staging->file_fds;
 	return 0;
@@ -199,8 +199,8 @@ static int open_trees(const struct job *job, const struct box *box, struct stagi
 		if (job->trees[i].host == job->spec->project) {
 			project = open(job->trees[i].host, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 			if (project < 0)
-				return error_set(err, ERROR_USAGE, errno, "project: cannot open the directory \"%s\"",
-						 job->trees[i].host);
+				return error_field_errno(err, "project", "cannot open the directory \"%s\"",
+							 job->trees[i].host);
 		}
 		if (open_tree_of(&job->trees[i], box, &staging->inside.trees[i], &staging->inside.plain[i], err) < 0)
 			return -1;
