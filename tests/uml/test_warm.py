@@ -6,10 +6,12 @@ tests/run: timeout=240
 As test_box.py: one boot runs every case, as root and as
 an ordinary user, each with a service of its own.
 """
+import http.client
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -28,6 +30,34 @@ CASES = {
     "cpu_time": ("while True: pass", ["--cpu-time", "1", "--timeout", "20"]),
     "timeout": ("import time; time.sleep(60)", ["--timeout", "1"]),
 }
+
+
+class Unix(http.client.HTTPConnection):
+    """HTTP over the service's socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(self.path)
+
+    def ask(self, method, target, body=None):
+        self.request(method, target, json.dumps(body) if isinstance(body, dict) else body)
+        answer = self.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def session_files(home):
+    """A session of 64 MiB into which 96 MiB are put from outside, 8 at a time."""
+    api = Unix(f"{home}/emberbox.sock")
+    begun = api.ask("POST", "/v1/sessions", {"language": "python", "limits": {"memory": "64m"}, "allow_weaker": ["landlock"]})
+    at = f"/v1/sessions/{begun[1].get('id')}"
+    put = [api.ask("PUT", f"{at}/files/data/{i}", b"x" * (8 << 20))[0] for i in range(12)]
+    disk = "import os\nv = os.statvfs('/sandbox')\nprint(v.f_blocks * v.f_bsize >> 20, len(os.listdir('/sandbox/data')))"
+    return {"begun": begun, "put": put, "now": api.ask("GET", at), "cell": api.ask("POST", f"{at}/execute", {"code": disk})}
 
 
 def serve(who, name, emberbox, attack, probe):
@@ -53,6 +83,7 @@ def serve(who, name, emberbox, attack, probe):
             break
     cases = {**CASES, "attack": (attack, ["--file", f"{probe}:/sandbox/data/probe", "--max-output", "1m", "--timeout", "50"])}
     results = {f"{name}_{case}": run(*what) for case, what in cases.items()}
+    results[f"{name}_files"] = session_files(home)
     service.terminate()
     said = service.communicate(timeout=30)[1].decode(errors="replace")
     return results, said
@@ -110,6 +141,20 @@ def limits_are_those_of_the_request():
 def attacks_fail(name, exceptions):
     kit.equal(json.loads(box.booted()["results"][f"{name}_attack"]["out"])["meta"]["start"], "warm")
     box.attacks_fail(f"{name}_attack", exceptions)
+
+
+@in_root
+def files_put_from_outside_are_the_boxs_memory():
+    """Root's is in the box's v2 group; an ordinary user has none here, and the supervisor's count bounds it."""
+    for name in ("root", "user"):
+        got = box.booted()["results"][f"{name}_files"]
+        kit.equal((got["begun"][0], got["begun"][1].get("start")), (201, "warm"), repr(got))
+        taken = got["put"].count(201)
+        kit.true(2 <= taken <= 7, f"{name}: {got['put']}")
+        kit.equal(got["put"], [201] * taken + [507] * (12 - taken), name)
+        # They are counted, and the session goes on; its disk is no larger than its memory.
+        kit.true(taken * (8 << 20) <= got["now"][1]["memory_used"] <= 64 << 20, repr(got["now"]))
+        kit.equal((got["cell"][1]["status"], got["cell"][1]["stdout"]), ("ok", f"64 {taken}\n"), name)
 
 
 @in_root
