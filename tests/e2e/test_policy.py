@@ -417,6 +417,51 @@ def nothing_of_a_stranger_steers_the_terminal():
     kit.contains(run(place, "show", "last", "--stderr").errtext + run(place, "show", "last", "--stderr").text, STEERS)
 
 
+def unsteered(place, cases):
+    """That no command says at a terminal what steers it, and each says something; what they said."""
+    shown = {}
+    for what, args in cases.items():
+        said, _ = at_terminal(place, *args)
+        kit.true(len(said) > 5, what)
+        for bad in (b"\x07", b"\x1b]", b"\x1b[6n", b"\xc2\x9b", b"\xe2\x80\xae"):
+            kit.true(bad not in said, f"{what}: {bad!r} in {said[:400]!r}")
+        shown[what] = said.decode()
+    return shown
+
+
+@kit.test(timeout=90)
+def nothing_of_a_session_steers_the_terminal():
+    place = home()
+    asking = Web(Service(listen=True, home=place), unix=True)
+    session = asking.post("/v1/sessions", {"language": "python", "name": "own"}).json["id"]
+    code = f"open('/sandbox/output/a{STEERS}b', 'w').write('x')\nprint({STEERS!r})\nraise ValueError({STEERS!r})"
+    kit.equal(asking.post(f"/v1/sessions/{session}/execute", {"code": code}).json["status"], "failed")
+    shown = unsteered(place, {
+        "list": ("session", "list"), "show": ("session", "show", session), "files": ("session", "files", session, "/sandbox/output"),
+        "an id": ("session", "show", STEERS), "exec": ("session", "exec", session, "-c", f"raise KeyError({STEERS!r})"),
+        "get": ("session", "get", session, f"/sandbox/output/none{STEERS}", "-"), "stop": ("session", "stop", session + STEERS),
+    })
+    kit.contains(shown["files"], "a\ufffd]0;owned\ufffd")  # in a table each is one cell wide
+
+
+@kit.test(timeout=90)
+def nothing_of_settings_and_languages_steers_the_terminal():
+    place, name = home(), "own" + STEERS
+    kit.write(os.path.join(place, "runtimes", name, "runtime.yaml"), "display: x\nfoo: 1\n")
+    commands = {"config": ("config",), "doctor": ("doctor",), "run": ("run", "--cold", "-l", "bash", "-c", "true")}
+    shown = unsteered(place, {
+        "languages": ("languages",), "languages --json": ("languages", "--json"), "doctor": ("doctor",), "prepare": ("prepare", name),
+        "run": ("run", "--cold", "-l", name, "-c", "1"), "project": ("run", "--cold", "-l", "bash", "-c", "1", "--project", place + STEERS),
+        "env": ("run", "--cold", "-l", "bash", "-c", "true", "--env", STEERS),
+    })
+    kit.contains(shown["run"], "own\\u001b]0;owned\\u0007")
+    # What is wrong with a file is quoted from it.
+    for file, text in (("registry.yaml", f'containers: {{"a{STEERS.encode("unicode_escape").decode()}": {{language: none}}}}\n'), (".env", f"OWN{STEERS}=1\n")):
+        wrong = kit.write(os.path.join(place, file), text, 0o600)
+        unsteered(place, commands)
+        os.unlink(wrong)
+
+
 @kit.test(timeout=60)
 def who_is_trusted_may_leave_it_out():
     place = home()
