@@ -500,7 +500,42 @@ static void surroundings(void)
 	CHECK_INT(spec.around.package_count, 0);
 }
 
-/* The key of boxes made ahead: each of the four tells boxes apart, and so who gets one made for another gets none. */
+/* A field that decides how a box is made has a line in the key of boxes made ahead: without one, a request would get a
+ * box that was made for another value. */
+static void surroundings_are_all_in_the_text(void)
+{
+	enum {
+		FIELD_LISTED = 1,
+		FIELD_BOX = 2,
+		FIELD_TOOL = 4,
+		FIELD_FRAMES = 8
+	};
+	static const struct {
+		const char *key;
+		unsigned flags;
+	} rows[] = {
+#define FIELD(NAME, KEY, READ, SET, MEMBER, OPTION, FLAGS) { KEY, FLAGS },
+#include "schema/fields.def"
+	};
+	static const char *packages[] = { "a" };
+	const struct surroundings all = { .engine = ENGINE_LOCAL, .image = "x", .packages = packages, .package_count = 1 };
+	char text[SURROUNDINGS_MAX], line[64];
+	size_t lines = 0, fields = 0;
+
+	CHECK(surroundings_text(&all, text));
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!(rows[i].flags & FIELD_BOX))
+			continue;
+		fields++;
+		snprintf(line, sizeof(line), "%s ", rows[i].key);
+		CHECK(strncmp(text, line, strlen(line)) == 0 || strstr(text, line) != NULL);
+	}
+	CHECK_INT(lines, fields);
+}
+
+/* The key of boxes made ahead: boxes that differ in one of the four have different keys. */
 static void surroundings_as_text(void)
 {
 	static const char *packages[] = { "a", "b" }, *others[] = { "a", "c" };
@@ -673,6 +708,7 @@ int main(void)
 	RUN(the_code_in_a_files_way);
 	RUN(freed_twice);
 	RUN(surroundings);
+	RUN(surroundings_are_all_in_the_text);
 	RUN(surroundings_as_text);
 	RUN(limits_in_order);
 	RUN(entries);
