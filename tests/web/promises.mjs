@@ -438,6 +438,8 @@ test("a_cell_waits_for_another_pages", async (open) => {
   await page.fill(".input-row input", "me");
   await page.keyboard.press("Enter");
   await visit.shown("after it me");
+  // The cell that was stopped while it waited has not run after all.
+  equal((await api(visit, "GET", `/v1/sessions/${id}/cells`)).cells.map((done) => done.code.includes("Who?") || done.code.includes("other")).join(), "true,true", "cells that ran");
   await visit.shown("✓ exit 0");
 });
 

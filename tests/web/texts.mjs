@@ -4,7 +4,7 @@
 //     node texts.mjs URL TOKEN [PATTERN]
 import { createRequire } from "node:module";
 import { readdirSync, readFileSync } from "node:fs";
-import { Visit, contains, equal, main, test, token, truth, url } from "./browser.mjs";
+import { Visit, begin, contains, equal, main, test, token, truth, url } from "./browser.mjs";
 
 const repository = new URL("../../", import.meta.url);
 const require = createRequire(new URL("web/package.json", repository));
@@ -88,6 +88,33 @@ test("only_code_is_run_as_code", async () => {
   equal(runs("c", "main.c util.c util.h"), "main.c util.c");
   equal(runs("sqlite", "main.sql more.sql data.csv base.db"), "main.sql more.sql");
   equal(runs("r", "main.R other.r data.tsv"), "main.R other.r");
+});
+
+test("a_session_file_with_the_name_of_a_tab_has_its_path", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  await begin(visit);
+  await visit.panel("Files");
+  await visit.code("python", "open('/sandbox/data/main.py', 'w').write('of_the_session = 1')\n");
+  await visit.run();
+  await page.click(".side .file .name:has-text('data')");
+  await page.click("[data-path='data/main.py']");
+  await page.locator("[role=tab]").nth(1).waitFor();
+  equal((await page.locator("[role=tab]").allTextContents()).join(), "main.py,data/main.py");
+});
+
+test("a_file_that_cannot_be_read_is_said", async (open) => {
+  const visit = await open();
+  const { page } = visit;
+  await visit.panel("Files");
+  // As the browser does for a folder that is dropped.
+  await page.evaluate(() => {
+    File.prototype.arrayBuffer = () => Promise.reject(new DOMException("A requested file or directory could not be found", "NotFoundError"));
+  });
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.click("[aria-label='Upload files']")]);
+  await chooser.setFiles({ name: "folder", mimeType: "", buffer: Buffer.from("") });
+  await toast(page, "Could not read folder. Folders cannot be uploaded.").waitFor();
+  equal(await page.locator(".side .file", { hasText: "folder" }).count(), 0, "it is uploaded");
 });
 
 // Drafts

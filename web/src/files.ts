@@ -145,7 +145,14 @@ export class Files {
         name = null;
       }
       if (name === null) continue;
-      const item = { name, base64: await base64Of(file), size: file.size };
+      let base64: string;
+      try {
+        base64 = await base64Of(file);
+      } catch {
+        toast(`Could not read ${file.name}. Folders cannot be uploaded.`, "bad");
+        continue;
+      }
+      const item = { name, base64, size: file.size };
       attached.set([...attached.get().filter((other) => other.name !== name), item]);
     }
   }
@@ -292,7 +299,9 @@ export class Files {
       const data = new Uint8Array(await (await api.read(id, path)).arrayBuffer());
       if (data.includes(0)) return toast(`${path} is not a text file. Download it instead.`, "bad");
       const text = new TextDecoder().decode(data);
-      const opened = this.editor.open(file.name, text, syntaxOf(file.name, language.get()));
+      // Two tabs of one name could not be told apart, and only one would go along with a run.
+      const name = this.editor.files.some((tab) => tab.name === file.name) ? path : file.name;
+      const opened = this.editor.open(name, text, syntaxOf(file.name, language.get()));
       opened.origin = { session: id, path, saved: opened.model.getAlternativeVersionId(), text };
       this.editor.onTabs();
       this.act.shown();
