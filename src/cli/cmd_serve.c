@@ -6,6 +6,7 @@
 #include "cli/door.h"
 #include "cli/options.h"
 #include "registry/config.h"
+#include "daemon/supervisor/role_table.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/front/site.h"
 
@@ -60,9 +61,9 @@ static int run_role(const char *name)
 	struct error err = { 0 };
 	int code = 0;
 
-	if (!serve_is_role(name))
+	if (!role_table_has(name))
 		return cmd_usage("serve", "unknown option \"--role=%.32s\"", name);
-	if (serve_role(name, &err) < 0) {
+	if (role_table_run(name, &err) < 0) {
 		cmd_complain("%s", err.text);
 		code = err.kind == ERROR_USAGE ? EXIT_USAGE : EXIT_BROKEN;
 	}

@@ -45,6 +45,7 @@ enum message_kind {
 enum {
 	MESSAGE_INLINE = 64 << 10, /* bytes of a body that travels in the message itself */
 	MESSAGE_MAX = 96 << 20,    /* bytes of any body */
+	MESSAGE_ASKS = 512,        /* questions of a front that wait for their answer; half of them are the keeper's */
 	MESSAGE_FDS = 5,           /* descriptors of one message, the body's memfd included */
 };
 

@@ -2,6 +2,13 @@
  * Roles of the service: each is this program, executed again, with what it
  * needs and nothing else.
  *
+ * A role is a folder beside this file and a row of the table in
+ * supervisor/role_table.c: its descriptors, the roles that it talks with, its
+ * confinement, its entry. The supervisor starts, connects, restarts and ends
+ * roles by their rows and knows little else of them. To add one, give it a
+ * number in `enum role`, write its folder with a `struct role_row`, name that
+ * in the table, and give its directory a line in src/tiers.
+ *
  * One descriptor crosses the exec besides the standard ones: a control socket,
  * on which the role's settings wait, and with them its other descriptors. What
  * the supervisor says later goes the same way, a byte at a time:
@@ -33,12 +40,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* In the order in which they are started. */
 enum role {
 	ROLE_KEEPER,
 	ROLE_STORE,
 	ROLE_FRONT,
 	ROLES
 };
+
+#define ROLE_BIT(role) (1u << (role))
 
 enum {
 	ROLE_PEER = 'k',
@@ -63,12 +73,14 @@ enum role_given {
 	GIVEN_LISTENER = 1, /* the front: the Unix socket */
 	GIVEN_TCP = 2,      /* the front: the same for HTTP */
 	GIVEN_CONFIG = 4,   /* the front: a memfd of config_encode() */
-	GIVEN_TLS = 8,      /* the front: a memfd with the certificate, and one with its key */
-	GIVEN_NUDGE = 16,   /* keeper and store: the eventfd that says that there is something in the journal */
+	GIVEN_TLS_CERT = 8, /* the front: a memfd with the certificate */
+	GIVEN_TLS_KEY = 16, /* the front: a memfd with its key */
+	GIVEN_NUDGE = 32,   /* keeper and store: the eventfd that says that there is something in the journal */
 };
 
 enum {
-	ROLE_FDS = 6 /* that one can have */
+	ROLE_FDS = 6,      /* descriptors that one can have: the bits of enum role_given */
+	ROLE_NAME_MAX = 16 /* bytes of a name */
 };
 
 struct role_settings {
@@ -83,9 +95,32 @@ struct role_settings {
 	uint32_t audit;         /* enum role_audit */
 	uint32_t log;           /* enum log_format */
 	uint32_t mcp_fixtures;  /* the front, for tests: see mcp_fixtures.h */
-	uint32_t given;         /* the front: which of its descriptors came, in their order: bits of enum role_given */
+	uint32_t given;         /* which of its descriptors came, in their order: bits of enum role_given */
 	uint32_t become;        /* the front: its uid and gid, 0: the caller's */
 	uint32_t become_anyway; /* the front: a uid that is not mapped here is no error */
+};
+
+/* Another role that one talks with, over a socket pair that the supervisor makes whenever one of the two was started.
+ */
+struct role_peer {
+	enum role other;       /* which; its row names this one in turn */
+	char word;             /* comes with our end of the pair; said by us, it asks for another pair. 0: no peer */
+	const char *complaint; /* the supervisor's sentence for a person when we ask */
+};
+
+struct role_row {
+	const char *name;              /* after --role=, and in the log */
+	unsigned given;                /* the descriptors that it may get: enum role_given, or-ed */
+	struct role_peer peers[ROLES]; /* ended by one without a word */
+	unsigned outlives; /* ROLE_BIT() of roles: it is told to end when these have ended, for they may need it till
+			      then. 0: ends by itself, at ROLE_DRAIN */
+	/* Before it is confined: reads what it cannot reach afterwards. May be NULL. */
+	int (*prepare)(const struct role_settings *settings, const int fds[ROLE_FDS], void **own, struct error *err);
+	/* Takes from itself what it does not need, and proves it. No exec gives it privileges already. */
+	int (*confine)(const struct role_settings *settings, int control, struct error *err);
+	/* Serves until it is to end; `own` is what prepare() left. */
+	int (*run)(const struct role_settings *settings, int control, const int fds[ROLE_FDS], void *own,
+		   struct error *err);
 };
 
 struct role_process {
@@ -94,22 +129,19 @@ struct role_process {
 	int control; /* our end; -1 */
 };
 
-const char *role_name(enum role role);
-
 /* In the supervisor: starts one, with copies of the descriptors that settings->given names. */
-int role_start(const struct role_settings *settings, const int *fds, size_t count, struct role_process *process,
-	       struct error *err);
+int role_start(const struct role_row *row, const struct role_settings *settings, const int *fds, size_t count,
+	       struct role_process *process, struct error *err);
 /* Says a byte to one, with a descriptor unless that is -1. A role that does not hear is not waited for: it is told by
  * its death. */
 void role_say(const struct role_process *process, char what, int fd);
 
 /* In the role: takes what role_start() gave; those descriptors that did not come are -1. ERROR_USAGE when it did not.
  */
-int role_enter(enum role role, struct role_settings *settings, int *control, int fds[ROLE_FDS], struct error *err);
-/* Which of them is this one; the key is behind the certificate. */
+int role_enter(const struct role_row *row, enum role role, struct role_settings *settings, int *control,
+	       int fds[ROLE_FDS], struct error *err);
+/* Which of them is this one; -1: it did not come. */
 int role_fd(const struct role_settings *settings, const int fds[ROLE_FDS], enum role_given which);
-/* Ends with the supervisor, and cannot do more than its work. */
-int role_confine(const struct role_settings *settings, int control, struct error *err);
 /* Tells the supervisor that it serves. */
 int role_ready(int control, struct error *err);
 /* What starting touched of the program's own file is taken out of this process's memory; what is used comes back. */

@@ -26,10 +26,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	FRONT_ASKS = 512 /* questions that wait for their answer; half of them are the keeper's */
-};
-
 struct tls_context;
 
 /* How long it waits for a client, in milliseconds. 0 in any: the default. */
@@ -68,6 +64,10 @@ struct front_fds {
 	int store;   /* or -1: one comes */
 	int control; /* of the supervisor */
 };
+
+struct role_row;
+/* Its row, see daemon/role.h. */
+extern const struct role_row front_role;
 
 /* Ends with 0 when it was told to, or when the supervisor is gone. */
 int front_run(const struct front_fds *fds, const struct front_options *options, struct error *err);

@@ -13,7 +13,7 @@
 
 static struct ask *ask_find(struct front *front, uint64_t number)
 {
-	struct ask *found = &front->asks[number % FRONT_ASKS];
+	struct ask *found = &front->asks[number % MESSAGE_ASKS];
 
 	return number && found->number == number ? found : NULL;
 }
@@ -21,13 +21,13 @@ static struct ask *ask_find(struct front *front, uint64_t number)
 /* Half of the places are the keeper's, half the store's: one that hangs does not keep the other from answering. */
 static struct ask *ask_take(struct front *front, bool store)
 {
-	for (size_t i = store ? FRONT_ASKS / 2 : 0; i < (store ? FRONT_ASKS : FRONT_ASKS / 2); i++) {
+	for (size_t i = store ? MESSAGE_ASKS / 2 : 0; i < (store ? MESSAGE_ASKS : MESSAGE_ASKS / 2); i++) {
 		struct ask *free = &front->asks[i];
 
 		if (free->number)
 			continue;
 		/* A number tells its place, and is never used twice. */
-		*free = (struct ask){ .number = ++front->ask_number * FRONT_ASKS + i };
+		*free = (struct ask){ .number = ++front->ask_number * MESSAGE_ASKS + i };
 		return free;
 	}
 	return NULL;
@@ -37,7 +37,7 @@ static size_t asks_of(const struct front *front, const struct caller *caller, bo
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < FRONT_ASKS; i++) {
+	for (size_t i = 0; i < MESSAGE_ASKS; i++) {
 		const struct ask *other = &front->asks[i];
 
 		/* Also those whose client has gone: they are at work all the same. */
@@ -144,7 +144,7 @@ void ask_lost(struct front *front, bool store)
 
 	error_set(&err, ERROR_FAILED, 0, "the %s ended before it answered; it is being restarted",
 		  store ? "store" : "keeper");
-	for (size_t i = 0; i < FRONT_ASKS; i++) {
+	for (size_t i = 0; i < MESSAGE_ASKS; i++) {
 		_cleanup_free_ char *json = NULL;
 
 		if (!front->asks[i].number || front->asks[i].store != store)

@@ -176,7 +176,7 @@ struct front {
 	size_t running;                                    /* of them are taken */
 	uint64_t number;                                   /* of the last round of runs: see run_take() */
 	uint64_t run_usec;                      /* how long runs take, an average that forgets; 0: none ended yet */
-	struct ask asks[FRONT_ASKS];            /* questions */
+	struct ask asks[MESSAGE_ASKS];            /* questions */
 	uint64_t ask_number;                    /* of the last round of them */
 	struct peer *clients, *dead;            /* lists */
 	size_t client_count;                    /* that live */

@@ -15,5 +15,8 @@ struct keeper_options {
 	enum role_audit audit; /* whether what cannot be written down is run */
 };
 
+/* Its row. */
+extern const struct role_row keeper_role;
+
 /* Serves the fronts whose sockets come over `control` (see role.h) until that ends, and then until no run is left. */
 int keeper_run(int control, const struct keeper_options *options, struct error *err);

@@ -14,6 +14,7 @@
 #include "daemon/supervisor/listener.h"
 #include "daemon/front/mcp_fixtures.h"
 #include "daemon/role.h"
+#include "daemon/supervisor/role_table.h"
 #include "daemon/supervisor/setup.h"
 #include "store/record.h"
 
@@ -110,54 +111,51 @@ static const char *cause(int status, char *text, size_t size)
 
 /* Starting */
 
-/* The front and another role get an end of a new way to each other: that of before ended with one of them. */
-static int introduce(const struct supervisor *s, enum role other, struct error *err)
+/* Two roles get an end of a new way to each other: that of before ended with one of them. */
+static int introduce(const struct supervisor *s, enum role role, const struct role_peer *peer, struct error *err)
 {
+	const struct role_peer *back = role_table[peer->other]->peers;
 	int ends[2];
 
-	if (!lives(&s->children[other]) || !lives(&s->children[ROLE_FRONT]))
+	while (back->word && back->other != role)
+		back++;
+	if (!lives(&s->children[role]) || !lives(&s->children[peer->other]) || !back->word)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_errno(err, "cannot make the roles' socket");
-	role_say(&s->children[other].process, ROLE_PEER, ends[0]);
-	role_say(&s->children[ROLE_FRONT].process, other == ROLE_KEEPER ? ROLE_PEER : ROLE_STORE_PEER, ends[1]);
+	role_say(&s->children[role].process, peer->word, ends[0]);
+	role_say(&s->children[peer->other].process, back->word, ends[1]);
 	close(ends[0]);
 	close(ends[1]);
 	return 0;
 }
 
-/* What the role gets; how many. */
+/* What the role gets of that which is there; how many. */
 static size_t child_fds(const struct supervisor *s, enum role role, uint32_t *given, int fds[ROLE_FDS])
 {
 	const struct {
 		enum role_given which; /* its bit */
 		int fd;                /* -1: there is none */
-	} front[] = {
-		{ GIVEN_LISTENER, s->listen_fd },
-		{ GIVEN_TCP, s->setup.tcp },
-		{ GIVEN_CONFIG, s->setup.config_fd },
-		{ GIVEN_TLS, s->setup.tls_cert },
+	} all[ROLE_FDS] = {
+		{ GIVEN_LISTENER, s->listen_fd },     { GIVEN_TCP, s->setup.tcp },
+		{ GIVEN_CONFIG, s->setup.config_fd }, { GIVEN_TLS_CERT, s->setup.tls_cert },
+		{ GIVEN_TLS_KEY, s->setup.tls_key },  { GIVEN_NUDGE, s->nudge },
 	};
 	size_t count = 0;
 
 	*given = 0;
-	for (size_t i = 0; role == ROLE_FRONT && i < ARRAY_SIZE(front); i++) {
-		if (front[i].fd < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		if (all[i].fd < 0 || !(role_table[role]->given & all[i].which))
 			continue;
-		*given |= front[i].which;
-		fds[count++] = front[i].fd;
-	}
-	if (*given & GIVEN_TLS)
-		fds[count++] = s->setup.tls_key;
-	if (role != ROLE_FRONT) {
-		*given = GIVEN_NUDGE;
-		fds[count++] = s->nudge;
+		*given |= all[i].which;
+		fds[count++] = all[i].fd;
 	}
 	return count;
 }
 
 static int child_start(struct supervisor *s, struct child *child, struct error *err)
 {
+	const struct role_row *row = role_table[child->role];
 	int fds[ROLE_FDS];
 	size_t count = child_fds(s, child->role, &s->settings.given, fds);
 
@@ -165,13 +163,14 @@ static int child_start(struct supervisor *s, struct child *child, struct error *
 	child->restart_usec = 0;
 	child->ready = false;
 	s->settings.role = child->role;
-	if (role_start(&s->settings, fds, count, &child->process, err) < 0)
+	if (role_start(row, &s->settings, fds, count, &child->process, err) < 0)
 		return -1;
-	if (child->role != ROLE_FRONT)
-		return introduce(s, child->role, err);
-	if (s->stale)
+	if (child->role == ROLE_FRONT && s->stale)
 		role_say(&child->process, ROLE_STALE, -1);
-	return introduce(s, ROLE_KEEPER, err) < 0 ? -1 : introduce(s, ROLE_STORE, err);
+	for (const struct role_peer *peer = row->peers; peer->word; peer++)
+		if (introduce(s, child->role, peer, err) < 0)
+			return -1;
+	return 0;
 }
 
 /* Ending */
@@ -187,17 +186,24 @@ static void child_kill(const struct child *child)
 		syscall(SYS_pidfd_send_signal, child->process.pidfd, SIGKILL, NULL, 0);
 }
 
-/* The keeper has nothing to do once nobody can ask it, and the store once nobody has anything for it. */
-static void end_keeper_if_idle(struct supervisor *s)
+/* A role has nothing to do once none lives that could need it. */
+static void end_idle(struct supervisor *s)
 {
-	if (s->phase != SERVING && !lives(&s->children[ROLE_FRONT]) && !lives(&s->children[ROLE_KEEPER]))
-		child_tell_end(&s->children[ROLE_STORE]);
-	if (s->phase == SERVING || lives(&s->children[ROLE_FRONT]) || s->children[ROLE_KEEPER].process.control < 0)
-		return;
-	child_tell_end(&s->children[ROLE_KEEPER]);
-	if (s->phase == DRAINING)
-		s->phase = ENDING;
-	s->deadline_usec = clock_usec() + END_USEC;
+	for (int role = 0; role < ROLES && s->phase != SERVING; role++) {
+		const unsigned outlives = role_table[role]->outlives;
+		struct child *child = &s->children[role];
+		bool needed = outlives == 0 || child->process.control < 0;
+
+		for (int other = 0; other < ROLES; other++)
+			needed = needed || ((outlives & ROLE_BIT(other)) && lives(&s->children[other]));
+		if (needed)
+			continue;
+		child_tell_end(child);
+		if (s->phase == DRAINING)
+			s->phase = ENDING;
+		if (s->phase == ENDING)
+			s->deadline_usec = clock_usec() + END_USEC;
+	}
 }
 
 static void drain(struct supervisor *s)
@@ -225,12 +231,11 @@ static void phase_next(struct supervisor *s)
 		role_say(&s->children[ROLE_FRONT].process, ROLE_DRAIN, -1);
 		s->deadline_usec = clock_usec() + END_USEC;
 	} else {
-		child_kill(&s->children[ROLE_FRONT]);
-		child_kill(&s->children[ROLE_KEEPER]);
-		child_kill(&s->children[ROLE_STORE]);
+		for (int role = 0; role < ROLES; role++)
+			child_kill(&s->children[role]);
 		s->deadline_usec = 0;
 	}
-	end_keeper_if_idle(s);
+	end_idle(s);
 }
 
 static void reloaded(struct supervisor *s)
@@ -385,17 +390,11 @@ static int on_control(struct supervisor *s, struct child *child, struct error *e
 		reloaded(s);
 	if (what == ROLE_LANGUAGES && child->role == ROLE_KEEPER)
 		SAY(s, "the languages were read again");
-	if (child->role == ROLE_FRONT && (what == ROLE_PEER || what == ROLE_STORE_PEER)) {
-		SAY(s, "the front lost a message of the %s; they are introduced anew",
-		    what == ROLE_PEER ? "keeper" : "store");
-		return introduce(s, what == ROLE_PEER ? ROLE_KEEPER : ROLE_STORE, err);
-	}
-	if (what == ROLE_PEER) {
-		if (child->role == ROLE_KEEPER)
-			SAY(s, "the front sent the keeper what it may not; its runs are ended");
-		else
-			SAY(s, "the store gave the front up: it sent what it may not, or did not read");
-		return introduce(s, child->role, err);
+	for (const struct role_peer *peer = role_table[child->role]->peers; peer->word; peer++) {
+		if (peer->word != what)
+			continue;
+		SAY(s, "%s", peer->complaint);
+		return introduce(s, child->role, peer, err);
 	}
 	return 0;
 }
@@ -404,7 +403,7 @@ static int on_control(struct supervisor *s, struct child *child, struct error *e
  * asked, is started again however often. */
 static int restart(struct supervisor *s, struct child *child, const char *why, struct error *err)
 {
-	const char *name = role_name(child->role);
+	const char *name = role_table[child->role]->name;
 	bool quick = clock_usec() - child->started_usec < QUICK_USEC;
 
 	child->quick = quick ? child->quick + 1 : 0;
@@ -435,8 +434,8 @@ static int on_death(struct supervisor *s, struct child *child, struct error *err
 	if (s->phase == SERVING)
 		return restart(s, child, why, err);
 	if (status != 0 && s->phase != KILLING)
-		SAY(s, "the %s %s", role_name(child->role), why);
-	end_keeper_if_idle(s);
+		SAY(s, "the %s %s", role_table[child->role]->name, why);
+	end_idle(s);
 	return 0;
 }
 

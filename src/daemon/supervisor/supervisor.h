@@ -41,7 +41,3 @@ struct serve_options {
 
 /* Returns when a signal asked for it and all is over, or when it cannot go on. */
 int serve_run(const struct serve_options *options, struct error *err);
-
-/* The other end: what a role does. False when there is no role of that name. */
-bool serve_is_role(const char *name);
-int serve_role(const char *name, struct error *err);
