@@ -21,6 +21,7 @@ enum {
 	OPT_LOG,
 	OPT_TLS_CERT,
 	OPT_TLS_KEY,
+	OPT_ALLOW_WEAKER,
 	OPT_MAX_RUNNING,
 	OPT_MAX_QUEUED,
 	OPT_EMBERS,
@@ -37,6 +38,7 @@ static const struct option_spec specs[] = {
 	{ OPT_LOG, 0, "log", "FORMAT", "what is said on stderr: events (default), text or json with each request" },
 	{ OPT_TLS_CERT, 0, "tls-cert", "FILE", "a PEM certificate with its chain: HTTPS instead of HTTP" },
 	{ OPT_TLS_KEY, 0, "tls-key", "FILE", "its key" },
+	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "serve even if the host lacks this layer: landlock" },
 	{ OPT_MAX_RUNNING, 0, "max-running", "N", "runs at once; default: 2 for each CPU, and at least 4" },
 	{ OPT_MAX_QUEUED, 0, "max-queued", "N", "requests that wait for their turn; default 1024" },
 	{ OPT_EMBERS, 0, "embers", "N", "boxes made ahead, at most; default 32; 0: none" },
@@ -103,6 +105,11 @@ static int read_option(int option, struct option_reader *reader, struct serve_op
 	case OPT_TLS_KEY:
 		options->tls_key = reader->value;
 		return 0;
+	case OPT_ALLOW_WEAKER:
+		options->weaker = reader->value;
+		if (strcmp(reader->value, "landlock") == 0)
+			return 0;
+		return cmd_usage("serve", "--allow-weaker: expected landlock, not \"%.32s\"", reader->value);
 	case OPT_MAX_RUNNING:
 		return read_count("max-running", reader->value, 1, SERVE_RUNNING_MAX, &options->max_running);
 	case OPT_MAX_QUEUED:

@@ -96,6 +96,7 @@ struct role_settings {
 	uint32_t log;           /* enum log_format */
 	uint32_t mcp_fixtures;  /* the front, for tests: see mcp_fixtures.h */
 	uint32_t given;         /* which of its descriptors came, in their order: bits of enum role_given */
+	uint32_t no_landlock;   /* the store: a kernel without Landlock is no error */
 	uint32_t become;        /* the front: its uid and gid, 0: the caller's */
 	uint32_t become_anyway; /* the front: a uid that is not mapped here is no error */
 };

@@ -269,6 +269,7 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 		[SECCOMP_RESTRICTED] = FILTER(seccomp_filter_restricted),
 		[SECCOMP_UNHEARD] = FILTER(seccomp_filter_unheard),
 		[SECCOMP_FRONT] = FILTER(seccomp_filter_front),
+		[SECCOMP_STORE] = FILTER(seccomp_filter_store),
 	};
 
 	if ((size_t)profile >= ARRAY_SIZE(filters)) {
@@ -392,7 +393,7 @@ const char *seccomp_call_name(int number)
 bool seccomp_denies(enum seccomp_profile profile, const char *name)
 {
 	/* What these filters do not name they deny; the others deny only what they name. */
-	bool denies = profile == SECCOMP_BOX || profile == SECCOMP_FRONT;
+	bool denies = profile == SECCOMP_BOX || profile == SECCOMP_FRONT || profile == SECCOMP_STORE;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (rule_profiles[i] != profile || strcmp(rules[i].syscall, name) != 0)

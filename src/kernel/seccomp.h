@@ -19,6 +19,7 @@ enum seccomp_profile {
 	SECCOMP_RESTRICTED, /* on top of that, for profiles: no code but that of files that may be executed */
 	SECCOMP_UNHEARD,    /* on top of that, for what runs in a box beside its program: nobody hears it */
 	SECCOMP_FRONT,      /* no box: the service's front, which hears strangers */
+	SECCOMP_STORE,      /* no box: the service's store, which has files of one directory */
 };
 
 enum {

@@ -209,6 +209,8 @@ static const struct setting settings[CONFIG_KEYS] = {
 	[CONFIG_TLS_CERT] = { "EMBERBOX_TLS_CERT", "--tls-cert", NULL, check_path, NULL, 0,
 			      "a PEM file with the certificate for HTTPS" },
 	[CONFIG_TLS_KEY] = { "EMBERBOX_TLS_KEY", "--tls-key", NULL, check_path, NULL, 0, "a PEM file with its key" },
+	[CONFIG_SERVICE_WEAKER] = { "EMBERBOX_SERVICE_WEAKER", "--allow-weaker", "none", check_word, "none, landlock",
+				    0, "a layer that the service itself may lack: none or landlock" },
 	[CONFIG_HOSTS] = { "EMBERBOX_HOSTS", NULL, NULL, check_hosts, NULL, 0,
 			   "names that clients may call the service by, separated by commas" },
 };

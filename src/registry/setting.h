@@ -12,28 +12,29 @@
 #include <stdbool.h>
 
 enum config_key {
-	CONFIG_TYPE,          /* SANDBOX_TYPE */
-	CONFIG_TIMEOUT,       /* SANDBOX_TIMEOUT_SEC */
-	CONFIG_MAX_OUTPUT,    /* SANDBOX_MAX_OUTPUT_KB */
-	CONFIG_BLOCK_IMPORTS, /* SANDBOX_BLOCK_DANGEROUS_IMPORTS */
-	CONFIG_POLICY,        /* EMBERBOX_POLICY: off (default), warn, block */
-	CONFIG_STORE_CODE,    /* SANDBOX_STORE_CODE: always, on_error (default), never */
-	CONFIG_MEMORY,        /* DOCKER_MEMORY_LIMIT */
-	CONFIG_CPUS,          /* DOCKER_CPU_LIMIT */
-	CONFIG_HOME,          /* EMBERBOX_HOME */
-	CONFIG_LISTEN,        /* EMBERBOX_LISTEN: HOST:PORT, default 127.0.0.1:7320; "none" */
-	CONFIG_TOKEN,         /* EMBERBOX_TOKEN; never shown */
-	CONFIG_SOCKET,        /* EMBERBOX_SOCKET */
-	CONFIG_SERVICE,       /* EMBERBOX_SERVICE */
-	CONFIG_CACHE_SIZE,    /* EMBERBOX_CACHE_SIZE */
-	CONFIG_REGISTRY_FILE, /* EMBERBOX_REGISTRY: default registry.yaml in the state directory */
-	CONFIG_HISTORY_DAYS,  /* EMBERBOX_HISTORY_DAYS: 30; 0: for ever */
-	CONFIG_HISTORY_SIZE,  /* EMBERBOX_HISTORY_SIZE: 1g */
-	CONFIG_AUDIT,         /* EMBERBOX_AUDIT: required (default), best_effort, off */
-	CONFIG_LOG,           /* EMBERBOX_LOG: events (default), text, json */
-	CONFIG_TLS_CERT,      /* EMBERBOX_TLS_CERT: a PEM file */
-	CONFIG_TLS_KEY,       /* EMBERBOX_TLS_KEY: a PEM file */
-	CONFIG_HOSTS,         /* EMBERBOX_HOSTS: names that clients may call us by, separated by commas */
+	CONFIG_TYPE,           /* SANDBOX_TYPE */
+	CONFIG_TIMEOUT,        /* SANDBOX_TIMEOUT_SEC */
+	CONFIG_MAX_OUTPUT,     /* SANDBOX_MAX_OUTPUT_KB */
+	CONFIG_BLOCK_IMPORTS,  /* SANDBOX_BLOCK_DANGEROUS_IMPORTS */
+	CONFIG_POLICY,         /* EMBERBOX_POLICY: off (default), warn, block */
+	CONFIG_STORE_CODE,     /* SANDBOX_STORE_CODE: always, on_error (default), never */
+	CONFIG_MEMORY,         /* DOCKER_MEMORY_LIMIT */
+	CONFIG_CPUS,           /* DOCKER_CPU_LIMIT */
+	CONFIG_HOME,           /* EMBERBOX_HOME */
+	CONFIG_LISTEN,         /* EMBERBOX_LISTEN: HOST:PORT, default 127.0.0.1:7320; "none" */
+	CONFIG_TOKEN,          /* EMBERBOX_TOKEN; never shown */
+	CONFIG_SOCKET,         /* EMBERBOX_SOCKET */
+	CONFIG_SERVICE,        /* EMBERBOX_SERVICE */
+	CONFIG_CACHE_SIZE,     /* EMBERBOX_CACHE_SIZE */
+	CONFIG_REGISTRY_FILE,  /* EMBERBOX_REGISTRY: default registry.yaml in the state directory */
+	CONFIG_HISTORY_DAYS,   /* EMBERBOX_HISTORY_DAYS: 30; 0: for ever */
+	CONFIG_HISTORY_SIZE,   /* EMBERBOX_HISTORY_SIZE: 1g */
+	CONFIG_AUDIT,          /* EMBERBOX_AUDIT: required (default), best_effort, off */
+	CONFIG_LOG,            /* EMBERBOX_LOG: events (default), text, json */
+	CONFIG_TLS_CERT,       /* EMBERBOX_TLS_CERT: a PEM file */
+	CONFIG_TLS_KEY,        /* EMBERBOX_TLS_KEY: a PEM file */
+	CONFIG_SERVICE_WEAKER, /* EMBERBOX_SERVICE_WEAKER: none (default), landlock */
+	CONFIG_HOSTS,          /* EMBERBOX_HOSTS: names that clients may call us by, separated by commas */
 	CONFIG_KEYS
 };
 

@@ -535,6 +535,33 @@ def the_front_has_no_privilege():
 
 
 @kit.test
+def the_store_has_no_privilege():
+    running = Service()
+    store = status(running.role("store"))
+    kit.equal((store["CapEff"], store["CapPrm"], store["CapInh"], store["CapAmb"]), ("0" * 16,) * 4)
+    kit.equal((store["NoNewPrivs"], store["Seccomp"], store["Threads"]), ("1", "2", "1"))
+
+
+@kit.test
+def a_kernel_without_landlock_is_accepted_by_request_alone():
+    """Nothing else keeps the store in its directory: the service does not start, and says what to write."""
+    without = [kit.built("tests/kern/enosys"), "--no", "landlock_create_ruleset", "--", kit.built(), "serve", "--listen", "none"]
+    home = kit.tmp()
+    r = kit.command(without, env={"EMBERBOX_HOME": home})
+    kit.equal((r.code, r.errtext), (125, "emberbox: this host cannot enforce landlock for the store: the kernel has no "
+                                         "Landlock; accept that with `emberbox serve --allow-weaker landlock` or "
+                                         "EMBERBOX_SERVICE_WEAKER=landlock\n"))
+    for given, env in ((["--allow-weaker", "landlock"], {}), ([], {"EMBERBOX_SERVICE_WEAKER": "landlock"})):
+        process = kit.start([*without, *given], env={"EMBERBOX_HOME": home, **env})
+        line = process.stderr.readline()
+        kit.true(line.startswith(b"emberbox: serving at "), f"{line} {process.stderr.read() if not line else b''}")
+        process.send_signal(signal.SIGTERM)
+        kit.equal(kit.finish(process).code, 0)
+    r = kit.emberbox("serve", "--allow-weaker", "seccomp")
+    kit.equal((r.code, r.errtext), (2, 'emberbox: --allow-weaker: expected landlock, not "seccomp"\nSee: emberbox serve --help\n'))
+
+
+@kit.test
 def roles_have_only_their_descriptors():
     running = Service()
     for name in ("front", "keeper", "store"):

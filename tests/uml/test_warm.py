@@ -67,7 +67,7 @@ def serve(who, name, emberbox, attack, probe):
            "EMBERBOX_LISTEN": "none"}
     subprocess.run([*who, "mkdir", "-m", "700", home], check=True, timeout=10)
     ready, writer = os.pipe()
-    service = subprocess.Popen([*who, emberbox, "serve", "--embers", "4"], stdin=subprocess.DEVNULL, pass_fds=[writer],
+    service = subprocess.Popen([*who, emberbox, "serve", "--embers", "4", *box.WEAKER], stdin=subprocess.DEVNULL, pass_fds=[writer],
                                stderr=subprocess.PIPE, env={**env, "EMBERBOX_READY_FD": str(writer)})
     os.close(writer)
     os.read(ready, 1)

@@ -3,7 +3,8 @@
 
 #include "kernel/seccomp.h"
 
-static const enum seccomp_profile profiles[] = { SECCOMP_BOX, SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_UNHEARD, SECCOMP_FRONT };
+static const enum seccomp_profile profiles[] = { SECCOMP_BOX,     SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED,
+						 SECCOMP_UNHEARD, SECCOMP_FRONT,     SECCOMP_STORE };
 
 #define EACH_PROFILE(p)                                                                                                \
 	for (const enum seccomp_profile *p = profiles; p < profiles + sizeof(profiles) / sizeof(profiles[0]); p++)
@@ -19,8 +20,8 @@ static bool ends_with(const char *text, const char *end)
 /* "allow" or an errno, alone or followed by " if …" or " otherwise". */
 static bool action_is_known(const char *action)
 {
-	static const char *const known[] = { "allow",  "pretend", "judge", "count",      "EPERM",          "ENOSYS",
-					     "EINVAL", "EAFNOSUPPORT", "EPROTONOSUPPORT" };
+	static const char *const known[] = { "allow",  "pretend", "judge",        "count",          "EPERM",
+					     "ENOSYS", "EINVAL",  "EAFNOSUPPORT", "EPROTONOSUPPORT" };
 	size_t size = strcspn(action, " ");
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
@@ -156,6 +157,22 @@ static void the_front_has_sockets_and_memory(void)
 	CHECK(!seccomp_denies(SECCOMP_FRONT, "recvmsg"));
 }
 
+/* The store has files, and descriptors that were given to it; it starts nothing and reaches nobody. */
+static void the_store_has_files(void)
+{
+	static const char *const calls[] = { "execve", "execveat", "clone",   "clone3",        "fork",    "vfork",
+					     "socket", "connect",  "bind",    "kill",          "tgkill",  "ptrace",
+					     "mount",  "setns",    "unshare", "ioctl",         "symlink", "symlinkat",
+					     "setuid", "mknod",    "mknodat", "io_uring_setup" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		CHECK(find(SECCOMP_STORE, calls[i]) == NULL);
+		CHECK(seccomp_denies(SECCOMP_STORE, calls[i]));
+	}
+	CHECK(!seccomp_denies(SECCOMP_STORE, "openat"));
+	CHECK(!seccomp_denies(SECCOMP_STORE, "fdatasync"));
+}
+
 static void the_table_ends(void)
 {
 	CHECK(seccomp_rule_at(SECCOMP_BOX, 100000) == NULL);
@@ -170,6 +187,7 @@ int main(void)
 	RUN(no_condition_is_given_twice);
 	RUN(the_dangerous_are_denied);
 	RUN(the_front_has_sockets_and_memory);
+	RUN(the_store_has_files);
 	RUN(the_table_ends);
 	return check_failures ? 1 : 0;
 }

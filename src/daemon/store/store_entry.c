@@ -6,17 +6,22 @@
 #include "daemon/store/store_role.h"
 #include "kernel/caps.h"
 #include "kernel/landlock.h"
+#include "kernel/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /*
  * The store has files in one directory and hears our own front, whose words are
  * strangers' words. It needs that directory, and /proc to see whether who began
- * a run still lives.
+ * a run still lives. Landlock alone keeps it there, since its filter cannot look
+ * at names: without Landlock it serves only where that was asked for.
  */
 static int store_confine(const struct role_settings *settings, int control, struct error *err)
 {
@@ -32,11 +37,19 @@ static int store_confine(const struct role_settings *settings, int control, stru
 	if (confine_leash(control, err) < 0 || confine_zero(RLIMIT_NPROC, err) < 0 ||
 	    confine_zero(RLIMIT_CORE, err) < 0)
 		return -1;
-	if (abi == 0)
-		return 0;
-	if (landlock_restrict(rules, ARRAY_SIZE(rules), abi) < 0)
+	if (abi == 0 && !settings->no_landlock)
+		return error_refuse(err, CODE_CANNOT_ENFORCE, "", "landlock: the kernel has no Landlock");
+	if (abi > 0 && landlock_restrict(rules, ARRAY_SIZE(rules), abi) < 0)
 		return error_errno(err, "landlock");
-	return confine_expect(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), EACCES, "opening /", err);
+	if (abi > 0 && confine_expect(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), EACCES, "opening /", err) < 0)
+		return -1;
+	if (seccomp_install(SECCOMP_STORE, NULL, 0) < 0)
+		return error_errno(err, "seccomp");
+	if (seccomp_mode() != 2)
+		return error_set(err, ERROR_FAILED, 0, "seccomp: there is no filter");
+	if (confine_expect(syscall(SYS_execve, NULL, NULL, NULL), EPERM, "starting a program", err) < 0)
+		return -1;
+	return confine_expect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), EPERM, "making a socket", err);
 }
 
 static int store_serve(const struct role_settings *settings, int control, const int fds[ROLE_FDS], void *own,

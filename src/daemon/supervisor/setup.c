@@ -46,7 +46,7 @@ static int load(struct setup *setup, struct config *config, struct error *err)
 	const struct config_option all[] = {
 		{ CONFIG_LISTEN, options->listen },   { CONFIG_REGISTRY_FILE, options->registry },
 		{ CONFIG_LOG, options->log },         { CONFIG_TLS_CERT, options->tls_cert },
-		{ CONFIG_TLS_KEY, options->tls_key },
+		{ CONFIG_TLS_KEY, options->tls_key }, { CONFIG_SERVICE_WEAKER, options->weaker },
 	};
 	struct config_option given[ARRAY_SIZE(all)];
 	size_t count = 0;
@@ -274,10 +274,12 @@ static void settle(struct setup *setup)
 {
 	static const char *const audits[] = { "required", "best_effort", "off", NULL };
 	static const char *const logs[] = { "events", "text", "json", NULL };
+	static const char *const weaker[] = { "none", "landlock", NULL };
 	uint64_t days = 0;
 
 	setup->audit = word_of(value(setup, CONFIG_AUDIT), audits);
 	setup->log = word_of(value(setup, CONFIG_LOG), logs);
+	setup->no_landlock = word_of(value(setup, CONFIG_SERVICE_WEAKER), weaker) == 1;
 	if (value(setup, CONFIG_HISTORY_DAYS) && text_count(value(setup, CONFIG_HISTORY_DAYS), &days))
 		setup->history_days = (unsigned)days;
 	if (value(setup, CONFIG_HISTORY_SIZE))

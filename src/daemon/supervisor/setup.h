@@ -35,6 +35,7 @@ struct setup {
 	uint64_t history_size;                /* the same */
 	enum role_audit audit;                /* the same */
 	enum log_format log;                  /* the same */
+	bool no_landlock;                     /* the same */
 };
 
 #define SETUP_INIT                                                                                                     \

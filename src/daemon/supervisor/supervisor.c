@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "wire/service_socket.h"
 #include "kernel/clone.h"
+#include "kernel/landlock.h"
 #include "kernel/userns.h"
 #include "base/state.h"
 #include "daemon/supervisor/activation.h"
@@ -633,6 +634,13 @@ static int set_up(struct supervisor *s, struct error *err)
 	s->settings.history_size = s->setup.history_size;
 	s->settings.audit = s->setup.audit;
 	s->settings.log = s->setup.log;
+	s->settings.no_landlock = s->setup.no_landlock;
+	/* The store sees to it as well. Here it is one sentence, and no store that ends again and again. */
+	if (landlock_abi() == 0 && !s->setup.no_landlock)
+		return error_refuse(
+			err, CODE_CANNOT_ENFORCE, "",
+			"this host cannot enforce landlock for the store: the kernel has no Landlock; accept that "
+			"with `emberbox serve --allow-weaker landlock` or EMBERBOX_SERVICE_WEAKER=landlock");
 	log_open(s->setup.log, "serve");
 	s->nudge = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->nudge < 0)

@@ -26,6 +26,7 @@ struct serve_options {
 	const char *log;                       /* events, text or json; NULL: as the configuration says */
 	const char *tls_cert;                  /* a file; NULL: as the configuration says */
 	const char *tls_key;                   /* the same */
+	const char *weaker;                    /* a layer that the service may lack; NULL: as the configuration says */
 	size_t max_running;                    /* runs at once; 0: two for each CPU, and at least 4 */
 	size_t max_queued;                     /* requests that wait */
 	size_t embers;                         /* idle embers at most */
