@@ -27,6 +27,8 @@ static const struct place_kind kind = {
 	.shrink = place_shrink,
 	.free = container_free,
 	.describe = container_json,
+	.runs = "runs",
+	.refuse_ended = container_refuse_ended,
 };
 
 int containers_open(const struct engines *engines, const struct place_watch *watch, struct containers **out,
@@ -127,9 +129,9 @@ int containers_start(struct containers *containers, const struct spec *spec, con
 	return places_settle(&container->place, container_launch(container, containers->engines, spec, err));
 }
 
-struct container *containers_hold(struct containers *containers, const char *id, const char *owner, struct error *err)
+struct places *containers_places(struct containers *containers)
 {
-	return (struct container *)places_find(&containers->places, id, owner, err);
+	return &containers->places;
 }
 
 bool containers_ask(struct containers *containers, const char *id, const char *owner, const char *in_force)

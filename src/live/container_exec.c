@@ -1,5 +1,6 @@
 /* A run in a container: from its spec to its result. */
 #include "live/container_parts.h"
+#include "live/place_run.h"
 
 #include "base/clock.h"
 #include "base/own.h"
@@ -14,13 +15,12 @@ enum {
 	SILENCE_MSEC = 5000 /* for a box to end whose agent has closed its pipes */
 };
 
-static int has_ended(struct container *container, struct error *err)
+int container_refuse_ended(struct place *place, struct error *err)
 {
 	char why[256];
 
-	resident_why(&container->place.home, why);
-	return error_refuse(err, CODE_NOT_FOUND, "id", "the container %s has ended: %s; start another",
-			    container->place.id, why);
+	resident_why(&place->home, why);
+	return error_refuse(err, CODE_NOT_FOUND, "id", "the container %s has ended: %s; start another", place->id, why);
 }
 
 /* Limits of the box cannot be another's for a while. */
@@ -45,21 +45,28 @@ static int check_limits(const struct container *container, const struct limits *
 }
 
 /* A run in a container, as the target of a run. */
-struct exec_target {
-	struct run_target target;         /* first */
-	struct containers *containers;    /* all of them */
-	const struct container_exec *run; /* which, and what */
-	struct container *container;      /* the same, held; NULL: not found */
-	bool ended;                       /* the container ended while it ran */
+struct exec_run {
+	struct place_run run;              /* first */
+	const struct container_exec *what; /* what is run */
+	bool ended;                        /* the container ended while it ran */
 };
 
-/* What the spec says, with what is the container's to say. */
-static int check_spec(const struct container *container, bool command, struct spec *spec, struct error *err)
+static int exec_check(struct place_run *run, struct spec *spec, struct error *err)
 {
-	if (spec->runtime && spec->runtime != container->place.runtime &&
-	    strcmp(spec->runtime->name, container->place.runtime->name) != 0)
-		return error_field(err, "language", "the container's is %s, not %s; start another for that",
-				   container->place.runtime->name, spec->runtime->name);
+	const struct container *container = (const struct container *)run->place;
+	const char *command = ((const struct exec_run *)run)->what->command;
+
+	if (command && spec->code && spec->code != command)
+		return error_field(err, "command", "give it or code, not both");
+	if (command && command[0] == '\0')
+		return error_field(err, "command", "it is empty");
+	/* A command is a shell's line, which nobody reads; its files are looked at. */
+	if (command) {
+		spec->code = NULL;
+		spec->code_size = 0;
+	} else {
+		run->target.builds = RUN_COMPILES;
+	}
 	if (spec->rows > 0)
 		return error_field(err, "tty", "programs in a container have none; leave it out, or run without one");
 	if (spec->project)
@@ -71,7 +78,6 @@ static int check_spec(const struct container *container, bool command, struct sp
 	if (container->read_only && (spec->code || spec->file_count > 0))
 		return error_field(err, spec->code ? "code" : "files",
 				   "the container cannot be written to (read_only); use command");
-	spec->runtime = container->place.runtime;
 	spec->profile = container->box_profile;
 	spec->read_only = container->read_only;
 	spec->policy = in_force_settle(spec, container->policy);
@@ -84,43 +90,11 @@ static int check_spec(const struct container *container, bool command, struct sp
 	return 0;
 }
 
-/* An error about the container names the field of the request. Returns -1. */
-static int blame_field(const struct exec_target *exec, struct error *err)
+static int exec_begin(struct run_target *target, struct run_state *state, struct error *err)
 {
-	if (exec->run->field && strcmp(err->field, "id") == 0)
-		error_rename(err, exec->run->field);
-	return -1;
-}
-
-static int exec_admit(struct run_target *target, struct spec *spec, struct error *err)
-{
-	struct exec_target *exec = (struct exec_target *)target;
-	const char *command = exec->run->command;
-
-	exec->container = containers_hold(exec->containers, exec->run->id, exec->run->owner, err);
-	if (!exec->container)
-		return blame_field(exec, err);
-	if (place_has_ended(&exec->container->place)) {
-		has_ended(exec->container, err);
-		return blame_field(exec, err);
-	}
-	if (command && spec->code && spec->code != command)
-		return error_field(err, "command", "give it or code, not both");
-	if (command && command[0] == '\0')
-		return error_field(err, "command", "it is empty");
-	/* A command is a shell's line, which nobody reads; its files are looked at. */
-	if (command) {
-		spec->code = NULL;
-		spec->code_size = 0;
-	} else {
-		target->builds = RUN_COMPILES;
-	}
-	return check_spec(exec->container, command != NULL, spec, err);
-}
-
-static int exec_begin(struct run_target *target, struct run_state *run, struct error *err)
-{
-	return ((struct exec_target *)target)->run->command ? 0 : spec_check(&run->spec, err);
+	if (!((struct exec_run *)target)->what->command && spec_check(&state->spec, err) < 0)
+		return -1;
+	return place_run_begin(target, state, err);
 }
 
 /* The box is ending: waits for that, and takes its verdict. */
@@ -146,13 +120,13 @@ static void await_end(struct container *container, struct verdict *v)
 /* That the container ended is news whatever else happened. */
 static void exec_explained(struct run_target *target, struct result *result)
 {
-	const struct exec_target *exec = (struct exec_target *)target;
+	const struct exec_run *exec = (const struct exec_run *)target;
 	char before[sizeof(result->message)], why[256];
 
 	if (!exec->ended)
 		return;
 	memcpy(before, result->message, sizeof(before));
-	resident_why(&exec->container->place.home, why);
+	resident_why(&exec->run.place->home, why);
 	if (result->verdict.status == STATUS_KILLED && !result->verdict.cancelled)
 		snprintf(result->message, sizeof(result->message), "The container ended while this ran: %s", why);
 	else
@@ -160,43 +134,9 @@ static void exec_explained(struct run_target *target, struct result *result)
 			 before, why);
 }
 
-/* With the turn: 0, 1 when the container ended, -1. */
-static int run_order(struct container *container, const struct order *order, const struct engine_io *io,
-		     const struct spec *spec, struct error *err)
-{
-	struct result *result = order->result;
-	int handles[REPORT_FDS], done;
-	struct error later;
-
-	resident_handles(&container->place.home, handles);
-	pthread_mutex_lock(&container->place.home.lock);
-	container->execs++;
-	pthread_mutex_unlock(&container->place.home.lock);
-	done = order_run(container, order, io, err);
-	if (done == 1)
-		await_end(container, &result->verdict);
-	if (done >= 0 && handles[REPORT_FD_OUTPUT] >= 0 && result->verdict.status != STATUS_ERROR &&
-	    run_collect(handles, result, (void *)spec, &later) < 0)
-		result_fail(result, &later);
-	for (int i = 0; i < REPORT_FDS; i++)
-		close_fd(&handles[i]);
-	return done;
-}
-
-/* With the errno of resident_take_turn(). */
-static int refuse_turn(struct container *container, struct error *err)
-{
-	if (errno == ESRCH)
-		return has_ended(container, err);
-	if (errno != EBUSY)
-		return error_errno(err, "cannot wait for the container");
-	return error_refuse(err, CODE_TOO_MANY, "id", "%d runs wait for their turn already; ask again later",
-			    RESIDENT_WAITING_MAX);
-}
-
-/* What the order names: the program of the job, or a shell. */
-static int run_job(struct container *container, struct job *job, const char *command, const struct spec *spec,
-		   const struct engine_io *io, struct result *result, struct error *err)
+/* With the turn: the program of the job, or a shell. 0; 1: the container ended; -1. */
+static int run_order(struct container *container, const struct job *job, const char *command, struct run_state *state,
+		     struct error *err)
 {
 	const char *const shell[] = { "/bin/sh", "-c", command, NULL };
 	const struct order order = {
@@ -206,70 +146,53 @@ static int run_job(struct container *container, struct job *job, const char *com
 		.file_count = job->file_count,
 		.input = job->input,
 		.input_size = job->input_size,
-		.limits = result->limits,
-		.result = result,
+		.limits = state->result->limits,
+		.result = state->result,
 	};
-	uint64_t began = clock_usec();
-	int done = resident_take_turn(&container->place.home, io->cancel_fd, -1);
 
-	result->waited_usec += clock_usec() - began;
-	if (done == 0) {
-		result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
-		return 0;
-	}
-	if (done < 0)
-		return refuse_turn(container, err);
-	done = run_order(container, &order, io, spec, err);
-	resident_give_turn(&container->place.home);
-	return done;
+	pthread_mutex_lock(&container->place.home.lock);
+	container->execs++;
+	pthread_mutex_unlock(&container->place.home.lock);
+	return order_run(container, &order, state->request->io, err);
 }
 
-static int exec_execute(struct run_target *target, struct run_state *run, struct error *err)
+static int exec_execute(struct place_run *run, struct run_state *state, struct error *err)
 {
-	struct exec_target *exec = (struct exec_target *)target;
-	struct container *container = exec->container;
-	const struct limits limits = limits_of_run(&run->spec.limits, &container->place.limits);
-	struct job_given given = build_given(&run->build);
-	struct result *result = run->result;
+	struct exec_run *exec = (struct exec_run *)run;
+	struct container *container = (struct container *)run->place;
+	struct job_given given = build_given(&state->build);
 	struct job job;
 	int done;
 
 	given.prepared = NULL;
-	done = job_make(JOB_RUN, &run->spec, &given, &job, err);
-	if (done == 0) {
-		result_begin(result, JOB_RUN, &limits);
-		result->warm = true;
-		done = place_fill_result(&container->place, result, err);
-	}
+	done = job_make(JOB_RUN, &state->spec, &given, &job, err);
 	if (done == 0)
-		done = run_job(container, &job, exec->run->command, &run->spec, run->request->io, result, err);
-	exec->ended = done == 1;
+		done = run_order(container, &job, exec->what->command, state, err);
 	job_free(&job);
-	return done < 0 ? blame_field(exec, err) : 0;
-}
-
-static void exec_leave(struct run_target *target)
-{
-	struct container *container = ((struct exec_target *)target)->container;
-
-	if (container)
-		place_let_go(&container->place);
+	if (done < 0)
+		return -1;
+	exec->ended = done == 1;
+	if (exec->ended)
+		await_end(container, &state->result->verdict);
+	place_run_collect(run, state);
+	return 0;
 }
 
 int containers_exec(struct containers *containers, const struct container_exec *what, const struct run_request *request,
 		    struct result **out, struct error *err)
 {
-	struct exec_target exec = {
-		.target = { .admit = exec_admit,
-			    .begin = exec_begin,
-			    .execute = exec_execute,
-			    .explained = exec_explained,
-			    .leave = exec_leave },
-		.containers = containers,
-		.run = what,
+	struct exec_run exec = {
+		.run = { .target = PLACE_RUN_TARGET,
+			 .places = containers_places(containers),
+			 .id = what->id,
+			 .owner = what->owner,
+			 .field = what->field,
+			 .check = exec_check,
+			 .execute = exec_execute },
+		.what = what,
 	};
-	struct run_request targeted = *request;
 
-	targeted.target = &exec.target;
-	return pipeline_run(&targeted, out, err);
+	exec.run.target.begin = exec_begin;
+	exec.run.target.explained = exec_explained;
+	return place_run(&exec.run, request, out, err);
 }

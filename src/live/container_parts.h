@@ -29,8 +29,9 @@ int container_launch(struct container *container, const struct engines *engines,
 /* As of struct place_kind. */
 void container_free(struct place *place);
 
-/* The container, held until place_let_go(); NULL with an error. */
-struct container *containers_hold(struct containers *containers, const char *id, const char *owner, struct error *err);
+/* The list. */
+struct places *containers_places(struct containers *containers);
+int container_refuse_ended(struct place *place, struct error *err);
 
 /*
  * One order (live/agent_order.c): what is sent for it, and the talk until its end.

@@ -50,6 +50,8 @@ struct place_kind {
 	void (*shrink)(struct place *place);      /* frees what only a living place needs; may be called again */
 	void (*free)(struct place *place);        /* frees all of it, a half-made one as well */
 	json_t *(*describe)(struct place *place); /* its entry in the list */
+	const char *runs;                         /* what waits for the turn: "cells" */
+	int (*refuse_ended)(struct place *place, struct error *err); /* says that it has ended, and why. -1 */
 };
 
 struct places {

@@ -41,6 +41,8 @@ static const struct place_kind kind = {
 	.shrink = session_shrink,
 	.free = session_free,
 	.describe = session_json,
+	.runs = "cells",
+	.refuse_ended = session_refuse_ended,
 };
 
 int sessions_open(const struct engines *engines, const struct place_watch *watch, struct sessions **out,
@@ -180,7 +182,12 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
 }
 
 /* Held until place_let_go(); NULL with the error set. */
-struct session *sessions_hold(struct sessions *sessions, const char *id, const char *owner, struct error *err)
+struct places *sessions_places(struct sessions *sessions)
+{
+	return &sessions->places;
+}
+
+static struct session *find_session(struct sessions *sessions, const char *id, const char *owner, struct error *err)
 {
 	return (struct session *)places_find(&sessions->places, id, owner, err);
 }
@@ -188,7 +195,7 @@ struct session *sessions_hold(struct sessions *sessions, const char *id, const c
 void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err)
 {
 	struct error none = { 0 };
-	struct session *session = sessions_hold(sessions, id, NULL, &none);
+	struct session *session = find_session(sessions, id, NULL, &none);
 
 	if (!session)
 		return;
@@ -207,7 +214,7 @@ bool sessions_confirm(struct sessions *sessions, const char *id, const char *own
 int sessions_policy(struct sessions *sessions, const char *id, const char *owner, const char *in_force,
 		    struct spec *out, struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 
 	if (!session)
 		return -1;
@@ -221,7 +228,7 @@ int sessions_policy(struct sessions *sessions, const char *id, const char *owner
 int sessions_ask(struct sessions *sessions, const char *id, const char *owner, bool inspect, const char *code,
 		 size_t size, size_t cursor, char **json, struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 	int done;
 
 	if (!session)
@@ -234,7 +241,7 @@ int sessions_ask(struct sessions *sessions, const char *id, const char *owner, b
 int sessions_interrupt(struct sessions *sessions, const char *id, const char *owner, bool *interrupted,
 		       struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 
 	if (!session)
 		return -1;
@@ -269,7 +276,7 @@ static struct session *make_again(struct sessions *sessions, struct session *old
 
 int sessions_restart(struct sessions *sessions, const char *id, const char *owner, const char *by, struct error *err)
 {
-	struct session *old = sessions_hold(sessions, id, owner, err), *session;
+	struct session *old = find_session(sessions, id, owner, err), *session;
 	bool first;
 
 	if (!old)
@@ -296,7 +303,7 @@ int sessions_restart(struct sessions *sessions, const char *id, const char *owne
 int sessions_terminal(struct sessions *sessions, const char *id, const char *owner, unsigned rows, unsigned columns,
 		      int *master, struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 	int done;
 
 	*master = -1;
@@ -312,13 +319,13 @@ static int open_files(struct session *session, struct live_files *files, struct 
 {
 	int done = resident_files(&session->place.home, files, err);
 
-	return done == 1 ? session_has_ended(session, err) : done;
+	return done == 1 ? session_refuse_ended(&session->place, err) : done;
 }
 
 int sessions_files(struct sessions *sessions, const char *id, const char *owner, struct live_files *files,
 		   struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 	int done;
 
 	if (!session)
@@ -331,7 +338,7 @@ int sessions_files(struct sessions *sessions, const char *id, const char *owner,
 int sessions_watch(struct sessions *sessions, const char *id, const char *owner, const char *path, bool recursive,
 		   int *out, struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 	struct live_files files;
 	int done, ended;
 
@@ -406,7 +413,7 @@ int sessions_status(struct sessions *sessions, const char *id, const char *owner
 
 	if (!id)
 		return places_list(&sessions->places, owner, "sessions", json, err);
-	session = sessions_hold(sessions, id, owner, err);
+	session = find_session(sessions, id, owner, err);
 	if (!session)
 		return -1;
 	done = place_print(session_json(&session->place), json, err);
@@ -427,7 +434,7 @@ static json_t *cell_json(const struct cell_record *cell)
 
 int sessions_cells(struct sessions *sessions, const char *id, const char *owner, char **json, struct error *err)
 {
-	struct session *session = sessions_hold(sessions, id, owner, err);
+	struct session *session = find_session(sessions, id, owner, err);
 	json_t *list = json_array();
 	uint64_t kept = 0, cells;
 

@@ -1,4 +1,5 @@
 /* A cell, from its spec to its result; and questions about what is not run. */
+#include "live/place_run.h"
 #include "live/session_parts.h"
 
 #include "base/clock.h"
@@ -23,22 +24,26 @@ enum {
 	UNREAD_MAX = 65536,  /* bytes of input that are told back: what a pipe holds */
 };
 
-int session_has_ended(struct session *session, struct error *err)
+int session_refuse_ended(struct place *place, struct error *err)
 {
 	char why[256];
 
-	resident_why(&session->place.home, why);
-	return error_refuse(err, CODE_NOT_FOUND, "session", "%s has ended: %s; start another, or restart it",
-			    session->place.id, why);
+	resident_why(&place->home, why);
+	return error_refuse(err, CODE_NOT_FOUND, "session", "%s has ended: %s; start another, or restart it", place->id,
+			    why);
 }
 
-/* What the spec says, with what is the session's to say. */
-static int check_spec(const struct session *session, struct spec *spec, struct error *err)
+/* A cell, as the target of a run. */
+struct cell_run {
+	struct place_run run;            /* first */
+	struct sessions *sessions;       /* all of them */
+	const struct session_cell *cell; /* which */
+};
+
+static int cell_check(struct place_run *run, struct spec *spec, struct error *err)
 {
-	if (spec->runtime && spec->runtime != session->place.runtime &&
-	    strcmp(spec->runtime->name, session->place.runtime->name) != 0)
-		return error_field(err, "language", "the session's is %s, not %s; start another for that",
-				   session->place.runtime->name, spec->runtime->name);
+	const struct session *session = (const struct session *)run->place;
+
 	if (!spec->code)
 		return error_field(err, "code", "it is not set; give the cell's text");
 	if (spec->project || spec->file_count > 0)
@@ -54,7 +59,6 @@ static int check_spec(const struct session *session, struct spec *spec, struct e
 		if (!(limit_rows[id].flags & LIMIT_OF_RUN) && limit_get(&spec->limits, id) > 0)
 			return error_field(err, limit_rows[id].key,
 					   "it is the session's, since it was started; leave it out");
-	spec->runtime = session->place.runtime;
 	spec->policy = in_force_settle(spec, session->spec.policy);
 	return 0;
 }
@@ -266,24 +270,23 @@ static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
 	}
 }
 
-/* With the turn. */
-static void run_cell(struct session *session, const struct spec *spec, const struct engine_io *io,
-		     struct result *result)
+static int cell_execute(struct place_run *run, struct run_state *state, struct error *err)
 {
+	struct session *session = (struct session *)run->place;
+	const struct engine_io *io = state->request->io;
+	const struct spec *spec = &state->spec;
+	struct result *result = state->result;
 	struct talk t = { .session = session, .io = io, .limits = &result->limits, .result = result };
 	const bool streams = io->stdin_fd >= 0;
 	const uint64_t count = begin_cell(session);
 	enum driver_input how = streams ? DRIVER_INPUT_PIPE : spec->input ? DRIVER_INPUT_WHOLE : DRIVER_INPUT_NONE;
 	struct verdict *v = &result->verdict;
-	struct error later;
 	struct timespec now;
-	int handles[REPORT_FDS];
 	enum talk_end end = TALK_FAILED;
 
 	/* The clock that changes of files are stamped by. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	result->since_nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	resident_handles(&session->place.home, handles);
 	resident_usage(&session->place.home, &t.before);
 	if (driver_secret(t.secret) < 0)
 		error_errno(&t.err, "cannot have chance");
@@ -309,17 +312,11 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 	else
 		judge_lost(&t, end, v);
 	session_take_error(result, &t.error);
-	if (handles[REPORT_FD_OUTPUT] >= 0 && v->status != STATUS_ERROR) {
-		close_fd(&handles[REPORT_FD_RICH]);
-		if (run_collect(handles, result, (void *)spec, &later) < 0)
-			result_fail(result, &later);
-		else
-			session_offer_pictures(handles[REPORT_FD_OUTPUT], &result->files, &t.rich);
-	}
+	place_run_collect(run, state);
+	if (run->handles[REPORT_FD_OUTPUT] >= 0 && v->status != STATUS_ERROR)
+		session_offer_pictures(run->handles[REPORT_FD_OUTPUT], &result->files, &t.rich);
 	result->rich = buf_take(&t.rich);
 	result->rich_size = result->rich ? strlen(result->rich) : 0;
-	for (int i = 0; i < REPORT_FDS; i++)
-		close_fd(&handles[i]);
 	result->session.kept = end == TALK_DONE;
 	result->session.cells = count;
 	if (end != TALK_DONE)
@@ -329,105 +326,58 @@ static void run_cell(struct session *session, const struct spec *spec, const str
 	talk_free(&t);
 	remember_cell(session, count, spec, result);
 	end_cell(session);
-}
-
-/* 0: the result has a verdict. -1: nothing was begun. */
-static int take_and_run(struct session *session, const struct spec *spec, const struct engine_io *io,
-			struct result *result, struct error *err)
-{
-	const uint64_t began = clock_usec();
-	int turn = resident_take_turn(&session->place.home, io->cancel_fd, -1);
-
-	result->waited_usec += clock_usec() - began;
-	if (turn < 0 && errno == ESRCH)
-		return session_has_ended(session, err);
-	if (turn < 0 && errno == EBUSY)
-		return error_refuse(err, CODE_TOO_MANY, "session",
-				    "%d cells wait for their turn already; ask again later", RESIDENT_WAITING_MAX);
-	if (turn < 0)
-		return error_errno(err, "cannot wait for the session");
-	if (turn == 0) {
-		result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
-		result->session.kept = true;
-		return 0;
-	}
-	run_cell(session, spec, io, result);
-	resident_give_turn(&session->place.home);
 	return 0;
 }
 
-/* A cell, as the target of a run. */
-struct cell_target {
-	struct run_target target;        /* first */
-	struct sessions *sessions;       /* all of them */
-	const struct session_cell *cell; /* which session */
-	struct session *session;         /* the same, held; NULL: not found */
-};
-
 static int cell_admit(struct run_target *target, struct spec *spec, struct error *err)
 {
-	struct cell_target *cell = (struct cell_target *)target;
+	const struct cell_run *cell = (const struct cell_run *)target;
 
-	cell->session = sessions_hold(cell->sessions, cell->cell->id, cell->cell->owner, err);
-	if (cell->session)
-		return check_spec(cell->session, spec, err);
+	if (place_run_admit(target, spec, err) == 0)
+		return 0;
 	/* A caller that sees it in the list is not told that it is not there. */
-	if (err->code == CODE_NOT_FOUND && cell->cell->sees_all)
+	if (!cell->run.place && cell->cell->sees_all)
 		sessions_tell_owner(cell->sessions, cell->cell->id, err);
 	return -1;
 }
 
-static int cell_begin(struct run_target *target, struct run_state *run, struct error *err)
+static int cell_begin(struct run_target *target, struct run_state *state, struct error *err)
 {
-	const struct session *session = ((struct cell_target *)target)->session;
-	const struct limits limits = limits_of_run(&run->spec.limits, &session->place.limits);
-	struct result *result = run->result;
+	const struct place *place = ((struct place_run *)target)->place;
 
-	result_begin(result, JOB_RUN, &limits);
-	result->warm = true;
-	memcpy(result->session.id, session->place.id, sizeof(result->session.id));
-	return place_fill_result(&session->place, result, err);
-}
-
-static int cell_execute(struct run_target *target, struct run_state *run, struct error *err)
-{
-	return take_and_run(((struct cell_target *)target)->session, &run->spec, run->request->io, run->result, err);
+	memcpy(state->result->session.id, place->id, sizeof(place->id));
+	/* Until a cell has lost it. */
+	state->result->session.kept = true;
+	return place_run_begin(target, state, err);
 }
 
 static void cell_blocked(struct run_target *target, struct result *result)
 {
-	struct session *session = ((struct cell_target *)target)->session;
+	struct session *session = (struct session *)((struct place_run *)target)->place;
 
-	result->session.kept = true;
 	pthread_mutex_lock(&session->place.home.lock);
 	result->session.cells = session->cells;
 	pthread_mutex_unlock(&session->place.home.lock);
 }
 
-static void cell_leave(struct run_target *target)
-{
-	struct session *session = ((struct cell_target *)target)->session;
-
-	if (session)
-		place_let_go(&session->place);
-}
-
 int sessions_execute(struct sessions *sessions, const struct session_cell *which, const struct run_request *request,
 		     struct result **out, struct error *err)
 {
-	struct cell_target cell = {
-		.target = { .admit = cell_admit,
-			    .begin = cell_begin,
-			    .execute = cell_execute,
-			    .blocked = cell_blocked,
-			    .leave = cell_leave },
+	struct cell_run cell = {
+		.run = { .target = PLACE_RUN_TARGET,
+			 .places = sessions_places(sessions),
+			 .id = which->id,
+			 .owner = which->owner,
+			 .check = cell_check,
+			 .execute = cell_execute },
 		.sessions = sessions,
 		.cell = which,
 	};
-	struct run_request targeted = *request;
 
-	targeted.target = &cell.target;
-	return pipeline_run(&targeted, out, err);
+	cell.run.target.admit = cell_admit;
+	cell.run.target.begin = cell_begin;
+	cell.run.target.blocked = cell_blocked;
+	return place_run(&cell.run, request, out, err);
 }
 
 /* Questions */
@@ -491,7 +441,7 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 	int turn = resident_take_turn(&session->place.home, -1, ASK_TURN_MSEC);
 
 	if (turn < 0 && errno == ESRCH)
-		return session_has_ended(session, err);
+		return session_refuse_ended(&session->place, err);
 	if (turn <= 0)
 		return error_refuse(err, CODE_BUSY, "session", "a cell runs; ask again when it is over");
 	if (driver_secret(t.secret) < 0) {
@@ -511,7 +461,7 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 		judge_lost(&t, end, &ignored);
 		output_free(&lost.outputs[0]);
 		output_free(&lost.outputs[1]);
-		session_has_ended(session, err);
+		session_refuse_ended(&session->place, err);
 	} else if (!*json) {
 		error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the answer");
 	}

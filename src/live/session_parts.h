@@ -57,7 +57,7 @@ void session_free(struct place *place);
 /* Interrupts what the driver runs: a signal to its process group. */
 void session_signal(struct session *session);
 /* An error for one that has ended. */
-int session_has_ended(struct session *session, struct error *err);
+int session_refuse_ended(struct place *place, struct error *err);
 
 /* Adds a line for each picture among the files that a cell left in `dir`, but for those that are in `rich` already. */
 void session_offer_pictures(int dir, const struct file_list *files, struct buf *rich);
@@ -65,8 +65,8 @@ void session_offer_pictures(int dir, const struct file_list *files, struct buf *
 /* As sessions_terminal(), with one of the terminals that may be open. */
 int session_terminal(struct session *session, struct slots *terminals, unsigned rows, unsigned columns, int *master,
 		     struct error *err);
-/* The session, held until place_let_go(); NULL with an error. */
-struct session *sessions_hold(struct sessions *sessions, const char *id, const char *owner, struct error *err);
+/* The list. */
+struct places *sessions_places(struct sessions *sessions);
 /* For who sees it and may not run cells in it: whose it is becomes the error, if there is one of that id. */
 void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err);
 /* As sessions_ask(). */

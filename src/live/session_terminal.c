@@ -64,7 +64,7 @@ static int start_terminal(struct session *session, const struct terminal_size *s
 	int errnum, done = resident_exec(&session->place.home, &what, &begun, err);
 
 	if (done == 1)
-		return session_has_ended(session, err);
+		return session_refuse_ended(&session->place, err);
 	*master = done == 0 ? begun.await(&begun, err) : -1;
 	if (*master < 0)
 		return -1;
