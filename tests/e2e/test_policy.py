@@ -326,7 +326,7 @@ def the_service_has_the_same_policy():
 
 @kit.test(timeout=120)
 def sessions_have_it_too():
-    place = home("policy: {python: {block: [json], allow: [sys]}, bash: {block: [json]}}\n")
+    place = home("policy: {python: {block: [json], allow: [sys, pathlib]}, bash: {block: [json]}}\n")
     running = Service(listen=True, home=place, env=BLOCK)
     asking = Web(running, unix=True)
     session = asking.post("/v1/sessions", {"language": "python"}).json["id"]
@@ -352,6 +352,14 @@ def sessions_have_it_too():
     kit.equal(asking.post(f"{files}/text", {"move": "code/text.txt"}).status, 200)
     large = asking.request("PUT", f"{files}/large.py", b"#" * ((4 << 20) + 1))
     kit.equal((large.error, large.message), (refusal, "Security policy cannot look at the file: it is larger than 4 MiB"))
+    # A file that cannot be read could be anything, also under the name of a source.
+    path = "/sandbox/data/hidden"
+    asking.request("PUT", f"/v1/sessions/{session}/files/data/hidden", b"import json\n")
+    shut = asking.post(inside, {"code": f"import pathlib; pathlib.Path({path!r}).chmod(0)"})
+    kit.equal(shut.json["status"], "ok", shut.json["error_message"])
+    hidden = asking.post(f"/v1/sessions/{session}/files/data/hidden", {"move": "code/hidden.py"})
+    kit.equal((hidden.error, hidden.message), (refusal, "Security policy cannot look at the file: it cannot be read"))
+    kit.equal(asking.post(f"/v1/sessions/{session}/files/data/hidden", {"move": "code/hidden.txt"}).status, 200)
     # Those that a session or a container starts with, and those beside a command.
     given = {"files": {"own.py": "import json\n"}}
     kit.equal(asking.post("/v1/sessions", {"language": "python", **given}).error, refusal)

@@ -85,7 +85,8 @@ static ssize_t read_source(int fd, char *text, struct error *err)
 	return n < 0 ? error_errno(err, "cannot read a file of the box") : (ssize_t)size;
 }
 
-/* What there is of it, or nothing: a program that takes it away meanwhile gains a new file. */
+/* What there is of it, or nothing: a program that takes it away meanwhile gains a new file, and what is no plain file
+ * is no source. One that is there and cannot be read could be anything, and is refused where programs are blocked. */
 static ssize_t read_old(const struct file_question *q, char *text, struct error *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -93,7 +94,11 @@ static ssize_t read_old(const struct file_question *q, char *text, struct error 
 	struct stat st;
 
 	fd = live_open(q->files, q->path, &st, &none);
-	return fd < 0 ? 0 : read_source(fd, text, err);
+	if (fd >= 0)
+		return read_source(fd, text, err);
+	if (q->policy->policy != POLICY_BLOCK || none.code == CODE_NOT_FOUND || none.code == CODE_NO_PLAIN_FILE)
+		return 0;
+	return error_refuse(err, CODE_BLOCKED, "", "Security policy cannot look at the file: it cannot be read");
 }
 
 /* The file as it would be. */
