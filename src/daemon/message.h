@@ -39,7 +39,7 @@ enum message_kind {
 	MESSAGE_RESULT,  /* keeper: JSON */
 	MESSAGE_REFUSED, /* keeper: struct message_refusal; there is no result */
 	MESSAGE_ASK,     /* front: JSON {"what": …, "caller": …} */
-	MESSAGE_TELL,    /* keeper, store: JSON or a refusal; `stream` is the status as HTTP has it */
+	MESSAGE_TELL,    /* keeper, store: JSON or a refusal, with its status */
 };
 
 enum {
@@ -66,8 +66,12 @@ enum {
 
 struct message_head {
 	uint32_t kind;   /* enum message_kind */
-	uint32_t stream; /* OUTPUT: 1 or 2; RUN: enum message_manner, or-ed; RESULT: 1 when the client has it already;
-			    TELL: status */
+	union {
+		uint32_t manner; /* RUN: enum message_manner, or-ed */
+		uint32_t stream; /* OUTPUT: 1 or 2 */
+		uint32_t direct; /* RESULT: 1 when the client has it already */
+		uint32_t status; /* TELL: as HTTP has it */
+	};
 	uint64_t run;    /* which run, or which question, as the front numbers them */
 	uint64_t size;   /* of the body */
 	uint64_t waited; /* RUN: microseconds in the queue */

@@ -185,7 +185,7 @@ static inline char *hear_chunk(int fd)
 /* JSON; with a status of 404 the sentence of a refusal. What answers no question is the store's own word. */
 static inline void say_answer(int role, const struct message *question, unsigned status, const char *text)
 {
-	struct message_head head = { .kind = MESSAGE_TELL, .stream = status, .size = strlen(text) };
+	struct message_head head = { .kind = MESSAGE_TELL, .status = status, .size = strlen(text) };
 	struct message_refusal refusal;
 	const void *body = text;
 	struct error err;

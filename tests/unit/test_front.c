@@ -16,7 +16,7 @@ static void a_request_runs(void)
 	for (int i = 0; i < 3; i++) {
 		say(fd, FRAME_REQUEST, HELLO);
 		run = taken();
-		CHECK_INT(run.head.stream, MESSAGE_DIRECT);
+		CHECK_INT(run.head.manner, MESSAGE_DIRECT);
 		CHECK(run.fds[0] >= 0 && run.fds[1] >= 0 && run.fds[2] < 0);
 		CHECK(!is_cancelled(&run));
 		spec_init(&spec);
@@ -59,7 +59,7 @@ static void the_keeper_answers_the_client_itself(void)
 	}
 	say(fd, FRAME_REQUEST, "{\"language\":\"python\",\"code\":\"print(1)\",\"stream\":true,\"input\":\"stream\"}");
 	run = taken();
-	CHECK_INT(run.head.stream, MESSAGE_STREAM | MESSAGE_INPUT | MESSAGE_DIRECT);
+	CHECK_INT(run.head.manner, MESSAGE_STREAM | MESSAGE_INPUT | MESSAGE_DIRECT);
 	CHECK(run.fds[0] >= 0 && run.fds[1] >= 0 && run.fds[2] >= 0);
 	CHECK_INT(write(run.fds[2], one, sizeof(one)), (long)sizeof(one));
 	tell(&run, MESSAGE_OUTPUT, 1, "b", 1);
@@ -533,7 +533,7 @@ static void output_as_it_comes(void)
 	fd = join();
 	say(fd, FRAME_REQUEST, STREAMED);
 	run = taken();
-	CHECK_INT(run.head.stream, MESSAGE_STREAM | MESSAGE_DIRECT);
+	CHECK_INT(run.head.manner, MESSAGE_STREAM | MESSAGE_DIRECT);
 	tell(&run, MESSAGE_STARTED, 0, "{\"id\":\"abc\"}", 12);
 	HEAR(fd, FRAME_STARTED, "{\"id\":\"abc\"}");
 	tell(&run, MESSAGE_OUTPUT, 1, "out", 3);

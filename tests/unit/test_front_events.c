@@ -11,7 +11,7 @@ static int stream_begin(struct message *run)
 
 	put_execute(fd, EVENTS, HELLO);
 	*run = taken();
-	CHECK_INT(run->head.stream, MESSAGE_STREAM);
+	CHECK_INT(run->head.manner, MESSAGE_STREAM);
 	tell(run, MESSAGE_STARTED, 0, "{\"id\":\"a\"}", 10);
 	CHECK_INT(hear_head(fd), 200);
 	CHECK(web_says("Content-Type: text/event-stream"));
@@ -42,7 +42,7 @@ static void output_as_it_comes(void)
 	/* And the connection is as good as before; the field of the request asks for events as well. */
 	put_execute(fd, "", STREAMED);
 	run = taken();
-	CHECK_INT(run.head.stream, MESSAGE_STREAM);
+	CHECK_INT(run.head.manner, MESSAGE_STREAM);
 	tell(&run, MESSAGE_STARTED, 0, "{}", 2);
 	CHECK_INT(hear_head(fd), 200);
 	CHUNK(fd, "event: start\ndata: {}\n\n");

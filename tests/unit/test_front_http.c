@@ -24,7 +24,7 @@ static void a_request_runs(void)
 	fd = join();
 	put_execute(fd, "X-Request-Id: mine-1\r\n", HELLO);
 	run = taken();
-	CHECK_INT(run.head.stream, 0);
+	CHECK_INT(run.head.manner, 0);
 	memcpy(&about, run.body, sizeof(about));
 	CHECK_STR(about.door, "http");
 	CHECK_STR(about.request_id, "mine-1");
@@ -187,7 +187,7 @@ static void an_old_client_gets_no_events(void)
 	put(fd, "POST /v1/execute HTTP/1.0\r\nAccept: text/event-stream\r\nContent-Length: %zu\r\n\r\n" STREAMED,
 	    strlen(STREAMED));
 	run = taken();
-	CHECK_INT(run.head.stream, 0);
+	CHECK_INT(run.head.manner, 0);
 	finish(&run, "{\"status\":\"ok\"}");
 	ANSWER(fd, 200, "{\"status\":\"ok\"}");
 	CHECK(web_says("Content-Type: application/json"));

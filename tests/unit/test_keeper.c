@@ -257,14 +257,14 @@ static void refuses_a_question_without_its_caller(void)
 		CHECK_INT(message_send(front, &head, question, NULL, 0, &err), 0);
 		CHECK_INT(front_hears(front, &message), 1);
 		CHECK_INT(message.head.kind, MESSAGE_TELL);
-		CHECK_INT(message.head.stream, 400);
+		CHECK_INT(message.head.status, 400);
 		CHECK_STR(refusal_text(message.body, message.head.size), refusal);
 		message_free(&message);
 	}
 	head.size = strlen(strcpy(question, "{\"what\":\"session_status\",\"caller\":\"uid 7\"}"));
 	CHECK_INT(message_send(front, &head, question, NULL, 0, &err), 0);
 	CHECK_INT(front_hears(front, &message), 1);
-	CHECK_INT(message.head.stream, 200);
+	CHECK_INT(message.head.status, 200);
 	CHECK_STR(message.body, "{\"sessions\":[]}");
 	message_free(&message);
 }

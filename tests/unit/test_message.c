@@ -46,7 +46,7 @@ static void bodies_of_every_size(void)
 
 	pair();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct message_head head = { .kind = MESSAGE_RUN, .stream = 1, .run = 7 + i, .size = sizes[i] };
+		struct message_head head = { .kind = MESSAGE_RUN, .manner = 1, .run = 7 + i, .size = sizes[i] };
 		char *body = malloc(sizes[i] + 1);
 		struct message got;
 

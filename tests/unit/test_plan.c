@@ -486,8 +486,8 @@ static void the_stricter_filter_comes_first(void)
 	fresh();
 	ordinary_user();
 	CHECK_INT(make(JOB_RUN), 0);
-	CHECK_INT(plan.ops[index_of(OP_SECCOMP)].size, SECCOMP_ACCOUNTED);
-	CHECK_INT(plan.ops[last_of(OP_SECCOMP)].size, SECCOMP_BOX);
+	CHECK_INT(plan.ops[index_of(OP_SECCOMP)].profile, SECCOMP_ACCOUNTED);
+	CHECK_INT(plan.ops[last_of(OP_SECCOMP)].profile, SECCOMP_BOX);
 	CHECK_INT(last_of(OP_SECCOMP), index_of(OP_SECCOMP) + 1);
 }
 

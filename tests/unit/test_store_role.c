@@ -125,7 +125,7 @@ static struct message hear(int front)
 		struct message told_ = hear(front);                                                                    \
 		CHECK_INT(told_.head.kind, MESSAGE_TELL);                                                              \
 		CHECK_INT(told_.head.run, number);                                                                     \
-		CHECK_INT(told_.head.stream, want_status);                                                             \
+		CHECK_INT(told_.head.status, want_status);                                                             \
 		CHECK_STR((want_status) < 400 ? told_.body : refusal_text(told_.body, told_.head.size), want_body);    \
 		message_free(&told_);                                                                                  \
 	} while (0)
@@ -175,7 +175,7 @@ static void answers_have_what_was_just_recorded(void)
 	snprintf(question, sizeof(question), "{\"what\":\"show\",\"caller\":\"*\",\"id\":\"%s\"}", id);
 	say(front, 6, question);
 	told = hear(front);
-	CHECK_INT(told.head.stream, 200);
+	CHECK_INT(told.head.status, 200);
 	root = json_loads(told.body, 0, NULL);
 	CHECK_STR(json_string_value(json_object_get(root, "stdout")), "hello");
 	CHECK_STR(json_string_value(json_object_get(root, "caller")), "uid 7");
@@ -184,20 +184,20 @@ static void answers_have_what_was_just_recorded(void)
 	snprintf(question, sizeof(question), "{\"what\":\"stdout\",\"caller\":\"*\",\"id\":\"%s\"}", id);
 	say(front, 7, question);
 	told = hear(front);
-	CHECK_INT(told.head.stream, 200);
+	CHECK_INT(told.head.status, 200);
 	CHECK_INT(read(told.fds[0], text, sizeof(text)), 5);
 	CHECK_STR(text, "hello");
 	message_free(&told);
 	snprintf(question, sizeof(question), "{\"what\":\"show\",\"id\":\"%s\",\"caller\":\"uid 8\"}", id);
 	say(front, 8, question);
 	told = hear(front);
-	CHECK_INT(told.head.stream, 404);
+	CHECK_INT(told.head.status, 404);
 	CHECK(strncmp(refusal_text(told.body, told.head.size),
 		      "{\"error\":{\"code\":\"not_found\",\"message\":\"there is no execution", 50) == 0);
 	message_free(&told);
 	say(front, 9, "{\"what\":\"stats\",\"caller\":\"*\",\"language\":\"python\"}");
 	told = hear(front);
-	CHECK_INT(told.head.stream, 200);
+	CHECK_INT(told.head.status, 200);
 	CHECK(strstr(told.body, "\"total\":1"));
 	message_free(&told);
 	close(front);
@@ -297,7 +297,7 @@ static void front_that_does_not_read_stops_nobody(void)
 		struct message told = hear(front);
 
 		CHECK_INT(told.head.run, i);
-		CHECK_INT(told.head.stream, 200);
+		CHECK_INT(told.head.status, 200);
 		message_free(&told);
 	}
 	close(front);
@@ -400,14 +400,14 @@ static void says_when_it_cannot_write(void)
 	told = hear(front);
 	CHECK_INT(told.head.kind, MESSAGE_TELL);
 	CHECK_INT(told.head.run, 0);
-	CHECK_INT(told.head.stream, 503);
+	CHECK_INT(told.head.status, 503);
 	CHECK(told.head.size > 10);
 	message_free(&told);
 	/* Who comes later is told as well, and what is there can be read. */
 	late = front_unheard();
 	told = hear(late);
 	CHECK_INT(told.head.run, 0);
-	CHECK_INT(told.head.stream, 503);
+	CHECK_INT(told.head.status, 503);
 	message_free(&told);
 	say(front, 2, "{\"what\":\"list\",\"caller\":\"*\"}");
 	CHECK_TOLD(front, 2, 200, "{\"executions\":[],\"next\":null}");

@@ -109,7 +109,7 @@ static void ask_end(struct front *front, struct ask *question, int status, const
 static void store_state(struct front *front, const struct message *message)
 {
 	front->blind[0] = '\0';
-	if (message->head.stream != 200)
+	if (message->head.status != 200)
 		snprintf(front->blind, sizeof(front->blind), "%.*s", (int)message->head.size,
 			 (const char *)message->body);
 	front_settle(front);
@@ -120,17 +120,17 @@ void ask_answer(struct front *front, const struct message *message, int fd, bool
 {
 	struct ask *question = ask_find(front, message->head.run);
 
-	if (question && question->store == store && message->head.stream >= 400) {
+	if (question && question->store == store && message->head.status >= 400) {
 		_cleanup_free_ char *json = NULL;
 		struct error err;
 
 		refusal_unpack(message->body, message->head.size, &err);
 		json = front_error_json(&err, 0, NULL);
-		ask_end(front, question, (int)message->head.stream, json ? json : "{}", json ? strlen(json) : 2, fd);
+		ask_end(front, question, (int)message->head.status, json ? json : "{}", json ? strlen(json) : 2, fd);
 		return;
 	}
 	if (question && question->store == store) {
-		ask_end(front, question, (int)message->head.stream, message->body, message->head.size, fd);
+		ask_end(front, question, (int)message->head.status, message->body, message->head.size, fd);
 		return;
 	}
 	close_fd(&fd);

@@ -181,7 +181,7 @@ static void frames_output(struct front *front, struct peer *peer, int stream, co
 
 static void frames_result(struct front *front, struct peer *peer, const struct message *message)
 {
-	if (!message->head.stream)
+	if (!message->head.direct)
 		connection_send(&peer->link, FRAME_RESULT, message->body, message->head.size);
 }
 

@@ -74,7 +74,7 @@ struct door {
 	size_t (*take)(struct front *front, struct peer *peer, const char *data, size_t size);
 	/* The client sends no more. */
 	void (*ended)(struct front *front, struct peer *peer);
-	/* Its run began, wrote something, has its result (which the keeper may have sent already, see head.stream), or
+	/* Its run began, wrote something, has its result (which the keeper may have sent already, see head.direct), or
 	 * is refused. After the last two it is idle. */
 	void (*started)(struct front *front, struct peer *peer, const char *json, size_t size);
 	void (*output)(struct front *front, struct peer *peer, int stream, const char *data, size_t size);

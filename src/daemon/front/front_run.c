@@ -160,13 +160,13 @@ int run_start(struct front *front, struct peer *peer)
 	memcpy(peer->list.data, &peer->about, sizeof(peer->about));
 	resized = peer->manner.tty && peer->manner.input;
 	count = run_pipes(run, peer->manner.input, resized, fds);
-	head.stream = (peer->manner.stream ? MESSAGE_STREAM : 0) | (peer->manner.input ? MESSAGE_INPUT : 0) |
+	head.manner = (peer->manner.stream ? MESSAGE_STREAM : 0) | (peer->manner.input ? MESSAGE_INPUT : 0) |
 		      (resized ? MESSAGE_WINDOW : 0);
 	/* One process less on the way back. */
 	if (count > 0 && peer->door == &door_frames && connection_pending(&peer->link) == 0) {
 		fds[count] = fcntl(peer->link.fd, F_DUPFD_CLOEXEC, 0);
 		if (fds[count] >= 0) {
-			head.stream |= MESSAGE_DIRECT;
+			head.manner |= MESSAGE_DIRECT;
 			run->direct = true;
 			count++;
 		}

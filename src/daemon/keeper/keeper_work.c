@@ -108,18 +108,12 @@ void keeper_work_close(struct keeper_work *work)
 
 /* A front that is gone needs no answer: failures to send are its own. It is one of ours and always reads; if it does
  * not, we wait, and its death ends that. */
-static void answer_with(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size,
-			int file)
+static void answer(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
 {
 	const struct message_head head = { .kind = kind, .stream = stream, .run = run->number, .size = size };
 	struct error ignored;
 
-	message_send(run->front, &head, body, &file, file >= 0, &ignored);
-}
-
-static void answer(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
-{
-	answer_with(run, kind, stream, body, size, -1);
+	message_send(run->front, &head, body, NULL, 0, &ignored);
 }
 
 static void refuse(const struct run *run, const struct error *err)
@@ -214,7 +208,7 @@ static int answer_result(struct run *run, const struct outcome *outcome, const c
 	const size_t size = strlen(json);
 	const bool told = size <= DIRECT_MAX && direct_send(&run->direct, FRAME_RESULT, json, size);
 	const struct message_head head = {
-		.kind = MESSAGE_RESULT, .stream = told, .run = run->number, .size = told ? 0 : size, .outcome = *outcome
+		.kind = MESSAGE_RESULT, .direct = told, .run = run->number, .size = told ? 0 : size, .outcome = *outcome
 	};
 
 	if (message_send(run->front, &head, json, NULL, 0, err) == 0)
@@ -480,7 +474,7 @@ static int check_about(const struct message_run *about, struct error *err)
 
 static int take_run(struct run *run, const struct message *message, struct error *err)
 {
-	const uint32_t manner = message->head.stream;
+	const uint32_t manner = message->head.manner;
 	const bool input = manner & MESSAGE_INPUT;
 	const bool window = input && (manner & MESSAGE_WINDOW);
 	struct engine_io io = { .cancel_fd = message->fds[0],
@@ -544,6 +538,7 @@ void keeper_handle(struct keeper_work *work, int front, const struct message *me
 			   .direct = { .client = -1 } };
 	_cleanup_buf_ struct buf told = { 0 };
 	_cleanup_close_ int file = -1;
+	struct message_head tell;
 	struct error err = { 0 };
 	int status;
 
@@ -554,7 +549,10 @@ void keeper_handle(struct keeper_work *work, int front, const struct message *me
 		break;
 	case MESSAGE_ASK:
 		status = keeper_ask(work, message->body, message->head.size, message->fds[0], &told, &file);
-		answer_with(&run, MESSAGE_TELL, (uint32_t)status, told.data, told.size, file);
+		tell = (struct message_head){
+			.kind = MESSAGE_TELL, .status = (uint32_t)status, .run = run.number, .size = told.size
+		};
+		message_send(front, &tell, told.data, &file, file >= 0, &err);
 		break;
 	default:
 		break; /* not a front's to say */

@@ -96,7 +96,7 @@ static void front_drop(struct role_state *role, struct front_link *front)
 static int tell(struct front_link *front, uint64_t number, int status, const struct buf *body, int fd)
 {
 	const struct message_head head = {
-		.kind = MESSAGE_TELL, .stream = (uint32_t)status, .run = number, .size = body->size
+		.kind = MESSAGE_TELL, .status = (uint32_t)status, .run = number, .size = body->size
 	};
 	struct error err = { 0 };
 

@@ -139,7 +139,7 @@ static int make_root(void)
 /* A detached tree with its flags set, attached once the root is there: the stage may hide where it came from. */
 static int take_tree(const struct inside *in, const struct op *op, struct progress *progress)
 {
-	int given = in->trees[op->inodes], plain = in->plain[op->inodes];
+	int given = in->trees[op->index], plain = in->plain[op->index];
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
 
 	/* Where the supervisor took it we may not reach it ourselves: its home is closed to the box's uid. */
@@ -147,14 +147,14 @@ static int take_tree(const struct inside *in, const struct op *op, struct progre
 		plain = open_tree(AT_FDCWD, op->from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 		/* Before Linux 5.2: what is only shown can be bound from where it is. */
 		if (plain < 0 && errno == ENOSYS && op->flags) {
-			progress->trees[op->inodes] = open(op->from, O_PATH | O_CLOEXEC);
-			return progress->trees[op->inodes] < 0 ? -1 : 0;
+			progress->trees[op->index] = open(op->from, O_PATH | O_CLOEXEC);
+			return progress->trees[op->index] < 0 ? -1 : 0;
 		}
 		if (plain < 0 || mount_setattr(plain, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) < 0)
 			return -1;
 	}
-	progress->trees[op->inodes] = given >= 0 ? given : plain;
-	progress->plain[op->inodes] = given >= 0 ? plain : -1;
+	progress->trees[op->index] = given >= 0 ? given : plain;
+	progress->plain[op->index] = given >= 0 ? plain : -1;
 	return 0;
 }
 
@@ -174,7 +174,7 @@ static int place(const struct inside *in, const struct op *op)
 
 static int attach(const struct op *op, const struct progress *progress)
 {
-	int tree = progress->trees[op->inodes];
+	int tree = progress->trees[op->index];
 	char from[32];
 	struct stat st;
 
@@ -203,8 +203,8 @@ static int overlay(const struct op *op, const struct progress *progress)
 	char lower[] = "../tree-0", upper[] = WORK "/upper-0", work[] = WORK "/overlay-0";
 	const char *above = strcmp(op->path, "sandbox/code") == 0 ? WORK "/sandbox/code" : upper;
 
-	lower[sizeof(lower) - 2] = upper[sizeof(upper) - 2] = work[sizeof(work) - 2] = (char)('A' + op->inodes);
-	if (mkdir(lower, 0700) < 0 || mount_attach(progress->trees[op->inodes], lower) < 0 || mkdir(work, 0700) < 0)
+	lower[sizeof(lower) - 2] = upper[sizeof(upper) - 2] = work[sizeof(work) - 2] = (char)('A' + op->index);
+	if (mkdir(lower, 0700) < 0 || mount_attach(progress->trees[op->index], lower) < 0 || mkdir(work, 0700) < 0)
 		return -1;
 	if (above == upper && (mkdir(upper, 0755) < 0 || rootfs_dir(op->path, 0755) < 0))
 		return -1;
@@ -215,16 +215,16 @@ static int overlay(const struct op *op, const struct progress *progress)
 	if ((errno == ENODEV || errno == EPERM) && above == upper)
 		return mount_bind(lower, op->path, op->flags | MOUNT_READONLY | MOUNT_NODEV);
 	/* Before 5.19 an overlay takes no layer with translated owners: private files stay private there. */
-	if (errno != EINVAL || progress->plain[op->inodes] < 0)
+	if (errno != EINVAL || progress->plain[op->index] < 0)
 		return -1;
-	if (umount2(lower, MNT_DETACH) < 0 || mount_attach(progress->plain[op->inodes], lower) < 0)
+	if (umount2(lower, MNT_DETACH) < 0 || mount_attach(progress->plain[op->index], lower) < 0)
 		return -1;
 	return show_overlay(op, lower, above, work);
 }
 
 static int copy_in(const struct inside *in, const struct op *op)
 {
-	int from = in->file_fds[op->inodes];
+	int from = in->file_fds[op->index];
 	_cleanup_close_ int to = -1;
 	struct stat st;
 
@@ -252,7 +252,7 @@ static int raised(int fd)
  */
 static int make_terminal(const struct op *op, struct progress *progress)
 {
-	const struct winsize size = { .ws_row = (unsigned short)op->size, .ws_col = (unsigned short)op->inodes };
+	const struct winsize size = { .ws_row = (unsigned short)op->rows, .ws_col = (unsigned short)op->columns };
 	struct termios modes;
 	int slave;
 
@@ -393,21 +393,21 @@ static void raise_files(void)
 static int filter(const struct inside *in, const struct op *op)
 {
 	const struct report heard = { .kind = REPORT_HEARD };
-	const bool gated = op->flags != 0;
+	const bool gated = op->gated != 0;
 	_cleanup_close_ int listener = -1;
 
 	/* Found out before: a filter that tells, and nobody hears, gives ENOSYS to all that it tells of. */
-	if (in->heard && op->size == SECCOMP_BOX && may_send(in->control))
-		listener = seccomp_install_heard(gated, op->data, op->inodes);
+	if (in->heard && op->profile == SECCOMP_BOX && may_send(in->control))
+		listener = seccomp_install_heard(gated, op->data, op->count);
 	if (listener >= 0)
 		return fd_send(in->control, &heard, sizeof(heard), &listener, 1);
-	return gated ? seccomp_install_gated(op->data, op->inodes)
-		     : seccomp_install((enum seccomp_profile)op->size, op->data, op->inodes);
+	return gated ? seccomp_install_gated(op->data, op->count)
+		     : seccomp_install((enum seccomp_profile)op->profile, op->data, op->count);
 }
 
 static int perform(const struct inside *in, const struct op *op, struct progress *progress)
 {
-	const struct rlimit_entry entry = { .name = op->path, .resource = (int)op->mode, .value = op->size };
+	const struct rlimit_entry entry = { .name = op->path, .resource = (int)op->resource, .value = op->value };
 
 	switch (op->kind) {
 	case OP_JOIN:
@@ -417,7 +417,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_MAPPED:
 		return await_maps(in, progress);
 	case OP_BECOME:
-		return userns_become(op->size != 0);
+		return userns_become(op->no_groups != 0);
 	case OP_LEASH:
 		return leash(in);
 	case OP_CGROUPNS:
@@ -448,7 +448,7 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		/* Read-only is about the node, its times and owner; the device itself can be written to. */
 		return mount_bind(op->from, op->path, MOUNT_READONLY | MOUNT_NOEXEC);
 	case OP_PTS:
-		return rootfs_dir(op->path, 0755) < 0 ? -1 : mount_pts(op->path, op->size);
+		return rootfs_dir(op->path, 0755) < 0 ? -1 : mount_pts(op->path, op->most);
 	case OP_MQUEUE:
 		return rootfs_dir(op->path, 0755) < 0 ? -1 : mount_mqueue(op->path);
 	case OP_TERMINAL:

@@ -95,7 +95,7 @@ static void plan_identity(struct builder *b)
 	plan_add(b, (struct op){ .kind = OP_MAPPED });
 	if (b->plan->group)
 		plan_add(b, (struct op){ .kind = OP_JOIN });
-	plan_add(b, (struct op){ .kind = OP_BECOME, .size = b->plan->range });
+	plan_add(b, (struct op){ .kind = OP_BECOME, .no_groups = b->plan->range });
 	plan_add(b, (struct op){ .kind = OP_LEASH });
 	plan_add(b, (struct op){ .kind = OP_CGROUPNS });
 	plan_add(b, (struct op){ .kind = OP_HOSTNAME, .path = "emberbox" });
@@ -257,7 +257,7 @@ static bool has_messages(const struct builder *b)
 static void plan_own_devices(struct builder *b)
 {
 	if (has_terminals(b))
-		plan_add(b, (struct op){ .kind = OP_PTS, .path = "dev/pts", .size = TERMINALS_MAX });
+		plan_add(b, (struct op){ .kind = OP_PTS, .path = "dev/pts", .most = TERMINALS_MAX });
 	if (has_messages(b))
 		plan_add(b, (struct op){ .kind = OP_MQUEUE, .path = "dev/mqueue" });
 }
@@ -276,7 +276,7 @@ static void plan_own_places(struct builder *b)
 static void plan_terminal(struct builder *b)
 {
 	if (b->job->rows > 0)
-		plan_add(b, (struct op){ .kind = OP_TERMINAL, .size = b->job->rows, .inodes = b->job->columns });
+		plan_add(b, (struct op){ .kind = OP_TERMINAL, .rows = b->job->rows, .columns = b->job->columns });
 	b->plan->terminal = b->job->rows > 0;
 }
 
@@ -377,7 +377,7 @@ static void plan_files(struct builder *b)
 			plan_add(b, (struct op){ .kind = OP_COPY,
 						 .path = file->path,
 						 .from = file->host,
-						 .inodes = i,
+						 .index = i,
 						 .mode = file->mode });
 		else
 			plan_add(b, (struct op){ .kind = OP_TEXT,
@@ -400,7 +400,7 @@ static void plan_take_trees(struct builder *b)
 	for (size_t i = 0; i < b->job->tree_count; i++)
 		plan_add(b, (struct op){ .kind = OP_TREE,
 					 .from = b->job->trees[i].host,
-					 .inodes = i,
+					 .index = i,
 					 .flags = is_same_place(&b->job->trees[i]) ? MOUNT_READONLY : 0 });
 }
 
@@ -416,7 +416,7 @@ static void plan_show_trees(struct builder *b)
 		plan_add(b, (struct op){ .kind = same_place ? OP_ATTACH : OP_OVERLAY,
 					 .path = tree->path,
 					 .from = tree->host,
-					 .inodes = i,
+					 .index = i,
 					 .flags = (tree->writable ? 0 : MOUNT_READONLY) |
 						  (b->job->profile ? MOUNT_NOEXEC : 0) });
 		if (tree->writable && strcmp(tree->path, "sandbox/code") != 0)
@@ -437,7 +437,7 @@ static void plan_freeze(struct builder *b)
 
 static void plan_rlimit(struct builder *b, const char *name, int resource, uint64_t value)
 {
-	plan_add(b, (struct op){ .kind = OP_RLIMIT, .path = name, .size = value, .mode = (unsigned)resource });
+	plan_add(b, (struct op){ .kind = OP_RLIMIT, .path = name, .value = value, .resource = (unsigned)resource });
 }
 
 /* The same for every program. */
@@ -500,8 +500,9 @@ static void plan_filter(struct builder *b, enum seccomp_profile profile)
 	}
 	if (!numbers)
 		b->failed = true;
-	plan_add(b, (struct op){
-			    .kind = OP_SECCOMP, .size = profile, .data = numbers, .inodes = count, .flags = b->gated });
+	plan_add(b,
+		 (struct op){
+			 .kind = OP_SECCOMP, .profile = profile, .data = numbers, .count = count, .gated = b->gated });
 }
 
 static int check_calls(const struct runtime *runtime, struct error *err)
@@ -523,7 +524,7 @@ static void plan_filters(struct builder *b)
 	if (b->plan->accounted)
 		plan_filter(b, SECCOMP_ACCOUNTED);
 	if (b->job->profile)
-		plan_add(b, (struct op){ .kind = OP_SECCOMP, .size = SECCOMP_RESTRICTED });
+		plan_add(b, (struct op){ .kind = OP_SECCOMP, .profile = SECCOMP_RESTRICTED });
 	b->gated = b->plan->zygote;
 	plan_filter(b, SECCOMP_BOX);
 }

@@ -25,16 +25,16 @@ enum op_kind {
 	OP_CGROUPNS,     /* a cgroup namespace, whose root is the box's group */
 	OP_HOSTNAME,     /* path: the name */
 	OP_ISOLATE,      /* no mount goes out or comes in */
-	OP_TREE,         /* from: a directory or file of the host, taken before the root hides it; inodes: its index */
+	OP_TREE,         /* from: a directory or file of the host, taken before the root hides it; index */
 	OP_ROOT,         /* the tmpfs that becomes / */
 	OP_DIR,          /* path, mode */
 	OP_LINK,         /* path is a link to from */
 	OP_TEXT,         /* path has this content, mode */
 	OP_BIND,         /* from (host) at path, read-only */
 	OP_DEVICE,       /* from (host) at path */
-	OP_PTS,          /* terminals of its own at path; size: how many there may be */
+	OP_PTS,          /* terminals of its own at path; most */
 	OP_MQUEUE,       /* the box's POSIX message queues at path */
-	OP_TERMINAL,     /* one of those, for the program; size: rows, inodes: columns */
+	OP_TERMINAL,     /* one of those, for the program; rows, columns */
 	OP_PROC,         /* a fresh /proc; flags: MOUNT_READONLY in boxes */
 	OP_MASK,         /* path is hidden */
 	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
@@ -45,12 +45,12 @@ enum op_kind {
 	OP_COPY,         /* path gets what the host file behind index fd holds */
 	OP_PIVOT,        /* the new root becomes /, and nothing of the old one stays */
 	OP_SEAL,         /* / is read-only */
-	OP_RLIMIT,       /* one limit */
+	OP_RLIMIT,       /* path: the limit's name; resource, value */
 	OP_HANDLES,      /* hand directories to the supervisor, then keep only what is needed */
 	OP_NO_NEW_PRIVS, /* no exec gives privileges */
 	OP_LANDLOCK,     /* the rules */
 	OP_CAPS,         /* drop them all */
-	OP_SECCOMP,      /* size: enum seccomp_profile; data: inodes numbers of calls that the language adds */
+	OP_SECCOMP,      /* profile; data: count numbers of calls that the language adds; gated */
 	OP_PROVE,        /* path: which property; try the forbidden thing once */
 	OP_EXEC,         /* start the program */
 	OP_KINDS,
@@ -61,10 +61,28 @@ struct op {
 	const char *path;  /* target */
 	const char *from;  /* source */
 	const void *data;  /* content */
-	uint64_t size;     /* of the content, or the operation's number */
-	uint64_t inodes;   /* OP_WORK: how many; OP_COPY: the file's index in the job; others as said above */
-	unsigned mode;     /* of a file or directory */
-	unsigned flags;    /* enum mount_flags, besides those that the operation always sets */
+	union {
+		uint64_t size;      /* OP_TEXT, OP_WORK: bytes */
+		uint64_t most;      /* OP_PTS: how many terminals there may be */
+		uint64_t rows;      /* OP_TERMINAL */
+		uint64_t value;     /* OP_RLIMIT */
+		uint64_t profile;   /* OP_SECCOMP: enum seccomp_profile */
+		uint64_t no_groups; /* OP_BECOME: whether the supplementary groups are dropped */
+	};
+	union {
+		uint64_t inodes;  /* OP_WORK: how many files there may be */
+		uint64_t index;   /* OP_COPY: of the file in the job; OP_TREE, OP_ATTACH, OP_OVERLAY: of the tree */
+		uint64_t columns; /* OP_TERMINAL */
+		uint64_t count;   /* OP_SECCOMP: of the numbers in data */
+	};
+	union {
+		unsigned mode;     /* of a file or directory */
+		unsigned resource; /* OP_RLIMIT */
+	};
+	union {
+		unsigned flags; /* enum mount_flags, besides those that the operation always sets */
+		unsigned gated; /* OP_SECCOMP: the filter has a gate (kernel/seccomp.h) */
+	};
 };
 
 enum {

@@ -59,7 +59,7 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 	buf_printf(out, "%-*s", width, op_name(op->kind));
 	switch (op->kind) {
 	case OP_BECOME:
-		buf_printf(out, " uid 1000, gid 1000%s", op->size ? ", no groups" : "");
+		buf_printf(out, " uid 1000, gid 1000%s", op->no_groups ? ", no groups" : "");
 		break;
 	case OP_DIR:
 		buf_printf(out, " /%s mode %04o", op->path, op->mode);
@@ -84,10 +84,10 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		buf_printf(out, " /%s mode %04o", op->path, op->mode);
 		break;
 	case OP_PTS:
-		buf_printf(out, " /%s, at most %" PRIu64, op->path, op->size);
+		buf_printf(out, " /%s, at most %" PRIu64, op->path, op->most);
 		break;
 	case OP_TERMINAL:
-		buf_printf(out, " %" PRIu64 " rows, %" PRIu64 " columns", op->size, op->inodes);
+		buf_printf(out, " %" PRIu64 " rows, %" PRIu64 " columns", op->rows, op->columns);
 		break;
 	case OP_PROC:
 	case OP_MASK:
@@ -108,16 +108,16 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		buf_printf(out, " %s", op->path);
 		break;
 	case OP_RLIMIT:
-		buf_printf(out, " %s %" PRIu64, op->path, op->size);
+		buf_printf(out, " %s %" PRIu64, op->path, op->value);
 		break;
 	case OP_LANDLOCK:
 		explain_rules(plan, out);
 		break;
 	case OP_SECCOMP:
-		buf_text(out, op->size == SECCOMP_ACCOUNTED    ? " accounted"
-			      : op->size == SECCOMP_RESTRICTED ? " restricted"
-							       : " box");
-		for (size_t i = 0; i < op->inodes; i++)
+		buf_text(out, op->profile == SECCOMP_ACCOUNTED    ? " accounted"
+			      : op->profile == SECCOMP_RESTRICTED ? " restricted"
+								  : " box");
+		for (size_t i = 0; i < op->count; i++)
 			buf_printf(out, "%s %s", i == 0 ? ", and" : "", seccomp_call_name(((const int *)op->data)[i]));
 		break;
 	case OP_EXEC:
