@@ -1,10 +1,10 @@
 #include "live/driver_wire.h"
 
+#include "base/json_check.h"
 #include "base/own.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,6 +12,7 @@
 enum {
 	SIZE_DIGITS = 8,       /* of a payload's size */
 	KEEP_ROOM = 256 << 10, /* bytes of room that an idle reader may keep */
+	DONE_DEPTH = 8,        /* levels of objects and lists in a payload that is read here */
 };
 
 #define HEX "0123456789abcdef"
@@ -165,17 +166,52 @@ int driver_secret(char secret[DRIVER_SECRET])
 	return 0;
 }
 
+/* One of the words true and false. */
+static bool read_bool(const char *payload, size_t size, const char *key, bool *out)
+{
+	const char *value;
+	size_t length;
+
+	if (!json_member(payload, size, key, &value, &length))
+		return false;
+	*out = length == 4 && memcmp(value, "true", 4) == 0;
+	return *out || (length == 5 && memcmp(value, "false", 5) == 0);
+}
+
+/* Digits without a zero before them. */
+static bool read_exit(const char *value, size_t length, int *out)
+{
+	size_t number;
+
+	if (length == 0 || length > 3 || !read_size(value, length, &number) || number > 255)
+		return false;
+	*out = (int)number;
+	return true;
+}
+
 bool driver_done(const char *payload, size_t size, bool *ok, int *exit_code)
 {
-	json_t *root = json_loadb(payload, size, 0, NULL);
-	const json_t *good = json_object_get(root, "ok"), *code = json_object_get(root, "exit");
-	const json_int_t number = json_is_integer(code) ? json_integer_value(code) : 0;
-	const bool whole = json_is_boolean(good) && (!code || json_is_integer(code)) && number >= 0 && number <= 255;
+	const char *value;
+	size_t length;
 
-	*ok = json_is_true(good);
-	*exit_code = (int)number;
-	json_decref(root);
-	return whole;
+	*exit_code = 0;
+	return json_is_object_text(payload, size, DONE_DEPTH) && read_bool(payload, size, "ok", ok) &&
+	       (!json_member(payload, size, "exit", &value, &length) || read_exit(value, length, exit_code));
+}
+
+bool driver_ready(const char *payload, size_t size, struct driver_abilities *out)
+{
+	const char *value;
+	size_t length;
+
+	*out = (struct driver_abilities){ 0 };
+	if (!json_is_object_text(payload, size, DONE_DEPTH) || !json_member(payload, size, "driver", &value, &length) ||
+	    !json_string_copy(value, length, out->name, sizeof(out->name)))
+		return false;
+	read_bool(payload, size, "complete", &out->completes);
+	read_bool(payload, size, "inspect", &out->inspects);
+	read_bool(payload, size, "interrupt", &out->hears);
+	return true;
 }
 
 static bool begins_character(char byte)

@@ -20,6 +20,7 @@ enum {
 	DRIVER_PAYLOAD_MAX = 8 << 20, /* bytes of one payload from a driver */
 	DRIVER_ANSWER_MAX = 16 << 20, /* bytes of all that it says to one cell */
 	DRIVER_SMALL_MAX = 256 << 10, /* bytes of a payload that is made a tree of: all but outputs */
+	DRIVER_NAME_MAX = 64,         /* bytes of its name, the NUL included */
 	DRIVER_FD = 3,                /* its end of the channel */
 };
 
@@ -73,7 +74,17 @@ void driver_ask(struct buf *out, bool inspect, const char *secret, const void *c
 /* A secret by chance; -1 with errno. */
 int driver_secret(char secret[DRIVER_SECRET]);
 
-/* The payload of `done`: false when it is none. */
+/* What a driver says of itself when it is ready. */
+struct driver_abilities {
+	char name[DRIVER_NAME_MAX]; /* of the driver; as much of it as fits */
+	bool completes;             /* it answers complete… */
+	bool inspects;              /* …and inspect */
+	bool hears;                 /* it takes interrupts */
+};
+
+/* The payloads of `ready` and `done`: false when it is none. They are read where they stand, and nothing is made of
+ * them: a process for each cell would cost more than the cell. */
+bool driver_ready(const char *payload, size_t size, struct driver_abilities *out);
 bool driver_done(const char *payload, size_t size, bool *ok, int *exit_code);
 
 /* Bytes of UTF-8 to the number of characters that begin before them, and back; clamped to the text. */

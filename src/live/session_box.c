@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -67,15 +66,15 @@ static ssize_t receive_ready(int channel, void *data, size_t size, pid_t *pid)
 /* What the driver says of itself. */
 static int read_ready(struct session *session, const struct driver_message *message)
 {
-	json_t *root = json_loadb(message->payload, message->size, 0, NULL);
-	const char *driver = json_string_value(json_object_get(root, "driver"));
+	struct driver_abilities found;
 
-	snprintf(session->driver, sizeof(session->driver), "%s", driver ? driver : "");
-	session->completes = json_is_true(json_object_get(root, "complete"));
-	session->inspects = json_is_true(json_object_get(root, "inspect"));
-	session->hears = json_is_true(json_object_get(root, "interrupt"));
-	json_decref(root);
-	return driver ? 1 : -1;
+	if (!driver_ready(message->payload, message->size, &found))
+		return -1;
+	snprintf(session->driver, sizeof(session->driver), "%s", found.name);
+	session->completes = found.completes;
+	session->inspects = found.inspects;
+	session->hears = found.hears;
+	return 1;
 }
 
 /* For resident_await_ready(). */

@@ -5,12 +5,13 @@
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "live/driver_told.h"
 #include "policy/in_force.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/eventfd.h>
@@ -382,52 +383,20 @@ int sessions_execute(struct sessions *sessions, const struct session_cell *which
 
 /* Questions */
 
-static size_t number_of(const json_t *root, const char *key)
+/* An answer that is none is one without anything. */
+static char *answer_text(const struct talk *t, bool inspect, const char *code, size_t size)
 {
-	const json_int_t number = json_integer_value(json_object_get(root, key));
+	struct driver_told *told = driver_told_read(
+		&(struct driver_told_input){ .what = inspect ? DRIVER_TOLD_INSPECT : DRIVER_TOLD_COMPLETE,
+					     .payload = t->reply.data ? t->reply.data : "",
+					     .size = t->reply.size,
+					     .code = code,
+					     .code_size = size });
+	char *text = strdup(told      ? told->text
+			    : inspect ? "{\"found\":false,\"data\":{}}"
+				      : "{\"matches\":[],\"cursor_start\":0,\"cursor_end\":0}");
 
-	return number > 0 ? (size_t)number : 0;
-}
-
-/* Only texts; the driver is a stranger. */
-static json_t *texts_of(const json_t *list)
-{
-	json_t *out = json_array();
-
-	for (size_t i = 0; i < json_array_size(list); i++)
-		if (json_is_string(json_array_get(list, i)))
-			json_array_append(out, json_array_get(list, i));
-	return out;
-}
-
-static json_t *inspect_json(json_t *root)
-{
-	json_t *data = json_object();
-	const char *mime;
-	json_t *value;
-
-	json_object_foreach(root, mime, value)
-	{
-		if (strchr(mime, '/') && json_is_string(value))
-			json_object_set(data, mime, value);
-	}
-	return json_pack("{s:b, s:o}", "found", json_is_true(json_object_get(root, "found")), "data", data);
-}
-
-static char *answer_json(const struct talk *t, bool inspect, const char *code, size_t size)
-{
-	json_t *root = json_loadb(t->reply.data ? t->reply.data : "", t->reply.size, 0, NULL), *answer;
-	char *text;
-
-	if (inspect)
-		answer = inspect_json(root);
-	else
-		answer = json_pack("{s:o, s:I, s:I}", "matches", texts_of(json_object_get(root, "matches")),
-				   "cursor_start", (json_int_t)driver_chars(code, size, number_of(root, "start")),
-				   "cursor_end", (json_int_t)driver_chars(code, size, number_of(root, "end")));
-	text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
-	json_decref(answer);
-	json_decref(root);
+	driver_told_free(told);
 	return text;
 }
 
@@ -453,7 +422,7 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 	t.sent_usec = clock_usec();
 	t.due_usec = t.sent_usec + ASK_USEC;
 	end = talk_run(&t);
-	*json = end == TALK_DONE ? answer_json(&t, inspect, code, size) : NULL;
+	*json = end == TALK_DONE ? answer_text(&t, inspect, code, size) : NULL;
 	if (end != TALK_DONE) {
 		output_init(&lost.outputs[0]);
 		output_init(&lost.outputs[1]);

@@ -117,5 +117,5 @@ struct talk {
 enum talk_end talk_run(struct talk *talk);
 void talk_free(struct talk *talk);
 
-/* What the driver told of a cell's error; what does not fit is as if it had told nothing. */
-void session_take_error(struct result *result, const struct buf *told);
+/* What the driver told of a cell's error; what is none is as if it had told nothing. */
+void session_take_error(struct result *result, const struct buf *error);

@@ -49,7 +49,7 @@ struct result {
 	bool rich_cut;                   /* there were more than are taken */
 	bool terminal;                   /* the program's streams were one, a terminal: outputs[0] has all */
 	struct result_session session;   /* of a cell */
-	char *told;                      /* the error as a driver told it, JSON; or NULL */
+	char *told;                      /* the error as a driver told it: one object of JSON; or NULL */
 	char told_file[256];             /* its place: empty, 0: not told */
 	long told_line, told_column;     /* counted from 1 */
 	char told_type[64];              /* of it… */

@@ -163,21 +163,38 @@ static char *with_rich(const struct buf *rich, char *whole)
 	return buf_take(&out);
 }
 
-/* What a driver told of a cell's error is the interpreter's own word; what would have helped is read from the text. */
+/* What a driver told of a cell's error is the interpreter's own word, and comes in by with_told(); what would have
+ * helped is read from the text. */
 static json_t *error_json(const struct result *result)
 {
+	static const char *const keys[] = { "type", "message", "file", "line", "column", "frames", "frame_count" };
 	static const struct explanation nothing;
-	json_t *told = result->told ? json_loads(result->told, JSON_ALLOW_NUL, NULL) : NULL, *error;
+	json_t *error;
 
-	if (!result->explanation && !told)
+	if (!result->explanation && !result->told)
 		return json_null();
 	error = explanation_json(result->explanation ? result->explanation : &nothing);
-	for (const char *const *key = (const char *const[]){ "type", "message", "file", "line", "column", "frames",
-							     "frame_count", NULL };
-	     told && *key; key++)
-		json_object_set(error, *key, json_object_get(told, *key));
-	json_decref(told);
+	for (size_t i = 0; result->told && i < ARRAY_SIZE(keys); i++)
+		json_object_del(error, keys[i]);
 	return error;
+}
+
+/* The object with what a driver told at the beginning of its "error". It is an object's text, and put in as it stands:
+ * it is never made a tree of here. Quotes in strings are escaped, so the key is there once. */
+static char *with_told(const char *told, char *whole)
+{
+	static const char key[] = "\"error\":{";
+	const char *place = whole && told ? strstr(whole, key) : NULL;
+	struct buf out = { 0 };
+
+	if (!place)
+		return whole;
+	buf_add(&out, whole, (size_t)(place - whole) + sizeof(key) - 1);
+	buf_add(&out, told + 1, strlen(told) - 2);
+	buf_text(&out, ",");
+	buf_text(&out, place + sizeof(key) - 1);
+	free(whole);
+	return buf_take(&out);
 }
 
 static json_t *session_json(const struct result_session *session)
@@ -261,7 +278,8 @@ const char *result_json(struct result *result)
 	if (root && result->session.id[0])
 		json_object_set_new(root, "session", session_json(&result->session));
 	if (root)
-		result->json = with_rich(&rich, json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)));
+		result->json = with_rich(
+			&rich, with_told(result->told, json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9))));
 	json_decref(root);
 	return result->json;
 }

@@ -25,6 +25,11 @@ int replay_definition(const uint8_t *data, size_t size);
 #include "fuzz_definition.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_driver_told
+int replay_driver_told(const uint8_t *data, size_t size);
+#include "fuzz_driver_told.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_driver_wire
 int replay_driver_wire(const uint8_t *data, size_t size);
 #include "fuzz_driver_wire.c"
@@ -199,6 +204,11 @@ static void definition(void)
 	replay("definition", replay_definition);
 }
 
+static void driver_told(void)
+{
+	replay("driver_told", replay_driver_told);
+}
+
 static void driver_wire(void)
 {
 	replay("driver_wire", replay_driver_wire);
@@ -315,6 +325,7 @@ int main(void)
 	RUN(audit);
 	RUN(cgroup_parse);
 	RUN(definition);
+	RUN(driver_told);
 	RUN(driver_wire);
 	RUN(detect);
 	RUN(elf);

@@ -3,6 +3,7 @@
 """tools/check-layers: src/ is in order, and each way to break the order is found. The linker holds calls to the same."""
 
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -81,6 +82,19 @@ def a_directory_without_a_tier_is_found():
 def two_files_of_one_name_are_found():
     kit.equal(check({**GOOD, "high/bytes.c": "\n"}),
               (1, ["low/bytes.c:1: high/bytes.c has the same name", "low/bytes.h:1: high/bytes.c has the same name"]))
+
+
+@kit.test
+def the_keeper_makes_trees_of_nobody_elses_json():
+    """What a driver sent becomes a tree in a process of its own (driver_told.c); the questions are the front's."""
+    found = []
+    for tier in ("daemon/keeper", "live", "run", "result", "engine", "explain", "policy"):
+        for directory, _, names in os.walk(os.path.join(kit.REPO, "src", tier)):
+            for name in names:
+                with open(os.path.join(directory, name), encoding="utf-8") as file:
+                    if re.search(r"\bjson_load", file.read()):
+                        found.append(f"{tier}/{name}")
+    kit.equal(sorted(found), ["daemon/keeper/keeper_ask.c", "live/driver_told.c"])
 
 
 @kit.test
