@@ -220,17 +220,21 @@ static int take_word(struct run *run, const char *word, int after_dashes, eb_err
 	return eb_request_set(run->request, "arg", word, err);
 }
 
-/* What a box is made of and connected to: a request's sentence, under the name of whoever said the value; NULL: of the
+/* What a box is made of and connected to. A value that is refused is blamed on `from`, where it was said; NULL: on the
  * option. Returns 0, or an exit code. */
 static int set_surroundings(struct run *run, const char *key, const char *value, const char *from)
 {
+	struct error why = { 0 };
 	eb_error err = { 0 };
+	struct spec checks;
+	int done;
 
-	if (eb_request_set(run->request, key, value, &err) == 0)
-		return 0;
-	if (err.code != EB_BAD_REQUEST)
-		return run_refused(run, &err);
-	return run_usage(run, "%s%s: %s", from ? "" : "--", from ? from : key, err.message + strlen(key) + 2);
+	spec_init(&checks);
+	done = spec_set(&checks, key, value, &why);
+	spec_free(&checks);
+	if (done < 0)
+		return run_usage(run, "%s%s: %s", from ? "" : "--", from ? from : key, error_detail(&why));
+	return eb_request_set(run->request, key, value, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
 /* Returns 0, or an exit code. */
