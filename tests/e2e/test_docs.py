@@ -383,6 +383,21 @@ def ember_points_are_documented():
 
 
 @kit.test
+def architecture_names_functions_and_files_that_are_there():
+    """A walk that leads to a function of long ago is worse than none."""
+    text = text_of("ARCHITECTURE.md")
+    code = "".join(text_of(path) for path in sources())
+    names = re.findall(r"`([a-z_]+)\(\)`", text)
+    kit.true(len(names) > 30, f"only {len(names)} functions")
+    kit.equal([name for name in names if not re.search(rf"\b{name}\(", code)], [], "functions that src/ does not have")
+    paths = [path for path in re.findall(r"`((?:src|api|tools|web|runtimes|tests)/[\w./]+)`", text) if "/NAME/" not in path]
+    there = [path for path in paths if os.path.exists(os.path.join(kit.REPO, path))]
+    kit.equal([path for path in paths if path not in there], [], "files that are not there")
+    here = {os.path.basename(path) for path in sources()}
+    kit.equal([name for name in re.findall(r"`(\w+\.[ch])`", text) if name not in here and name not in ("crash.c", "cmd_NAME.c", "NAME_entry.c")], [], "files that src/ does not have")
+
+
+@kit.test
 def architecture_names_every_operation():
     with open(os.path.join(kit.REPO, "ARCHITECTURE.md"), encoding="utf-8") as file:
         table = file.read().split("## The plan and its operations", 1)[1].split("\n## ", 1)[0]
