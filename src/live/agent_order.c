@@ -1,11 +1,11 @@
 /*
  * One order: sent to the agent piece by piece, and followed until its end.
  *
- * One loop over descriptors, as supervise.c is for a box: the two pipes, the
- * caller's input and wish to stop, the container's end, and deadlines. What the
- * agent says is checked by the state of the talk; what does not fit ends the
- * container. It is never waited for without a bound: after KILL it has
- * GRACE_USEC.
+ * This is one loop over descriptors, as supervise.c is for a box: the two pipes,
+ * the caller's input and cancellation, the container's end, and deadlines. Each
+ * frame from the agent is checked against the state of the order. A frame that
+ * does not fit ends the container. Every wait for the agent is bounded: after
+ * KILL it has GRACE_USEC.
  */
 #include "live/container_parts.h"
 
@@ -23,12 +23,12 @@
 
 enum {
 	DELIVER_USEC = 30000000, /* for the agent to take an order; it takes milliseconds */
-	GRACE_USEC = 5000000,    /* for it to tell of the end after KILL */
+	GRACE_USEC = 5000000,    /* for it to report the end after KILL */
 	CPU_LOOK_USEC = 2000,    /* the least between two looks at the CPU time */
-	FRAME_LEAST = 8 << 10,   /* bytes of room that a frame is made for */
+	FRAME_LEAST = 8 << 10,   /* bytes of room without which no frame is made */
 };
 
-/* What is sent next. */
+/* Which part of the order is sent next. */
 enum sending {
 	SEND_FILES,
 	SEND_WORDS,
@@ -48,28 +48,28 @@ enum {
 };
 
 struct order_talk {
-	struct container *container; /* with whose agent */
-	struct channel *channel;     /* its pipes */
-	const struct order *order;   /* about what */
+	struct container *container; /* the container of the agent */
+	struct channel *channel;     /* the pipes to the agent */
+	const struct order *order;   /* the order */
 	const struct engine_io *io;  /* the caller's side */
-	struct result *result;       /* being made */
-	struct verdict *verdict;     /* of it */
-	uint32_t number;             /* the order's */
-	enum sending sending;        /* how far its frames are */
-	size_t file;                 /* of SEND_FILES: which… */
-	bool file_open;              /* …its head is sent… */
-	size_t at;                   /* …and bytes of what is sent now that are */
+	struct result *result;       /* the result to be filled */
+	struct verdict *verdict;     /* of the result */
+	uint32_t number;             /* of the order */
+	enum sending sending;        /* the part that is sent next */
+	size_t file;                 /* in SEND_FILES: the index of the file… */
+	bool file_open;              /* …whether its head was sent… */
+	size_t at;                   /* …and bytes of the current part that were sent */
 	struct buf words[2];         /* arguments and variables, each with its NUL */
 	size_t held;                 /* bytes of input that the agent has */
-	bool source_open;            /* io's stdin_fd has more */
-	bool killed;                 /* by us; the verdict's status says why */
-	bool kill_sent;              /* the agent was told, or will read it */
-	bool over;                   /* the agent told the end */
-	bool broken;                 /* it cannot be talked to */
-	uint64_t due_usec;           /* the deadline of what is waited for */
-	uint64_t cpu_look_usec;      /* when the CPU limit is looked at next; 0: never */
+	bool source_open;            /* stdin_fd of io has not ended */
+	bool killed;                 /* we ended the order; the verdict's status says why */
+	bool kill_sent;              /* KILL was sent, or is in the buffer */
+	bool over;                   /* the agent reported the end */
+	bool broken;                 /* the agent cannot be talked to */
+	uint64_t due_usec;           /* the deadline of the current wait */
+	uint64_t cpu_look_usec;      /* when the CPU limit is checked next; 0: never */
 	uint64_t sent_usec;          /* when START was made; 0: not yet */
-	struct engine_usage before;  /* what the box had used then */
+	struct engine_usage before;  /* the box's usage then */
 };
 
 static void end_order(struct order_talk *t, enum status status, const char *limit)
@@ -97,7 +97,7 @@ static void reject_answer(struct order_talk *t)
 	t->broken = true;
 }
 
-/* What the box already has is not sent: drivers are in every box of the language. */
+/* Drivers are not sent: every box of the language has them. */
 static bool is_sent(const struct job_file *file)
 {
 	return strncmp(file->path, "opt/", 4) != 0;
@@ -196,7 +196,7 @@ static void send_start(struct order_talk *t)
 	t->sending = SEND_INPUT;
 }
 
-/* How much input the agent takes now. */
+/* Bytes of input that may be sent to the agent now. */
 static size_t input_room(const struct order_talk *t)
 {
 	size_t room = channel_room(t->channel), window = AGENT_WINDOW - t->held;
@@ -210,7 +210,7 @@ static void end_input(struct order_talk *t)
 	t->sending = SEND_NOTHING;
 }
 
-/* True when something was made. */
+/* True: a frame was made. */
 static bool send_input(struct order_talk *t)
 {
 	size_t left = t->order->input_size - t->at, room = input_room(t);
@@ -230,7 +230,7 @@ static bool send_input(struct order_talk *t)
 	return true;
 }
 
-/* Frames while there is room for them; the order of the kinds is that of enum sending. False: there were none. */
+/* Makes frames while there is room for them, in the sequence of enum sending. False: none was made. */
 static bool make_frames(struct order_talk *t)
 {
 	size_t before = t->channel->out_size;
@@ -251,11 +251,11 @@ static bool make_frames(struct order_talk *t)
 	return t->channel->out_size > before;
 }
 
-/* Until the pipe is full, or there is nothing to say. */
+/* Sends until the pipe is full, or nothing is left to send. */
 static void send_frames(struct order_talk *t)
 {
 	while (make_frames(t) || channel_waits(t->channel)) {
-		/* That nobody reads is seen at the other pipe, after what came by it. */
+		/* The agent is gone. The other pipe tells so, too, after the agent's last frames. */
 		if (channel_write(t->channel) < 0) {
 			t->channel->out_size = t->channel->out_used = 0;
 			return;
@@ -265,7 +265,7 @@ static void send_frames(struct order_talk *t)
 	}
 }
 
-/* The caller's input. */
+/* The caller's input can be read. */
 static void on_source(struct order_talk *t)
 {
 	char block[AGENT_WINDOW];
@@ -287,7 +287,7 @@ static void on_output(struct order_talk *t, int index, const void *data, size_t 
 	struct error err;
 	long fits;
 
-	/* The rest of what went over the limit; or we failed, and nobody wants it. */
+	/* Output beyond the limit is dropped, and all output once we have failed. */
 	if (output->over || t->verdict->status == STATUS_ERROR)
 		return;
 	fits = output_add(output, data, size);
@@ -316,9 +316,9 @@ static void explain_step(struct order_talk *t, const struct agent_ended *ended)
 	fail_order(t, &err);
 }
 
-/* What the box used meanwhile, from whoever counts; the agent's own count where nobody does. It may say anything, but
- * nothing that cannot be. False when the box is at its end: the kernel killed somebody for
- * memory, or it is gone already. */
+/* The box's usage during the order, as the group or the supervisor counts it, or as the agent reports it, if that is
+ * more. The agent's numbers are bounded by what is possible. False: the box is ending, because the kernel killed a
+ * process for memory, or has ended. */
 static bool count_usage(struct order_talk *t, const struct agent_ended *ended)
 {
 	struct verdict *v = t->verdict;
@@ -331,7 +331,7 @@ static bool count_usage(struct order_talk *t, const struct agent_ended *ended)
 	if (now.cpu_usec > t->before.cpu_usec && now.cpu_usec - t->before.cpu_usec > v->cpu_usec)
 		v->cpu_usec = now.cpu_usec - t->before.cpu_usec;
 	v->memory_peak = ended->memory < memory_most ? ended->memory : memory_most;
-	/* The box's peak is of its whole life: it was in this order if it has grown. */
+	/* The box's peak is that of its whole life. If it has grown, it was reached during this order. */
 	if (now.memory_peak > t->before.memory_peak)
 		now.memory = now.memory_peak;
 	if (now.memory > v->memory_peak)
@@ -345,7 +345,8 @@ static void on_ended(struct order_talk *t, const struct agent_ended *ended)
 {
 	struct verdict *v = t->verdict;
 
-	/* Then the program's end is the box's, which says why; one that did well all the same did. */
+	/* The program ended because the box does, and the box's end says why. A program that succeeded has succeeded.
+	 */
 	if (t->sent_usec && !count_usage(t, ended) && !t->killed && ended->status != 0) {
 		t->broken = true;
 		return;
@@ -361,7 +362,7 @@ static void on_ended(struct order_talk *t, const struct agent_ended *ended)
 	v->wait_status = ended->status;
 	v->ended_usec = clock_usec();
 	v->status = ended->status == 0 ? STATUS_OK : STATUS_FAILED;
-	/* Late it is all the same if we were stopped meanwhile. */
+	/* If our own process was stopped meanwhile, the program was late all the same. */
 	if (v->ended_usec > t->due_usec) {
 		v->status = STATUS_TIMEOUT;
 		v->limit = "timeout";
@@ -484,8 +485,8 @@ static void fill_polls(struct order_talk *t, struct pollfd *fds)
 
 static void dispatch_events(struct order_talk *t, const struct pollfd *fds)
 {
-	/* Answers first: an end that came before a deadline counts, and so does what was written before the box died.
-	 */
+	/* Answers first: an end that was reported before a deadline counts, and so does output from before the box's
+	 * end. */
 	if (fds[WATCH_ANSWERS].revents)
 		on_answers(t);
 	else if (fds[WATCH_ENDED].revents)

@@ -1,7 +1,7 @@
 /*
- * The keeper's end of the pipes to an agent (live/agent_wire.h): frames in and
- * out of buffers of a fixed size. It never waits; who polls the two descriptors
- * does. What comes in is a stranger's.
+ * The keeper's end of the pipes to an agent (live/agent_wire.h): frames in and out
+ * of buffers of a fixed size. Nothing here blocks: callers poll the two
+ * descriptors. Bytes from the agent are untrusted.
  */
 #pragma once
 
@@ -11,29 +11,29 @@
 #include <stddef.h>
 
 struct channel {
-	int to;                                                /* orders, does not wait; -1: none */
-	int from;                                              /* answers, does not wait; -1: none */
-	size_t in_size;                                        /* bytes of in that came… */
-	size_t in_used;                                        /* …and of them, those that channel_next() gave out */
-	size_t out_size;                                       /* bytes of out that are to be written… */
-	size_t out_used;                                       /* …and of them, those that are */
+	int to;                                                /* orders, non-blocking; -1: none */
+	int from;                                              /* answers, non-blocking; -1: none */
+	size_t in_size;                                        /* bytes in `in`… */
+	size_t in_used;                                        /* …of which channel_next() has returned so many */
+	size_t out_size;                                       /* bytes in `out`… */
+	size_t out_used;                                       /* …of which so many are written */
 	char in[sizeof(struct agent_head) + AGENT_FRAME_MAX];  /* a whole frame fits */
-	char out[sizeof(struct agent_head) + AGENT_FRAME_MAX]; /* the same */
+	char out[sizeof(struct agent_head) + AGENT_FRAME_MAX]; /* likewise */
 };
 
-/* A frame of up to AGENT_FRAME_MAX bytes in two parts, either of which may be empty. False: what was put before has to
- * be written first. */
+/* Adds a frame of up to AGENT_FRAME_MAX bytes in two parts, either of which may be empty. False: there is no room; the
+ * frames before have to be written first. */
 bool channel_put(struct channel *channel, enum agent_kind kind, uint32_t order, const void *head, size_t head_size,
 		 const void *body, size_t size);
-/* How many bytes the next frame may have; 0: none now. */
+/* Bytes that the next frame may have; 0: no frame fits now. */
 size_t channel_room(const struct channel *channel);
-/* Writes what the pipe takes. 0, or -1 with errno: nobody reads any more. */
+/* Writes as much as the pipe takes. 0, or -1 with errno: the other end is closed. */
 int channel_write(struct channel *channel);
-/* Whether there is something to write. */
+/* Whether bytes wait to be written. */
 bool channel_waits(const struct channel *channel);
 
-/* Reads what is there, at most a buffer of it. 1, 0 at the end, -1 with errno (EAGAIN among them). */
+/* Reads the bytes that can be read, as far as the buffer has room. 1; 0: the end; -1 with errno, also EAGAIN. */
 int channel_read(struct channel *channel);
-/* The next whole frame of what was read: 1; *body is good until the next call of this or channel_read(). 0: there is
- * none yet. -1: what came is no frame. */
+/* The next whole frame of the bytes that were read. 1: *body is valid until the next call of this or channel_read().
+ * 0: none is whole yet. -1: the bytes are not a frame. */
 int channel_next(struct channel *channel, struct agent_head *head, const void **body);

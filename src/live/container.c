@@ -1,6 +1,6 @@
 /*
- * Containers as callers see them: started, found by id, told of, ended. The list
- * and its lock are live/place.h's.
+ * Containers as callers see them: started, found by id, described, ended. The
+ * list and its lock are those of live/place.h.
  */
 #include "live/container_parts.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct containers {
-	struct places places;          /* first: the list of them */
+	struct places places;          /* first: their list */
 	const struct engines *engines; /* where boxes come from */
 };
 
@@ -58,7 +58,7 @@ static int check_start(const struct spec *spec, const struct container_options *
 
 	if (!(options->ttl > 0) || options->ttl > CONTAINERS_TTL_MAX)
 		return error_field(err, "ttl", "expected seconds above 0 and at most %.0f", CONTAINERS_TTL_MAX);
-	/* Its code comes later. */
+	/* Code may come later, with an exec. */
 	if (checked.runtime && !checked.code && !spec_gives(&checked, spec_entry(&checked)))
 		checked.code = "";
 	return spec_check(&checked, err);
@@ -90,7 +90,7 @@ static struct container *container_new(struct containers *containers, const stru
 	return container;
 }
 
-/* A place_admit; the options are those of its start. */
+/* A place_admit. `options` is the container_options of the start. */
 static int admit_container(struct places *places, const struct place *place, const void *options, struct error *err)
 {
 	const struct container_options *start = options;

@@ -1,4 +1,4 @@
-/* A container's box and its agent: made, greeted, and taken down. */
+/* A container's box and its agent: made, and taken down. */
 #include "live/container_parts.h"
 
 #include "base/own.h"
@@ -10,7 +10,7 @@
 extern const unsigned char agent_data[];
 extern const size_t agent_size;
 
-/* The spec is needed until there is a box. */
+/* The job points into the spec, which has to stay until there is a box. */
 static int make_job(struct container *container, const struct engines *engines, const struct spec *spec,
 		    struct error *err)
 {

@@ -23,13 +23,13 @@ int container_refuse_ended(struct place *place, struct error *err)
 	return error_refuse(err, CODE_NOT_FOUND, "id", "the container %s has ended: %s; start another", place->id, why);
 }
 
-/* Limits of the box cannot be another's for a while. */
+/* A run cannot change the limits of the box. */
 static int check_limits(const struct container *container, const struct limits *asked, struct error *err)
 {
 	struct limits has = container->place.limits;
 	char text[TEXT_NUMBER_MAX];
 
-	/* Those it was started with: what the host cannot enforce is not in force. */
+	/* The limit that was asked for; the one in force is 0 if the host cannot enforce it. */
 	has.cpus = container->place.home.job.limits.cpus;
 	for (enum limit_id id = 0; id < LIMITS; id++) {
 		const struct limit_row *row = &limit_rows[id];
@@ -60,7 +60,7 @@ static int exec_check(struct place_run *run, struct spec *spec, struct error *er
 		return error_field(err, "command", "give it or code, not both");
 	if (command && command[0] == '\0')
 		return error_field(err, "command", "it is empty");
-	/* A command is a shell's line, which nobody reads; its files are looked at. */
+	/* A command is a line for the shell, which the policy does not parse. Its files are checked. */
 	if (command) {
 		spec->code = NULL;
 		spec->code_size = 0;
@@ -97,7 +97,7 @@ static int exec_begin(struct run_target *target, struct run_state *state, struct
 	return place_run_begin(target, state, err);
 }
 
-/* The box is ending: waits for that, and takes its verdict. */
+/* The box is ending: waits for its end, and takes its verdict if that explains more. */
 static void await_end(struct container *container, struct verdict *v)
 {
 	struct resident *home = &container->place.home;
@@ -117,7 +117,7 @@ static void await_end(struct container *container, struct verdict *v)
 	pthread_mutex_unlock(&home->lock);
 }
 
-/* That the container ended is news whatever else happened. */
+/* The sentence says that the container ended, whatever the status is. */
 static void exec_explained(struct run_target *target, struct result *result)
 {
 	const struct exec_run *exec = (const struct exec_run *)target;

@@ -1,4 +1,4 @@
-/* One container, as the parts of live/container.h share it. */
+/* The container as the files container*.c and agent_order.c share it. */
 #pragma once
 
 #include "live/channel.h"
@@ -6,24 +6,24 @@
 #include "live/place.h"
 
 struct container {
-	struct place place;      /* first: its box, and who may see it */
+	struct place place;      /* first: its box, its id, its owner */
 	const char *box_profile; /* the language's profile, or NULL */
 	bool read_only;          /* code and data cannot be written */
-	bool weaker[LAYERS];     /* as its spec had it */
-	enum policy_mode policy; /* the least that runs in it are looked at by */
+	bool weaker[LAYERS];     /* the layers that its spec waives */
+	enum policy_mode policy; /* runs in it are checked at least as strictly */
 
-	/* Of whoever has the turn. */
+	/* Owned by the caller that has the turn. */
 	struct channel channel; /* to the agent; its descriptors are those of place.home */
-	uint32_t order;         /* the last one's number */
+	uint32_t order;         /* the number of the last order */
 
 	/* Under place.home.lock. */
-	uint64_t execs;          /* begun */
-	uint64_t asked_usec;     /* when status was asked for last, and… */
-	uint64_t asked_cpu_usec; /* …what it had used then */
+	uint64_t execs;          /* that were begun */
+	uint64_t asked_usec;     /* when its status was last asked for… */
+	uint64_t asked_cpu_usec; /* …and its CPU time then */
 };
 
-/* Of one that is on the list. Makes the box, and returns when its agent has greeted. After -1 it has ended, or never
- * began. */
+/* Of a container on the list. Makes the box, and returns when its agent has greeted. After -1 it has ended, or was
+ * never launched. */
 int container_launch(struct container *container, const struct engines *engines, const struct spec *spec,
 		     struct error *err);
 /* As of struct place_kind. */
@@ -33,20 +33,18 @@ void container_free(struct place *place);
 struct places *containers_places(struct containers *containers);
 int container_refuse_ended(struct place *place, struct error *err);
 
-/*
- * One order (live/agent_order.c): what is sent for it, and the talk until its end.
- */
+/* One order to the agent: a program to be started (live/agent_order.c). */
 struct order {
-	const char *const *argv;      /* NULL at the end */
-	const char *const *envp;      /* the same */
-	const struct job_file *files; /* to write first… */
-	size_t file_count;            /* …so many */
-	const void *input;            /* for its stdin; NULL: io's stdin_fd, or nothing */
-	size_t input_size;            /* of it */
-	struct limits limits;         /* timeout, cpu_time and cpus count */
-	struct result *result;        /* gets the outputs and the verdict */
+	const char *const *argv;      /* arguments, NULL at the end */
+	const char *const *envp;      /* variables, NULL at the end */
+	const struct job_file *files; /* files to be written before… */
+	size_t file_count;            /* …and their number */
+	const void *input;            /* for its stdin; NULL: stdin_fd of io, or nothing */
+	size_t input_size;            /* bytes of it */
+	struct limits limits;         /* of which timeout, cpu_time and cpus apply */
+	struct result *result;        /* receives the outputs and the verdict */
 };
 
-/* 0: it is over, and the verdict is in the result, also when that is "error". 1: there is no agent to talk to any more,
- * and the container is ending. -1: nothing was begun. */
+/* 0: the order is over, and the result has the verdict, which may be "error". 1: the agent is gone, and the container
+ * is ending. -1: nothing was begun. */
 int order_run(struct container *container, const struct order *order, const struct engine_io *io, struct error *err);

@@ -10,21 +10,21 @@
 #include <sys/random.h>
 
 enum {
-	SIZE_DIGITS = 8,       /* of a payload's size */
+	SIZE_DIGITS = 8,       /* of the size of a payload */
 	KEEP_ROOM = 256 << 10, /* bytes of room that an idle reader may keep */
 	DONE_DEPTH = 8,        /* levels of objects and lists in a payload that is read here */
 };
 
 #define HEX "0123456789abcdef"
 
-/* The word at *at, which ends at a blank or at the end; NULL: it is empty. */
+/* The word at *at, which ends at a blank or at the end of the line. NULL: it is empty. */
 static const char *next_word(const char **at, const char *end, size_t *length)
 {
 	const char *word = *at;
 	const char *blank = memchr(word, ' ', (size_t)(end - word));
 
 	*length = (size_t)((blank ? blank : end) - word);
-	/* A blank has something behind it. */
+	/* A blank is followed by a word. */
 	*at = blank ? blank + 1 : end;
 	return *length > 0 && !(blank && blank + 1 == end) ? word : NULL;
 }
@@ -39,7 +39,7 @@ static bool is_secret(const char *word, size_t length)
 	return true;
 }
 
-/* Digits without a zero before them, at most DRIVER_PAYLOAD_MAX. */
+/* A decimal number without leading zeros, at most DRIVER_PAYLOAD_MAX. */
 static bool read_size(const char *word, size_t length, size_t *out)
 {
 	*out = 0;
@@ -80,7 +80,8 @@ bool driver_line(const char *line, size_t size, struct driver_message *out)
 
 void driver_feed(struct driver_reader *reader, const void *data, size_t size)
 {
-	/* What was given out goes first: the buffer holds one message and what came with it. */
+	/* Messages that were returned are removed first: the buffer holds one message and the bytes that came with it.
+	 */
 	if (reader->used > 0) {
 		memmove(reader->in.data, reader->in.data + reader->used, reader->in.size - reader->used);
 		reader->in.size -= reader->used;

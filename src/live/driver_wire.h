@@ -1,10 +1,10 @@
 /*
- * What the keeper and a session's driver say to each other: emberbox-session-driver(7).
- * Pure: bytes in, messages out, and the other way round.
+ * The protocol between the keeper and a session's driver, which is described in
+ * emberbox-session-driver(7). Pure functions: bytes to messages and back.
  *
- * A message is a line of words with one blank between them, and then so many
- * bytes of payload as its third word says. What comes from a driver is a
- * stranger's: the program that it runs may have written it.
+ * A message is a line of words with one blank between them, followed by the
+ * payload, whose size is the third word. Bytes from a driver are untrusted: the
+ * program that it runs may have written them.
  */
 #pragma once
 
@@ -25,53 +25,53 @@ enum {
 };
 
 enum driver_word {
-	DRIVER_READY,  /* it waits for its first cell */
+	DRIVER_READY,  /* the driver waits for its first cell */
 	DRIVER_OUTPUT, /* a rich result */
-	DRIVER_ERROR,  /* what the cell failed by */
+	DRIVER_ERROR,  /* the cell's error */
 	DRIVER_DONE,   /* the cell is over */
-	DRIVER_REPLY,  /* to complete and inspect */
+	DRIVER_REPLY,  /* the answer to complete or inspect */
 	DRIVER_WORDS
 };
 
-/* What came from a driver. */
+/* A message from a driver. */
 struct driver_message {
-	enum driver_word word;      /* which */
-	char secret[DRIVER_SECRET]; /* that it repeats; of ready "" */
-	const char *payload;        /* in the reader, terminated; good until the next call */
-	size_t size;                /* of it */
+	enum driver_word word;      /* its kind */
+	char secret[DRIVER_SECRET]; /* the secret that it repeats; "" with ready */
+	const char *payload;        /* in the reader's buffer, with a NUL; valid until the next call */
+	size_t size;                /* bytes of the payload */
 };
 
-/* Bytes of a driver's, until they are messages. */
+/* Bytes from a driver that are not whole messages yet. */
 struct driver_reader {
-	struct buf in; /* as they came */
-	size_t used;   /* of them, those that were given out */
+	struct buf in; /* the bytes */
+	size_t used;   /* bytes of them that were returned as messages */
 };
 
-/* The line without its end; false: it is none. Payload is left alone. */
+/* Parses a line without its newline; `payload` is not set. False: the line is invalid. */
 bool driver_line(const char *line, size_t size, struct driver_message *out);
 
 void driver_feed(struct driver_reader *reader, const void *data, size_t size);
-/* The next whole message: 1. 0: there is none yet. -1: what came is none, or memory ran out. */
+/* 1: the next whole message. 0: none is whole yet. -1: the bytes are not a message, or there is no memory. */
 int driver_next(struct driver_reader *reader, struct driver_message *out);
-/* Whether all that came was given out. */
+/* Whether all bytes were returned as messages. */
 bool driver_is_empty(const struct driver_reader *reader);
 void driver_reader_free(struct driver_reader *reader);
 
-/* How the cell's input comes. */
+/* How the cell gets its input. */
 enum driver_input {
-	DRIVER_INPUT_NONE,  /* there is none */
-	DRIVER_INPUT_PIPE,  /* by the box's pipe */
-	DRIVER_INPUT_WHOLE, /* behind the code */
+	DRIVER_INPUT_NONE,  /* it has none */
+	DRIVER_INPUT_PIPE,  /* from the box's stdin */
+	DRIVER_INPUT_WHOLE, /* in the payload, after the code */
 };
 
-/* The messages of the keeper's. `count` is the number of the cell, from 1; `cursor` an offset in bytes. */
+/* Messages to the driver. `count` is the number of the cell, from 1; `cursor` is an offset in bytes. */
 void driver_execute(struct buf *out, const char *secret, uint64_t count, const void *code, size_t size,
 		    enum driver_input how, const void *input, size_t input_size);
-/* Said before the signal: whose cell it is meant for. */
+/* Is sent before the signal and says for which cell the signal is. */
 void driver_interrupt(struct buf *out, const char *secret);
 void driver_ask(struct buf *out, bool inspect, const char *secret, const void *code, size_t size, size_t cursor);
 
-/* A secret by chance; -1 with errno. */
+/* Makes a secret of random bytes. -1 with errno. */
 int driver_secret(char secret[DRIVER_SECRET]);
 
 /* What a driver says of itself when it is ready. */
@@ -87,6 +87,6 @@ struct driver_abilities {
 bool driver_ready(const char *payload, size_t size, struct driver_abilities *out);
 bool driver_done(const char *payload, size_t size, bool *ok, int *exit_code);
 
-/* Bytes of UTF-8 to the number of characters that begin before them, and back; clamped to the text. */
+/* An offset in bytes of UTF-8 to one in characters, and back; at most the length of the text. */
 size_t driver_chars(const char *text, size_t size, size_t bytes);
 size_t driver_bytes(const char *text, size_t size, size_t chars);

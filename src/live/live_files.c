@@ -20,14 +20,14 @@
 #include <unistd.h>
 
 enum {
-	TRIES = 64 /* of a path that the program changes while we walk it */
+	TRIES = 64 /* attempts at a path that the program changes while we walk it */
 };
 
-/* ---- As the box's user. The kernel keeps these ids, and the rights over files that go with root's, by thread. */
+/* ---- Acting as the box's user. File-system ids and capabilities belong to the thread. */
 
-/* With each change of these ids the kernel makes the whole process undumpable, and so what it forks: the keeper could
- * then not open the namespaces of its own children, and no compiler's box could be made. The box's user gains nothing
- * by it: who may look into a process is decided by its other ids, which stay root's. */
+/* With each change of these ids the kernel makes the whole process undumpable, and its later children as well. The
+ * keeper could then not open the namespaces of its children, and no box for a compiler could be made. Being dumpable
+ * gives the box's user no access: that depends on the process's other ids, which stay root's. */
 static void stay_dumpable(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -53,11 +53,12 @@ int live_enter(const struct live_files *files, struct error *err)
 {
 	if (!files->own)
 		return 0;
-	/* The group first: the right to change it goes with the user. They tell nothing of failure but by asking. */
+	/* The group first: the right to change it is lost with the user. The calls do not report failure, so the ids
+	 * are read back. */
 	setfsgid(files->gid);
 	setfsuid(files->uid);
 	stay_dumpable();
-	/* The keeper's rights over files do not go with that by themselves. */
+	/* The keeper's capability over files is not dropped with the user. */
 	if (caps_use(CAP_DAC_OVERRIDE, false) == 0 && (gid_t)setfsgid((gid_t)-1) == files->gid &&
 	    (uid_t)setfsuid((uid_t)-1) == files->uid)
 		return 0;
@@ -67,13 +68,13 @@ int live_enter(const struct live_files *files, struct error *err)
 
 /* ---- Paths. */
 
-/* The sentence for what the kernel said of a path: it is the caller's to mend. */
+/* What the kernel refused about a path is an error in the request. */
 int live_refuse(struct error *err, const char *path)
 {
 	static const struct {
 		int errnum;           /* as the kernel has it */
 		enum error_code code; /* as the caller gets it */
-		const char *what;     /* the sentence's end */
+		const char *what;     /* the end of the sentence */
 	} known[] = {
 		{ ENOENT, CODE_NOT_FOUND, "there is no such file" },
 		{ ENOTDIR, CODE_NO_PLAIN_FILE, "a part of it is no directory" },
@@ -105,7 +106,7 @@ int live_not_plain(struct error *err, const char *path)
 	return error_refuse(err, CODE_NO_PLAIN_FILE, "path", "\"%.200s\": it is no plain file", path);
 }
 
-/* Parts that are names, and `least` of them. */
+/* Each part has to be a name. */
 int live_check_path(const char *path, size_t least, struct error *err)
 {
 	size_t parts = 0;
@@ -130,9 +131,9 @@ int live_check_path(const char *path, size_t least, struct error *err)
 }
 
 /*
- * The box may have been made with mounts right below /sandbox (a project, code
- * that cannot be changed), and no program can make others: into these one step
- * is taken, and further down none leads into another mount.
+ * The box may have been made with mounts directly below /sandbox (a project,
+ * read-only code), and programs cannot make others. So the first part of a path
+ * may lead into a mount, and no further part may.
  */
 static int open_top(int sandbox, const char *path)
 {
@@ -147,8 +148,8 @@ static int open_top(int sandbox, const char *path)
 	return (int)syscall(SYS_openat2, sandbox, *top ? top : ".", &how, sizeof(how));
 }
 
-/* The same as fd_open_beneath(), with permissions for what it makes. A rename meanwhile that could have led us astray
- * is EAGAIN, or EXDEV where the end was moved away: a few times that is nothing. */
+/* If a directory was renamed meanwhile, the kernel reports EAGAIN, or EXDEV when the end was moved away. A program can
+ * do that on purpose, so the number of attempts is bounded. */
 int live_open_below(int dir, const char *path, int flags, unsigned mode)
 {
 	struct open_how how = {
@@ -163,7 +164,7 @@ int live_open_below(int dir, const char *path, int flags, unsigned mode)
 	return fd;
 }
 
-/* What comes after the first part; "." if nothing does. */
+/* The path after its first part; "." if there is no more. */
 static const char *below_top(const char *path)
 {
 	const char *slash = strchr(path, '/');
@@ -178,7 +179,6 @@ int live_open_any(const struct live_files *files, const char *path, int flags)
 	return top < 0 ? -1 : live_open_below(top, below_top(path), flags, 0);
 }
 
-/* The directory that `path` is in, held; *name is its last part. With `make` what is missing is made. */
 int live_open_parent(const struct live_files *files, const char *path, bool make, const char **name)
 {
 	_cleanup_close_ int dir = open_top(files->sandbox, path);
@@ -236,7 +236,7 @@ const char *live_type(const struct stat *st)
 				      : "other";
 }
 
-/* One entry, and its name beside it for sorting. */
+/* An entry, with its name for sorting. */
 static json_t *entry_json(int dir, const char *name)
 {
 	struct stat st;
@@ -244,7 +244,7 @@ static json_t *entry_json(int dir, const char *name)
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return NULL;
-	/* What is not UTF-8 cannot be asked for either. */
+	/* A name that is not UTF-8 cannot be used in requests. */
 	text = json_string(name);
 	if (!text)
 		return NULL;

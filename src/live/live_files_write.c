@@ -1,12 +1,12 @@
 /*
- * What is written to a live box's files from outside, on the box's account.
+ * Writing files of a live box from outside, charged to the box.
  *
- * A page of a tmpfs is charged to whoever writes it first: written by the
- * keeper, it would be the keeper's memory, and the box's limit would not bound
- * it. So a copy of the keeper joins the box's control group, writes, says how
- * it went and ends. A thread would not do: the kernel charges the process that
- * the memory belongs to. Where there is no group the supervisor adds up the
- * tmpfs with the rest, and what would not fit is refused before it is written.
+ * A page of a tmpfs is charged to the process that writes it first. Written by the
+ * keeper, it would be the keeper's memory, and the box's limit would not bound it.
+ * So a fork of the keeper joins the box's control group, writes, reports the
+ * outcome and exits. A thread would not do: the kernel charges the process that
+ * owns the memory. Without a group the supervisor counts the tmpfs with the box's
+ * memory, and bytes that would not fit are refused before they are written.
  */
 #include "live/live_files.h"
 
@@ -28,27 +28,27 @@
 #include <unistd.h>
 
 enum {
-	ROOM_SPARE = 1 << 20 /* bytes that stay free: directories, the writer's own tables */
+	ROOM_SPARE = 1 << 20 /* bytes that stay free, for directories and the writer's page tables */
 };
 
-/* What is to be written. */
+/* A write that was asked for. */
 struct writing {
-	const struct live_files *files; /* where */
-	const char *path;               /* the file */
-	int from;                       /* its bytes; a memfd */
-	uint64_t size;                  /* how many */
-	bool part;                      /* into the file as it is, at… */
-	uint64_t offset;                /* …this byte */
+	const struct live_files *files; /* the box */
+	const char *path;               /* of the file */
+	int from;                       /* the bytes; a memfd */
+	uint64_t size;                  /* their number */
+	bool part;                      /* they go into the existing file, at… */
+	uint64_t offset;                /* …this offset */
 };
 
-/* How it went; fits into a pipe whole. */
+/* The outcome; it fits into a pipe in one write. */
 struct written {
-	int done;         /* 0, or -1 and why */
-	bool made;        /* the file was not there */
+	int done;         /* 0, or -1 with `err` */
+	bool made;        /* the file did not exist */
 	struct error err; /* the sentence */
 };
 
-/* From the beginning of one to where the other stands; the first is a memfd, whose size is known. */
+/* Copies `from`, a memfd of known size, from its beginning to the current offset of `to`. */
 static int copy_bytes(int from, int to, uint64_t size)
 {
 	off_t at = 0;
@@ -68,9 +68,9 @@ static int copy_bytes(int from, int to, uint64_t size)
 }
 
 /*
- * Beside the old one, then in its place. The program can see the new file, and
- * do with its name what it likes: what we write goes to our descriptor, and what
- * is renamed is a name in its own directory.
+ * The new file is written under a temporary name and then renamed. The program can
+ * see it and change its name: our bytes go to our descriptor, and the rename only
+ * concerns a name in the program's own directory.
  */
 static int replace_file(int dir, const char *name, int from, uint64_t size, bool *made, const char *path,
 			struct error *err)
@@ -95,7 +95,7 @@ static int replace_file(int dir, const char *name, int from, uint64_t size, bool
 	if (fd < 0)
 		return live_refuse(err, path);
 	result = copy_bytes(from, fd, size) < 0 || fchmod(fd, *made ? 0644 : st.st_mode & 0777) < 0 ? -1 : 0;
-	/* What is new gets its name as a new file does: who watches sees it made, not something replaced. */
+	/* A new file is linked to its name, so that watchers see a file created, not one replaced. */
 	if (result == 0 && *made && linkat(dir, temporary, dir, name, 0) == 0) {
 		unlinkat(dir, temporary, 0);
 		return 0;
@@ -129,7 +129,7 @@ static int patch_file(int dir, const char *name, int from, uint64_t size, uint64
 	return live_refuse(err, path);
 }
 
-/* A hole takes no room, and so no disk would ever be full of it; who reads the file has to read it all the same. */
+/* A hole takes no space, so the size of the disk does not bound it. Readers would have to read it all the same. */
 static int check_end(int dir, uint64_t size, uint64_t offset, struct error *err)
 {
 	struct statfs disk;
@@ -164,8 +164,8 @@ static int perform_change(const struct writing *w, bool *made, struct error *err
 	return done;
 }
 
-/* After clone, in a copy of the keeper. Of all that is in the group the kernel takes this one first when memory is out;
- * where it takes the whole group (v2), the session ends as if its program had written this. */
+/* After clone, in a fork of the keeper. When the group is out of memory the kernel kills this process first. Where it
+ * kills the whole group (v2), the session ends as if its program had written the file. */
 static _Noreturn void write_and_exit(const struct writing *w, int to)
 {
 	struct written written = { .done = -1 };
@@ -201,7 +201,7 @@ static int perform_inside(const struct writing *w, bool *made, struct error *err
 	close_fd(&theirs);
 	n = fd_read(ours, &written, sizeof(written));
 	clone_wait(pid, NULL);
-	/* Killed: for want of memory, or with the box. */
+	/* It was killed: for want of memory, or with the box. */
 	if (n != sizeof(written))
 		return error_refuse(err, CODE_DISK_FULL, "path", "\"%.200s\": the box's memory is full", w->path);
 	*made = written.made;

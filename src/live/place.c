@@ -10,7 +10,7 @@
 #include <time.h>
 
 enum {
-	FILES_KEPT = 256 /* descriptors that places leave to runs, at the least */
+	FILES_KEPT = 256 /* descriptors that places leave to runs, at least */
 };
 
 void places_init(struct places *places, const struct place_kind *kind, const struct place_watch *watch)
@@ -41,7 +41,7 @@ static void leave_call(struct places *places)
 	pthread_mutex_unlock(&places->lock);
 }
 
-/* With the lock held, which is let go of meanwhile. It has ended, or is about to. */
+/* With the lock held, which is released meanwhile. The place has ended, or is ending. */
 static void forget_place(struct places *places, struct place *place)
 {
 	struct place **at = &places->list;
@@ -63,7 +63,7 @@ static bool is_visible(const struct place *place, const char *owner)
 	return !owner || strcmp(place->owner, owner) == 0;
 }
 
-/* The kernel gives the lowest number that is free, so that this one tells how many are in use. */
+/* The kernel gives the lowest free number, so the number of a new descriptor tells how many are in use. */
 bool place_leaves_files(const struct place *place)
 {
 	struct rlimit files;
@@ -80,8 +80,8 @@ bool place_has_ended(struct place *place)
 	return resident_state(&place->home) == RESIDENT_ENDED;
 }
 
-/* With the lock held: one that may go, or NULL. Nobody holds it; if it has ended just now, forgetting it waits for the
- * last steps of its thread. */
+/* With the lock held: a place that may be forgotten, or NULL. No call holds it. If it has ended just now, forgetting it
+ * waits for the last steps of its thread. */
 static struct place *find_ended(const struct places *places, const char *owner, bool all)
 {
 	struct place *oldest = NULL;
@@ -98,7 +98,7 @@ static struct place *find_ended(const struct places *places, const char *owner, 
 	return kept > places->kind->kept_max ? oldest : NULL;
 }
 
-/* With the lock held. How many went. */
+/* With the lock held. Returns how many were forgotten. */
 static size_t sweep_list(struct places *places, const char *owner, bool all)
 {
 	struct place *ended;
@@ -120,7 +120,7 @@ void places_close(struct places *places, const char *why)
 	while (places->callers > 0)
 		pthread_cond_wait(&places->left, &places->lock);
 	while (places->list) {
-		/* One that was begun meanwhile was not on the list then. */
+		/* A place that was started meanwhile was not on the list above. */
 		resident_end(&places->list->home, why, NULL);
 		forget_place(places, places->list);
 	}
@@ -310,7 +310,7 @@ int places_settle(struct place *place, int launched)
 	return -1;
 }
 
-/* With the lock held: this owner is shown it. */
+/* With the lock held: this owner can see and use it. */
 static bool is_listed(struct place *place, const char *owner)
 {
 	const enum resident_state state = resident_state(&place->home);
@@ -370,7 +370,7 @@ int places_stop(struct places *places, const char *id, const char *owner, const 
 		if (!resident_await_end(&place->home, -1))
 			done = error_set(err, ERROR_FAILED, 0, "the %s %s did not end", places->kind->noun, place->id);
 	}
-	/* A caller that ends a place finds its descriptors closed. */
+	/* When the call returns the place's descriptors are closed. */
 	pthread_mutex_lock(&places->lock);
 	while (done == 0 && !place->gone)
 		pthread_cond_wait(&places->left, &places->lock);
@@ -411,7 +411,8 @@ bool places_confirm(struct places *places, const char *id, const char *owner, co
 	return asks;
 }
 
-/* Those that are listed, held; how many. The caller releases them and frees *out, which is NULL without memory. */
+/* Holds all places that are listed. Returns how many. The caller releases them and frees *out, which is NULL without
+ * memory. */
 static size_t hold_listed(struct places *places, const char *owner, struct place ***out)
 {
 	size_t count = 0, n = 0;

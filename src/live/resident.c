@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 
 enum {
-	STACK = 256 << 10,     /* bytes of a thread's stack: what making a box needs */
+	STACK = 256 << 10,     /* bytes of a thread's stack, as much as making a box needs */
 	READY_MSEC = 30000,    /* for a program to say that it is ready; it takes milliseconds, an interpreter's start
 				* included */
-	SILENCE_MSEC = 200,    /* for the box of a program that did not begin to end by itself, and so to say why */
-	COMPLAINT_MAX = 65536, /* bytes of such a program's stderr that are looked at */
-	END_MSEC = 60000,      /* for a killed box to be gone; its thread has bounds of its own that are shorter */
+	SILENCE_MSEC = 200,    /* for the box of a program that did not begin to end by itself, which tells why */
+	COMPLAINT_MAX = 65536, /* bytes of such a program's stderr that are read */
+	END_MSEC = 60000,      /* for a killed box to be gone; the bounds of its thread are shorter */
 };
 
 static void raise_event(int fd)
@@ -66,7 +66,7 @@ static void say_why(struct resident *resident, const char *why)
 		snprintf(resident->why, sizeof(resident->why), "%s", why);
 }
 
-/* With the lock held: in so many seconds, 0: never. What is to end stays so. */
+/* With the lock held: ends it in so many seconds; 0: never. Does not revoke resident_end(). */
 static void set_timer(struct resident *resident, double seconds)
 {
 	const struct itimerspec when = { .it_value = { .tv_sec = (time_t)seconds,
@@ -87,7 +87,7 @@ void resident_end(struct resident *resident, const char *why, const char *by)
 	pthread_mutex_unlock(&resident->lock);
 }
 
-/* On the box's thread. */
+/* On the resident's thread. */
 static void set_live(struct resident *resident, bool live)
 {
 	pthread_mutex_lock(&resident->lock);
@@ -101,7 +101,7 @@ static void on_started(void *userdata)
 	set_live(userdata, true);
 }
 
-/* Why a box ended that nobody has said a word about. */
+/* The reason from the verdict, which counts if no other was given before. */
 static void explain_end(const struct resident *resident, const struct verdict *v, char *why, size_t size)
 {
 	if (v->status == STATUS_ERROR)
@@ -131,7 +131,7 @@ static void set_ended(struct resident *resident, const struct verdict *verdict)
 	say_why(resident, why);
 	ran = resident->state == RESIDENT_RUNNING;
 	pthread_mutex_unlock(&resident->lock);
-	/* Before anybody sees that it has ended: who stops one finds it written down. */
+	/* Before callers see that it has ended: when a stop returns, the end has been recorded. */
 	if (ran && resident->ended)
 		resident->ended(resident);
 	pthread_mutex_lock(&resident->lock);
@@ -145,17 +145,17 @@ static void set_ended(struct resident *resident, const struct verdict *verdict)
 }
 
 struct start {
-	struct resident *resident;     /* whose thread it is */
+	struct resident *resident;     /* of the thread */
 	const struct engines *engines; /* to make the box */
 };
 
-static void fail(struct verdict *verdict, const struct error *err)
+static void set_failure(struct verdict *verdict, const struct error *err)
 {
 	verdict->status = STATUS_ERROR;
 	verdict->failure = *err;
 }
 
-/* In a place of this engine, until it ends. 1: it has none, or that was unusable, and nothing ran. */
+/* Runs in a place of this engine until the end. 1: the engine has none, or the place was unusable; nothing ran. */
 static int live_in(struct resident *resident, const struct engine *engine, void *self, struct verdict *verdict)
 {
 	const struct engine_io io = {
@@ -166,7 +166,7 @@ static int live_in(struct resident *resident, const struct engine *engine, void 
 	int done = engine->place_open(self, &resident->job, &resident->place, &err);
 
 	if (done < 0)
-		fail(verdict, &err);
+		set_failure(verdict, &err);
 	if (done != 0)
 		return done;
 	resident->warm = engine->can & ENGINE_IS_WARM;
@@ -176,10 +176,10 @@ static int live_in(struct resident *resident, const struct engine *engine, void 
 	done = engine->place_watch(resident->place, &resident->job, &io, outputs, verdict);
 	output_free(&outputs[0]);
 	output_free(&outputs[1]);
-	/* Nobody reads the place from here on. */
+	/* Usage and files cannot be read from now on. */
 	set_live(resident, false);
 	if (engine->place_close(resident->place, &err) < 0)
-		fail(verdict, &err);
+		set_failure(verdict, &err);
 	if (done == 1) {
 		close_fd(&resident->input);
 		close_fd(&resident->output[0]);
@@ -188,7 +188,7 @@ static int live_in(struct resident *resident, const struct engine *engine, void 
 	return done;
 }
 
-/* The starter's word is its own until this is live or has ended. */
+/* `argument` is the starter's, and is valid until the resident is live or has ended. */
 static void *live_thread(void *argument)
 {
 	const struct start start = *(struct start *)argument;
@@ -278,7 +278,7 @@ int resident_await_ready(struct resident *resident, int fd, int (*hear)(struct r
 	return heard == 1 ? 0 : -1;
 }
 
-/* The last line of what its program complained about. */
+/* The last line of its program's stderr. */
 static void read_complaint(struct resident *resident, char *line, size_t size)
 {
 	struct output complaint;
@@ -427,7 +427,7 @@ static int open_files(struct resident *resident, struct live_files *files, struc
 	files->own = place.own;
 	files->uid = place.uid;
 	files->gid = place.gid;
-	/* The program cannot move what is above: /sandbox itself is read-only to it. */
+	/* The program cannot rename /sandbox/output: /sandbox itself is read-only to it. */
 	files->sandbox = openat(place.handles[REPORT_FD_OUTPUT], "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (files->sandbox < 0)
 		return error_errno(err, "cannot open the %s's files", resident->noun);
@@ -458,8 +458,7 @@ int resident_exec(struct resident *resident, const struct engine_exec *what, str
 
 	exec.job = &resident->job;
 	pthread_mutex_lock(&resident->lock);
-	/* While the lock is held nothing of the box is taken down, and calls that list places wait: not for longer than
-	 * a fork. */
+	/* While the lock is held the box is not taken down, and calls that list places wait, but only for a fork. */
 	if (resident->live)
 		done = resident->place->engine->place_exec(resident->place, &exec, begun, err);
 	pthread_mutex_unlock(&resident->lock);
@@ -490,8 +489,8 @@ static int await_turn(struct resident *resident, int cancel_fd, int msec)
 	}
 }
 
-/* With the lock held, by one who waits no more. A turn that was passed to those who wait, and that nobody of them took,
- * is free again. */
+/* With the lock held, by a caller that waits no more. A turn that was passed to those that wait, and that none of them
+ * took, is free again. */
 static void leave_waiting(struct resident *resident)
 {
 	uint64_t one;
@@ -503,7 +502,7 @@ static void leave_waiting(struct resident *resident)
 	close_fd(&resident->turn_fd);
 }
 
-/* With the lock held: 1: it was free. 0: wait for it. -1 with errno: there is no waiting. */
+/* With the lock held. 1: the caller has the turn. 0: it has to wait. -1 with errno: it cannot wait. */
 static int take_or_wait(struct resident *resident)
 {
 	if (!resident->taken) {
@@ -523,7 +522,7 @@ static int take_or_wait(struct resident *resident)
 	return 0;
 }
 
-/* A copy of what `stopping` says. */
+/* A copy of `stopping`. */
 static bool is_stopping(struct resident *resident)
 {
 	bool stopping;
@@ -534,7 +533,7 @@ static bool is_stopping(struct resident *resident)
 	return stopping;
 }
 
-/* As resident_take_turn(), of one that may be about to end. */
+/* As resident_take_turn(), also while it is being ended. */
 static int take_turn(struct resident *resident, int cancel_fd, int msec)
 {
 	int got, errnum;

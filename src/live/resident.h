@@ -33,9 +33,9 @@
  *	STARTING ── resident_begin() ──► RUNNING ──► ENDED
  *	    └────────────── the start failed ──────────▲
  *
- * What the first program is, and how it is spoken with, is the business of the
- * kind of place: a driver (session_box.c, session_talk.c) or an agent
- * (container_box.c, agent_order.c). Ids, owners and lists are live/place.h's.
+ * The kind of place decides what the first program is, and how to speak with it:
+ * a driver (session_box.c, session_talk.c) or an agent (container_box.c,
+ * agent_order.c). Ids, owners and lists are in live/place.h.
  *
  * A process beside the first program enters the box by resident_beside(), and
  * ends with the box at the latest. That is where terminals come from, and where

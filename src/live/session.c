@@ -1,6 +1,6 @@
 /*
- * Sessions as callers see them: started, found by id, told of, ended. The list
- * and its lock are live/place.h's.
+ * Sessions as callers see them: started, found by id, described, ended. The list
+ * and its lock are those of live/place.h.
  */
 #include "live/session_parts.h"
 #include "live/live_files.h"
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 enum {
-	TERMINALS_MAX = 64,  /* of all sessions… */
-	TERMINALS_EACH = 32, /* …and of one owner's: a shell may outlive its client */
+	TERMINALS_MAX = 64,  /* open terminals of all sessions… */
+	TERMINALS_EACH = 32, /* …and of one owner, whose shells may outlive their clients */
 };
 
 struct sessions {
-	struct places places;          /* first: the list of them */
+	struct places places;          /* first: their list */
 	const struct engines *engines; /* where boxes come from */
-	struct slots terminals;        /* that are open; each has a thread, which ends after its box */
-	struct slots watches;          /* the same */
+	struct slots terminals;        /* of open terminals; each has a thread, which ends after its box */
+	struct slots watches;          /* of open watches, likewise */
 };
 
 static json_t *session_json(struct place *place);
@@ -65,7 +65,7 @@ void sessions_close(struct sessions *sessions)
 	if (!sessions)
 		return;
 	places_close(&sessions->places, "the service ended");
-	/* No box lives, so what has a thread beside one is ending. */
+	/* No box lives, so the threads of terminals and watches are ending. */
 	slots_close(&sessions->terminals);
 	slots_close(&sessions->watches);
 	free(sessions);
@@ -96,7 +96,7 @@ static int check_start(const struct spec *spec, double ttl, double idle_ttl, str
 	return spec_check(&checked, err);
 }
 
-/* The times are settled. Gets the spec, which is empty afterwards. */
+/* The options have their times. Takes the spec: *spec is empty afterwards. */
 static struct session *session_new(struct sessions *sessions, const struct session_options *options, struct spec *spec)
 {
 	struct session *session = calloc(1, sizeof(*session));
@@ -121,7 +121,7 @@ static struct session *session_new(struct sessions *sessions, const struct sessi
 	return session;
 }
 
-/* With the lock held: the caller's session that lives and is called so, or NULL. */
+/* With the lock held: the session of the same owner and name that lives, or NULL. */
 static const struct session *find_namesake(const struct places *places, const struct session *session)
 {
 	for (struct place *p = places->list; p && *session->name; p = p->next) {
@@ -134,7 +134,7 @@ static const struct session *find_namesake(const struct places *places, const st
 	return NULL;
 }
 
-/* A place_admit; the options are those of its start. */
+/* A place_admit. `options` is the session_options of the start. */
 static int admit_session(struct places *places, const struct place *place, const void *options, struct error *err)
 {
 	const unsigned most_own = ((const struct session_options *)options)->most_own;
@@ -181,7 +181,6 @@ int sessions_start(struct sessions *sessions, struct spec *spec, const struct se
 	return places_settle(&session->place, session_launch(session, sessions->engines, err));
 }
 
-/* Held until place_let_go(); NULL with the error set. */
 struct places *sessions_places(struct sessions *sessions)
 {
 	return &sessions->places;
@@ -258,7 +257,7 @@ int sessions_stop(struct sessions *sessions, const char *id, const char *owner, 
 	return places_stop(&sessions->places, id, owner, by, err);
 }
 
-/* A session with the id, the options and the spec of one that has ended and is held. */
+/* A new session with the id, the options and the spec of `old`, which has ended and is held. */
 static struct session *make_again(struct sessions *sessions, struct session *old)
 {
 	const struct session_options same = { .owner = old->place.owner,
@@ -314,7 +313,7 @@ int sessions_terminal(struct sessions *sessions, const char *id, const char *own
 	return done;
 }
 
-/* With the session held: its files. */
+/* The files of a session that is held. */
 static int open_files(struct session *session, struct live_files *files, struct error *err)
 {
 	int done = resident_files(&session->place.home, files, err);

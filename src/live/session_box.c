@@ -1,4 +1,4 @@
-/* A session's box and its driver: made, made known, and taken down. */
+/* A session's box and its driver: made, and taken down. */
 #include "live/session_parts.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@ enum {
 	BLOCK = 4096 /* bytes read at once */
 };
 
-/* The job; its channel's far end is in it until the driver has it. */
+/* Makes the job. It keeps the driver's end of the channel until the driver has it. */
 static int make_job(struct session *session, const struct engines *engines, struct error *err)
 {
 	struct resident *home = &session->place.home;
@@ -37,14 +37,14 @@ static int make_job(struct session *session, const struct engines *engines, stru
 		return error_errno(err, "cannot make the driver's channel");
 	session->channel = ends[0];
 	home->job.channel = ends[1];
-	/* Who says that it is ready is the leader of the group that cells run in; the kernel tells which process. */
+	/* The process that reports ready is the leader of the group that cells run in. The kernel reports its pid. */
 	if (fcntl(session->channel, F_SETFL, O_RDWR | O_NONBLOCK) < 0 ||
 	    setsockopt(session->channel, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return error_errno(err, "cannot make the driver's channel");
 	return 0;
 }
 
-/* As recv(), with the writer's process. */
+/* As recv(), with the pid of the writer. */
 static ssize_t receive_ready(int channel, void *data, size_t size, pid_t *pid)
 {
 	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
@@ -63,7 +63,7 @@ static ssize_t receive_ready(int channel, void *data, size_t size, pid_t *pid)
 	return n;
 }
 
-/* What the driver says of itself. */
+/* The driver's description of itself. Returns as hear_ready(). */
 static int read_ready(struct session *session, const struct driver_message *message)
 {
 	struct driver_abilities found;
@@ -111,7 +111,7 @@ static int describe_box(struct session *session, struct error *err)
 	return 0;
 }
 
-/* Its process. */
+/* Opens the driver's process. */
 static int know_driver(struct session *session, struct error *err)
 {
 	int off = 0;
@@ -121,7 +121,7 @@ static int know_driver(struct session *session, struct error *err)
 	return session->driver_pidfd >= 0 ? 0 : error_errno(err, "cannot reach the driver");
 }
 
-/* After clone, in a copy of the keeper: as one of the box's own namespaces, whose root may change its mounts. */
+/* After clone, in a fork of the keeper: enters the box's namespaces, whose root may change its mounts. */
 static _Noreturn void resize_and_exit(int inside, int sandbox, uint64_t size)
 {
 	if (setns(inside, CLONE_NEWUSER | CLONE_NEWNS) < 0 || mount_resize(sandbox, size) < 0)
@@ -130,10 +130,10 @@ static _Noreturn void resize_and_exit(int inside, int sandbox, uint64_t size)
 }
 
 /*
- * A box that was made ahead has the disk that programs have, which can be
- * larger than this one's. Whoever may mount here has changed it already; an
- * ordinary user may do so in the box's namespaces only. What cannot be changed
- * stays bounded by the box's memory, which is counted either way.
+ * A box that was made ahead has the default disk, which may be larger than that
+ * of this session. Where emberbox may mount, the disk has its size already. An
+ * ordinary user can change it in the box's namespaces only. If that fails, the
+ * disk is bounded by the box's memory, which counts it either way.
  */
 static void fit_disk(struct session *session)
 {
@@ -168,8 +168,8 @@ int session_launch(struct session *session, const struct engines *engines, struc
 		return -1;
 	if (resident_await_ready(home, session->channel, hear_ready) < 0)
 		return resident_explain_start(home, err);
-	/* Not before: a lent box that was no good is followed by another. The driver has its own, and with ours the
-	 * channel would not end with it. */
+	/* Not before: if a lent box fails, another is made with the same job. While our copy of the driver's end is
+	 * open the channel would not end with the driver. */
 	close_fd(&home->job.channel);
 	if (describe_box(session, err) < 0 || know_driver(session, err) < 0 || !resident_begin(home)) {
 		if (!home->live)
@@ -186,10 +186,10 @@ void session_signal(struct session *session)
 {
 	struct pollfd alive = { .fd = session->driver_pidfd, .events = POLLIN };
 
-	/* Its number is its group's while it lives; it is looked at just before, for a number may be given out anew. */
+	/* Its pid is that of its group while it lives. That is checked just before, because pids are used again. */
 	if (poll(&alive, 1, 0) == 0) {
 		kill(-session->driver_pid, SIGINT);
-		/* One that stopped itself would never hear of it. */
+		/* A stopped process would not get the signal. */
 		kill(-session->driver_pid, SIGCONT);
 	}
 }

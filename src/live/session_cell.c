@@ -1,4 +1,4 @@
-/* A cell, from its spec to its result; and questions about what is not run. */
+/* A cell, from its spec to its result; and questions: completion and inspection. */
 #include "live/place_run.h"
 #include "live/session_parts.h"
 
@@ -20,9 +20,9 @@
 
 enum {
 	SILENCE_MSEC = 1000, /* for a box to end whose driver has closed its channel */
-	ASK_TURN_MSEC = 500, /* a question waits so long for its turn */
-	ASK_USEC = 5000000,  /* and so long for its answer */
-	UNREAD_MAX = 65536,  /* bytes of input that are told back: what a pipe holds */
+	ASK_TURN_MSEC = 500, /* that a question waits for its turn… */
+	ASK_USEC = 5000000,  /* …and for its answer */
+	UNREAD_MAX = 65536,  /* bytes of unread input that are returned: as many as a pipe holds */
 };
 
 int session_refuse_ended(struct place *place, struct error *err)
@@ -37,7 +37,7 @@ int session_refuse_ended(struct place *place, struct error *err)
 /* A cell, as the target of a run. */
 struct cell_run {
 	struct place_run run;            /* first */
-	struct sessions *sessions;       /* all of them */
+	struct sessions *sessions;       /* of the session */
 	const struct session_cell *cell; /* which */
 };
 
@@ -64,7 +64,7 @@ static int cell_check(struct place_run *run, struct spec *spec, struct error *er
 	return 0;
 }
 
-/* What an earlier cell has left of its input is not this one's; and its end may have been closed. */
+/* Discards input that an earlier cell did not read, and opens the pipe again if it was closed. */
 static int open_input(struct session *session, struct error *err)
 {
 	char block[4096], path[32];
@@ -77,8 +77,8 @@ static int open_input(struct session *session, struct error *err)
 	}
 	if (session->input_fd < 0)
 		return error_errno(err, "cannot open the cell's input");
-	/* As much as there is now: a program that can write to it as well, for it may be its own user's, does not keep
-	 * us here. */
+	/* Only the bytes that are there now: the program may be able to write to the pipe as well, and could keep us
+	 * here. */
 	if (ioctl(session->input_fd, FIONREAD, &left) < 0)
 		left = 0;
 	while (left > 0 && (n = read(session->input_fd, block, sizeof(block))) > 0)
@@ -90,7 +90,7 @@ static int open_input(struct session *session, struct error *err)
 	return session->place.home.input >= 0 ? 0 : error_errno(err, "cannot open the cell's input");
 }
 
-/* As much as is in the pipe now, of at most `most` in all. */
+/* Adds the bytes that are in the pipe now, up to `most` in all. */
 static void add_rest(struct buf *rest, int fd, size_t most)
 {
 	char block[4096];
@@ -106,7 +106,7 @@ static void add_rest(struct buf *rest, int fd, size_t most)
 	}
 }
 
-/* What was sent while it ran, and that it has not read: who typed it wants it back. */
+/* Input that was sent while the cell ran, and that it has not read, is returned to the caller. */
 static void take_unread(const struct talk *t, struct result_session *session)
 {
 	_cleanup_buf_ struct buf rest = { 0 };
@@ -122,14 +122,14 @@ static void take_unread(const struct talk *t, struct result_session *session)
 	session->unread = buf_take(&rest);
 }
 
-/* It begins: its number. */
+/* The cell begins. Returns its number. */
 static uint64_t begin_cell(struct session *session)
 {
 	uint64_t count;
 
 	pthread_mutex_lock(&session->place.home.lock);
 	session->busy = true;
-	/* Without one it cannot be interrupted by others, who are told so. */
+	/* If this fails other callers cannot interrupt the cell, and their calls report that. */
 	session->interrupt_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	count = ++session->cells;
 	gettimeofday(&session->used, NULL);
@@ -156,7 +156,7 @@ static void forget_oldest(struct session *session)
 	*oldest = (struct cell_record){ 0 };
 }
 
-/* For who wants to replay it. Without memory it is forgotten, and that is told. */
+/* Keeps the cell for callers that replay cells. Without memory it is dropped, and counts as such. */
 static void remember_cell(struct session *session, uint64_t count, const struct spec *spec, const struct result *result)
 {
 	struct cell_record record = { .count = count,
@@ -186,7 +186,7 @@ static void remember_cell(struct session *session, uint64_t count, const struct 
 	pthread_mutex_unlock(&session->place.home.lock);
 }
 
-/* What the box used meanwhile. Its peak is of its whole life: it was in this cell if it has grown. */
+/* The box's usage during the cell. The box's peak is that of its whole life; if it has grown, it was reached now. */
 static void count_usage(const struct talk *t, struct verdict *v)
 {
 	struct engine_usage now;
@@ -199,7 +199,7 @@ static void count_usage(const struct talk *t, struct verdict *v)
 		v->memory_peak = now.memory;
 }
 
-/* The driver has answered: what it says, unless a limit or the caller came first. */
+/* The driver has answered: the verdict is what it reports, unless a limit or a cancellation came first. */
 static void judge_done(const struct talk *t, struct verdict *v)
 {
 	v->ended = true;
@@ -210,7 +210,7 @@ static void judge_done(const struct talk *t, struct verdict *v)
 		v->limit = t->limit;
 		v->cancelled = t->cancelled;
 	}
-	/* Late it is all the same if we were stopped meanwhile. */
+	/* If our own process was stopped meanwhile, the cell was late all the same. */
 	if (!t->interrupted && v->ended_usec > t->due_usec) {
 		v->status = STATUS_TIMEOUT;
 		v->limit = "timeout";
@@ -218,7 +218,7 @@ static void judge_done(const struct talk *t, struct verdict *v)
 	count_usage(t, v);
 }
 
-/* The rest of what it wrote, when nobody is left who could. */
+/* The rest of the output, when no process is left. */
 static void drain_rest(struct talk *t)
 {
 	char block[65536];
@@ -236,7 +236,7 @@ static void drain_rest(struct talk *t)
 		}
 }
 
-/* The session is lost with it: what the supervisor says. */
+/* The session has ended with the cell: the verdict is the supervisor's. */
 static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
 {
 	struct resident *home = &t->session->place.home;
@@ -264,7 +264,7 @@ static void judge_lost(struct talk *t, enum talk_end end, struct verdict *v)
 		v->limit = t->limit;
 		v->cancelled = t->cancelled;
 	} else if (v->status == STATUS_TIMEOUT || !v->ended) {
-		/* Its own time, or ours to end it: not the cell's limit. */
+		/* The session's time was over, or it was ended: that is not the cell's limit. */
 		v->status = v->status == STATUS_OUT_OF_MEMORY || v->status == STATUS_ERROR ? v->status : STATUS_KILLED;
 		v->limit = v->status == STATUS_OUT_OF_MEMORY ? v->limit : NULL;
 		v->cancelled = false;
@@ -285,12 +285,12 @@ static int cell_execute(struct place_run *run, struct run_state *state, struct e
 	struct timespec now;
 	enum talk_end end = TALK_FAILED;
 
-	/* The clock that changes of files are stamped by. */
+	/* The clock of the time stamps of files. */
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	result->since_nsec = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	resident_usage(&session->place.home, &t.before);
 	if (driver_secret(t.secret) < 0)
-		error_errno(&t.err, "cannot have chance");
+		error_errno(&t.err, "cannot get random bytes");
 	else if (!streams || open_input(session, &t.err) == 0) {
 		driver_execute(&t.out, t.secret, count, spec->code, spec->code_size, how, spec->input,
 			       spec->input_size);
@@ -336,7 +336,7 @@ static int cell_admit(struct run_target *target, struct spec *spec, struct error
 
 	if (place_run_admit(target, spec, err) == 0)
 		return 0;
-	/* A caller that sees it in the list is not told that it is not there. */
+	/* A caller that sees the session in the list is not told that there is none. */
 	if (!cell->run.place && cell->cell->sees_all)
 		sessions_tell_owner(cell->sessions, cell->cell->id, err);
 	return -1;
@@ -415,7 +415,7 @@ int session_ask(struct session *session, bool inspect, const char *code, size_t 
 		return error_refuse(err, CODE_BUSY, "session", "a cell runs; ask again when it is over");
 	if (driver_secret(t.secret) < 0) {
 		resident_give_turn(&session->place.home);
-		return error_errno(err, "cannot have chance");
+		return error_errno(err, "cannot get random bytes");
 	}
 	driver_ask(&t.out, inspect, t.secret, code, size, driver_bytes(code, size, cursor));
 	resident_usage(&session->place.home, &t.before);

@@ -1,9 +1,9 @@
 /*
- * Pictures that a cell left in /sandbox/output, as rich results of it.
+ * Pictures that a cell left in /sandbox/output become rich results of the cell.
  *
- * What lies there was made by the program: a name promises nothing, so a file is
- * a picture by its first bytes, it is opened below that directory and through no
- * link, and what is taken is bounded, in number and size. Nothing is decoded.
+ * The files were made by the program, so their names promise nothing: a file is
+ * a picture by its first bytes. It is opened beneath that directory and not
+ * through links. Number and size are bounded. Nothing is decoded.
  */
 #include "live/session_parts.h"
 
@@ -20,14 +20,14 @@
 enum {
 	PICTURES_MAX = 4,      /* of a cell */
 	PICTURE_MAX = 1 << 20, /* bytes of one */
-	LINES_MAX = 15 << 20,  /* of all rich results, with these */
+	LINES_MAX = 15 << 20,  /* bytes of all rich results, these included */
 };
 
 static const struct kind {
-	const char *suffix; /* of its name */
-	const char *mime;   /* what it is then */
-	const char *magic;  /* what it begins with; NULL: it is text, and has <svg in it */
-	size_t size;        /* of that */
+	const char *suffix; /* of the file's name */
+	const char *mime;   /* its type */
+	const char *magic;  /* its first bytes; NULL: it is text that contains <svg */
+	size_t size;        /* number of those bytes */
 } kinds[] = {
 	{ ".png", "image/png", "\x89PNG\r\n\x1a\n", 8 },
 	{ ".jpg", "image/jpeg", "\xff\xd8\xff", 3 },
@@ -48,8 +48,8 @@ static const struct kind *kind_of(const char *path)
 	return NULL;
 }
 
-/* What a rich result would have of it, as JSON; NULL: it is no picture, or too large. The box may change it meanwhile.
- */
+/* The picture as the JSON value of a rich result. NULL: the file is not a picture, or too large. The box may change it
+ * meanwhile. */
 static json_t *picture_data(int dir, const char *path, const struct kind *kind)
 {
 	_cleanup_close_ int fd = fd_open_beneath(dir, path, O_RDONLY);
@@ -85,13 +85,13 @@ void session_offer_pictures(int dir, const struct file_list *files, struct buf *
 		char name[512];
 		json_t *object;
 
-		/* A cell that displayed it as well wants it once. */
+		/* A picture that the cell has displayed already is not repeated. */
 		if (!shown || snprintf(name, sizeof(name), "/sandbox/output/%s", path) >= (int)sizeof(name) ||
 		    (rich->size > 0 && memmem(rich->data, rich->size, shown, strlen(shown)))) {
 			json_decref(data);
 			continue;
 		}
-		/* NULL, and so left out, if the name is not UTF-8. */
+		/* NULL if the name is not UTF-8: the picture is left out. */
 		object = json_pack("{s:s, s:o}", "text/plain", name, kind->mime, data);
 		line = object ? json_dumps(object, JSON_COMPACT) : NULL;
 		json_decref(object);

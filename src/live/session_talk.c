@@ -1,12 +1,12 @@
 /*
- * One question to a driver, or one cell: said, and heard until its end.
+ * One question to a driver, or one cell: sent, and followed until its end.
  *
- * One loop over descriptors, as supervise.c is for a box: the channel, the
- * program's two outputs, the caller's input and wish to stop, the interrupt of
- * another caller, the box's end, and deadlines. What comes by the channel has to
- * fit: the secret, the state of the talk, the bounds; what does not is the
- * program's, and ends the session. Nobody is waited for without a bound: after
- * an interrupt the driver has GRACE_USEC.
+ * This is one loop over descriptors, as supervise.c is for a box: the channel,
+ * the program's two outputs, the caller's input and cancellation, the interrupt
+ * of another caller, the box's end, and deadlines. Each message by the channel
+ * has to fit the secret, the state of the talk and the bounds. A message that
+ * does not fit was written by the program and ends the session. Every wait is
+ * bounded: after an interrupt the driver has GRACE_USEC.
  */
 #include "live/session_parts.h"
 
@@ -25,9 +25,10 @@
 
 enum {
 	GRACE_USEC = 2000000,  /* for a cell to answer an interrupt */
-	AGAIN_USEC = 1000000,  /* before its end the cell is interrupted again: interpreters lose one now and then */
+	AGAIN_USEC = 1000000,  /* before that time is over the cell is interrupted again: interpreters lose an interrupt
+				  now and then */
 	CPU_LOOK_USEC = 2000,  /* the least between two looks at the CPU time */
-	BLOCK = 65536,         /* bytes read at once: what a pipe holds */
+	BLOCK = 65536,         /* bytes read at once, as many as a pipe holds */
 	PIPE_LARGE = 256 << 10 /* bytes that the pipe of a cell with much output holds */
 };
 
@@ -52,8 +53,8 @@ void talk_free(struct talk *talk)
 	free(talk->pending);
 }
 
-/* Signals have no names: one that comes before the driver has begun the cell, or after it is over, could be any cell's.
- * So the driver is told first, on the channel, and finds out there whether it is the one that it runs. */
+/* A signal does not name its cell, and may arrive before the driver has begun the cell or after its end. So the driver
+ * is told first, on the channel, for which cell the signal is. */
 static void signal_driver(struct talk *t)
 {
 	if (t->session->hears)
@@ -81,13 +82,13 @@ static enum talk_end fail_talk(struct talk *t, const char *what)
 
 /* Outputs */
 
-/* Takes what was read; -1: it cannot be kept. */
+/* Adds output that was read. -1: it cannot be kept. */
 static int take_output(struct talk *t, int index, const char *block, size_t size)
 {
 	struct output *output = t->result ? &t->result->outputs[index] : NULL;
 	long fits;
 
-	/* A question has no output, and the rest of what went over the limit is nobody's. */
+	/* The output of a question is dropped, and so is output beyond the limit. */
 	if (!output || output->over)
 		return 0;
 	fits = output_add(output, block, size);
@@ -100,7 +101,7 @@ static int take_output(struct talk *t, int index, const char *block, size_t size
 	return 0;
 }
 
-/* At most `most` bytes: how many; 0: no more now; -1: they cannot be kept. */
+/* Reads at most `most` bytes. Returns how many; 0: none now; -1: they cannot be kept. */
 static ssize_t read_output(struct talk *t, int index, size_t most)
 {
 	const int fd = t->session->place.home.output[index];
@@ -111,13 +112,14 @@ static ssize_t read_output(struct talk *t, int index, size_t most)
 		;
 	if (n <= 0)
 		return 0;
-	/* Who writes that much need not wait for us after each block. */
+	/* A program that writes that much need not wait for us after each block. */
 	if (n == BLOCK && t->result && t->result->outputs[index].bytes == 0)
 		fcntl(fd, F_SETPIPE_SZ, PIPE_LARGE);
 	return take_output(t, index, block, (size_t)n) < 0 ? -1 : n;
 }
 
-/* What was written before the driver's last word; what others write meanwhile is for the next cell. */
+/* Reads the output from before the driver's last message. Output that background processes write meanwhile belongs to
+ * the next cell. */
 static int drain_outputs(struct talk *t)
 {
 	for (int i = 0; i < 2; i++) {
@@ -140,7 +142,7 @@ static int drain_outputs(struct talk *t)
 
 /* The channel */
 
-/* Newlines of JSON are blanks: those in texts are escaped. */
+/* Newlines in JSON are white space: those in strings are escaped. */
 static void add_line(struct buf *out, const char *text, size_t size)
 {
 	const size_t at = out->size;
@@ -152,7 +154,7 @@ static void add_line(struct buf *out, const char *text, size_t size)
 	buf_text(out, "\n");
 }
 
-/* True: that was the last word. *end tells what is wrong with one that does not fit. */
+/* True: that was the last message. *end tells what is wrong with a message that does not fit. */
 static bool on_message(struct talk *t, const struct driver_message *message, enum talk_end *end)
 {
 	const bool cell = t->result != NULL;
@@ -173,7 +175,7 @@ static bool on_message(struct talk *t, const struct driver_message *message, enu
 		buf_add(&t->reply, message->payload, message->size);
 	else if (message->word != DRIVER_DONE || !driver_done(message->payload, message->size, &t->ok, &t->exit_code))
 		return true;
-	/* Nothing may come behind it. */
+	/* No bytes may follow it. */
 	if (driver_is_empty(&t->session->reader))
 		*end = TALK_DONE;
 	return true;
@@ -209,17 +211,18 @@ static void say_more(struct talk *t)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			break;
-		/* That nobody hears is seen at its end, after what came by it. */
+		/* The driver has closed the channel. That is handled where the channel is read, after its last
+		 * messages. */
 		t->out_used = n < 0 ? t->out.size : t->out_used + (size_t)n;
 	}
-	/* Who does not even read the cell may be busy with what an earlier one left behind. */
+	/* A driver that does not read the cell may be busy with threads that an earlier cell left. */
 	if (t->to_signal && (t->out_used == t->out.size || t->again)) {
 		t->to_signal = false;
 		session_signal(t->session);
 	}
 }
 
-/* Input that streams: from the caller's pipe to the program's. */
+/* Streamed input, from the caller's pipe to the program's */
 
 static void end_input(struct talk *t)
 {
@@ -272,7 +275,7 @@ static void look_at_cpu(struct talk *t, uint64_t now)
 	t->cpu_look_usec = now + (uint64_t)(left > CPU_LOOK_USEC ? left : CPU_LOOK_USEC);
 }
 
-/* True: it is stuck. */
+/* True: the driver is stuck. */
 static bool on_time(struct talk *t)
 {
 	const uint64_t now = clock_usec();
@@ -280,7 +283,8 @@ static bool on_time(struct talk *t)
 	if (now >= t->due_usec && t->interrupted)
 		return true;
 	if (t->interrupted && !t->again && now >= t->due_usec - AGAIN_USEC) {
-		/* Python drops what is raised in a destructor, and so does any code that catches everything. */
+		/* An interrupt may be lost: Python drops exceptions in destructors, and some code catches all of them.
+		 */
 		t->again = true;
 		signal_driver(t);
 	}
@@ -323,13 +327,13 @@ static void fill_polls(const struct talk *t, struct pollfd *fds)
 	fds[WATCH_INPUT] = (struct pollfd){ .fd = writing ? session->place.home.input : -1, .events = POLLOUT };
 }
 
-/* True: it is over. */
+/* True: the talk is over. */
 static bool dispatch_events(struct talk *t, struct pollfd *fds, enum talk_end *end)
 {
 	bool gone[2] = { false, false };
 	uint64_t count;
 
-	/* What came before a deadline counts; and what was written before the last word is read with it. */
+	/* Messages and output that came before a deadline count. Output is read before the last message. */
 	for (int i = 0; i < 2; i++) {
 		if (fds[WATCH_STDOUT + i].revents & POLLIN && read_output(t, i, SIZE_MAX) < 0) {
 			*end = fail_talk(t, "cannot keep the cell's output");
@@ -343,7 +347,7 @@ static bool dispatch_events(struct talk *t, struct pollfd *fds, enum talk_end *e
 		*end = TALK_BROKEN;
 		return true;
 	}
-	/* Nobody has it any more, and poll would tell so for ever. */
+	/* All writers have closed it, and poll() would report that for ever. */
 	for (int i = 0; i < 2; i++)
 		if (gone[i])
 			close_fd(&t->session->place.home.output[i]);
@@ -367,7 +371,7 @@ enum talk_end talk_run(struct talk *t)
 	enum talk_end end = TALK_BROKEN;
 	char byte;
 
-	/* Nobody was asked anything: whoever has written meanwhile is not the driver. */
+	/* Between talks the driver writes nothing, so these bytes are not its. */
 	if (!driver_is_empty(&t->session->reader) || recv(t->session->channel, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
 		return TALK_FORGED;
 	for (;;) {

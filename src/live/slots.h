@@ -1,6 +1,6 @@
 /*
- * How many of something may be open at once: in all, and of one owner. The owner
- * is a caller; what it leaves open for ever is at most its own share.
+ * Bounds on how many of something may be open at once: in all, and of one owner.
+ * The owner is a caller. It cannot use up the shares of other callers.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 struct slot {
-	struct slots *slots; /* where it is taken; NULL: it is not */
+	struct slots *slots; /* the list that it is on; NULL: it is not taken */
 	struct slot *next;   /* in their list */
-	const char *owner;   /* the caller; the holder's string */
+	const char *owner;   /* the caller; borrowed from the holder */
 };
 
 struct slots {
@@ -23,10 +23,10 @@ struct slots {
 };
 
 void slots_init(struct slots *slots, size_t most, size_t most_own);
-/* Waits until all have been given back. Nobody may take one any more. */
+/* Waits until all slots have been given back. No more may be taken. */
 void slots_close(struct slots *slots);
 
-/* False: there is none left for this owner. `owner` stays until slot_leave(). */
+/* False: none is left for this owner. `owner` has to stay until slot_leave(). */
 bool slot_take(struct slots *slots, struct slot *slot, const char *owner);
-/* The last that its holder does with the slots: they may be gone afterwards. A slot that was not taken is fine. */
+/* Gives it back. Afterwards `slots` may be freed by another thread. A slot that was not taken is fine. */
 void slot_leave(struct slot *slot);

@@ -19,45 +19,45 @@
 
 enum {
 	STACK = 128 << 10,   /* bytes of a thread's stack */
-	OUT_MAX = 64 << 10,  /* bytes that wait for the reader, before no more is read of the kernel's */
-	CHANGED_MAX = 256,   /* files whose changes wait to be told */
-	SETTLE_USEC = 50000, /* for further changes of a file, which are told as one */
+	OUT_MAX = 64 << 10,  /* bytes of unsent text beyond which no events are read */
+	CHANGED_MAX = 256,   /* files whose changes are to be reported */
+	SETTLE_USEC = 50000, /* for further changes of a file, which are reported as one */
 	PAIR_USEC = 10000,   /* for the other half of a move */
 	SECOND_USEC = 1000000,
-	DEPTH_MAX = 32,    /* directories within each other, each of which is open while those in it are looked at */
-	SCAN_MAX = 100000, /* names that one look at the tree reads */
-	BLOCK = 16 << 10,  /* bytes of the kernel's events that are read at once */
+	DEPTH_MAX = 32,    /* nested directories; each is open while those in it are read */
+	SCAN_MAX = 100000, /* names that are read in one pass over the tree */
+	BLOCK = 16 << 10,  /* bytes of events that are read at once */
 	WANTED = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR,
 };
 
-/* One directory. */
+/* A watched directory. */
 struct dir {
-	int wd;     /* as the kernel calls it */
-	char *path; /* as people do */
+	int wd;     /* its number in the kernel */
+	char *path; /* relative to /sandbox */
 };
 
 struct dir_watch {
-	struct live_files files;         /* whose files */
-	int ended;                       /* readable once the box has */
-	int out;                         /* where it is told; does not wait */
-	int inotify;                     /* the kernel's events */
-	bool recursive;                  /* what is below is watched as well */
-	char root[LIVE_PATH_MAX];        /* what is watched */
-	struct dir dirs[WATCH_DIRS_MAX]; /* the directories… */
-	size_t dir_count;                /* …so many */
-	size_t scanned;                  /* names that this look has read */
-	bool cut;                        /* there are more than may be */
-	struct buf text;                 /* to be told */
-	char *changed[CHANGED_MAX];      /* files that were written to, not told yet… */
-	size_t changed_count;            /* …so many… */
-	uint64_t changed_usec;           /* …and when they are */
+	struct live_files files;         /* of the box */
+	int ended;                       /* readable once the box has ended */
+	int out;                         /* the socket to the reader; non-blocking */
+	int inotify;                     /* the source of events */
+	bool recursive;                  /* directories below are watched, too */
+	char root[LIVE_PATH_MAX];        /* the path that is watched */
+	struct dir dirs[WATCH_DIRS_MAX]; /* the watched directories… */
+	size_t dir_count;                /* …and their number */
+	size_t scanned;                  /* names that this pass has read */
+	bool cut;                        /* there are more directories than are watched */
+	struct buf text;                 /* not sent yet */
+	char *changed[CHANGED_MAX];      /* files that were written to, not reported yet… */
+	size_t changed_count;            /* …their number… */
+	uint64_t changed_usec;           /* …and when they are reported */
 	char *from;                      /* the first half of a move; NULL: none */
-	bool from_dir;                   /* it is a directory's */
-	uint32_t cookie;                 /* by which the other is known */
-	uint64_t from_usec;              /* when it is told alone */
+	bool from_dir;                   /* a directory moved */
+	uint32_t cookie;                 /* by which the second half is recognized */
+	uint64_t from_usec;              /* when the first half is reported alone */
 	uint64_t second_usec;            /* when this second began… */
 	size_t second_events;            /* …and the events in it */
-	bool stale;                      /* something was missed: all is looked at afresh */
+	bool stale;                      /* events were missed: everything is read anew */
 	char *owner;                     /* the caller that it counts for */
 	struct slot slot;                /* one of those that may be open at once */
 };
@@ -85,7 +85,7 @@ static void watch_free(struct dir_watch *w)
 	free(w);
 }
 
-/* ---- What is told. */
+/* ---- Reports. */
 
 static void tell_event(struct dir_watch *w, const char *event, json_t *about)
 {
@@ -96,7 +96,8 @@ static void tell_event(struct dir_watch *w, const char *event, json_t *about)
 		buf_printf(&w->text, "%s %s\n", event, text);
 }
 
-/* With what it is now, if it is still there. Names that are no UTF-8 cannot be asked for either. */
+/* With the file's present type and size, if it still exists. Names that are not UTF-8 are not reported: they cannot be
+ * used in requests. */
 static void tell_file(struct dir_watch *w, const char *event, const char *path, const char *from, bool directory,
 		      bool there)
 {
@@ -161,8 +162,8 @@ static char *join_path(const char *path, const char *name)
 	return joined;
 }
 
-/* Watches the directory that is open; the kernel takes it by its descriptor's name, which nobody else has a hand in.
- * 0; -1 with errno; 1: there are as many as may be. */
+/* Watches an open directory, by the name of its descriptor, which the program cannot change. 0; -1 with errno; 1: there
+ * are as many as may be. */
 static int add_dir(struct dir_watch *w, int fd, const char *path)
 {
 	char name[40];
@@ -197,8 +198,8 @@ static int depth_of(const char *path)
 	return depth;
 }
 
-/* The directory at `path`, and those below that nobody has told of; `told`: what is in new ones is told as created, for
- * it came before we watched. */
+/* Watches the directory at `path`, and those below it. `told`: their entries are reported as created, because they came
+ * before the watch. */
 static void add_tree(struct dir_watch *w, const char *path, bool told, int depth)
 {
 	_cleanup_close_ int fd = live_open_any(&w->files, path, O_RDONLY | O_DIRECTORY);
@@ -230,7 +231,7 @@ static void add_tree(struct dir_watch *w, const char *path, bool told, int depth
 	w->cut |= w->scanned > SCAN_MAX;
 }
 
-/* All of it, from nothing. */
+/* Starts anew with the whole tree. */
 static int look_afresh(struct dir_watch *w, struct error *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -277,7 +278,7 @@ static void note_changed(struct dir_watch *w, const char *path)
 	w->changed_count += w->changed[w->changed_count] != NULL;
 }
 
-/* A directory went, by whatever way: it is not ours any more. */
+/* A directory was removed or moved away: it is not watched any more. */
 static void drop_tree(struct dir_watch *w, const char *path)
 {
 	for (size_t i = w->dir_count; i > 0; i--)
@@ -287,7 +288,7 @@ static void drop_tree(struct dir_watch *w, const char *path)
 		}
 }
 
-/* A first half whose other did not come: it left. */
+/* The second half of a move did not come: the file left the tree. */
 static void tell_gone(struct dir_watch *w)
 {
 	if (!w->from)
@@ -306,7 +307,7 @@ static void on_moved(struct dir_watch *w, const char *path, bool directory)
 
 	if (directory)
 		drop_tree(w, w->from);
-	/* What a caller wrote is put into its place in one step. */
+	/* live_write() renames a temporary file. */
 	tell_file(w, ours ? "changed" : "moved", path, ours ? NULL : w->from, directory, true);
 	free(w->from);
 	w->from = NULL;
@@ -355,7 +356,7 @@ static void on_event(struct dir_watch *w, const struct inotify_event *event)
 	}
 }
 
-/* What is ready, as far as this second has room for it. */
+/* Reads events, as far as the bound of this second allows. */
 static void on_kernel(struct dir_watch *w)
 {
 	_Alignas(struct inotify_event) char block[BLOCK];
@@ -369,7 +370,7 @@ static void on_kernel(struct dir_watch *w)
 		w->scanned = 0;
 		at += (ssize_t)(sizeof(*event) + event->len);
 	}
-	/* Behind this there may be thousands more, that would be told long after they happened. */
+	/* Thousands more may follow, which would be reported long after they happened. */
 	if (w->second_events >= WATCH_SECOND_MAX)
 		w->stale = true;
 	if (w->cut) {
@@ -380,7 +381,7 @@ static void on_kernel(struct dir_watch *w)
 
 /* ---- Its thread. */
 
-/* False: nobody reads it. */
+/* False: the reader is gone. */
 static bool write_told(struct dir_watch *w)
 {
 	ssize_t n = w->text.size > 0 ? send(w->out, w->text.data, w->text.size, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
@@ -400,7 +401,7 @@ static void take_earlier(uint64_t *due, uint64_t usec)
 		*due = usec;
 }
 
-/* Milliseconds until something is to be done without the kernel's word; -1: nothing. */
+/* Milliseconds until something is due without an event; -1: nothing is. */
 static int wait_msec(const struct dir_watch *w, uint64_t now)
 {
 	uint64_t due = 0;
@@ -429,7 +430,8 @@ static bool on_time(struct dir_watch *w)
 	w->second_events = 0;
 	if (!w->stale || w->text.size >= OUT_MAX)
 		return true;
-	/* What was missed cannot be told; who watches looks for himself. The order counts: watched first, then told. */
+	/* Missed events cannot be reported, so the reader has to list the files. The tree is watched before the reader
+	 * is told: no change falls between. */
 	if (look_afresh(w, &ignored) < 0) {
 		tell_event(w, "ended", json_pack("{s:s}", "reason", "what was watched is not there any more"));
 		return false;

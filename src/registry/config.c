@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Variables of the environment that config_export() made. As global as the environment itself. */
+/* The variables that config_export() put into the environment. config_load() has to tell them from those of the user.
+ * The environment belongs to the process, and so does this. */
 static bool exported[CONFIG_KEYS];
 
 const char *config_source_name(enum config_source source)

@@ -1,13 +1,14 @@
 /*
- * The path of a file of a session as people, models and addresses of HTTP write
- * it. Pure: what the file is, and whether it may be touched, live_files.c looks at.
+ * Paths of a session's files, as people, models and URLs write them. Pure
+ * functions: live_files.c finds out what the file is, and whether it may be
+ * touched.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* /sandbox/output/x and output/x are the same; a path that begins with neither / nor one of the directories of /sandbox
- * (code, data, output, temp) is below /sandbox/code, where programs begin. What is below /sandbox of it goes into
- * `out`, which is "" for /sandbox itself. False: it leads elsewhere, or is longer than `room` allows. */
+/* Makes the path relative to /sandbox; "" is /sandbox itself. /sandbox/output/x and output/x are the same file. A path
+ * that begins neither with / nor with a directory of /sandbox (code, data, output, temp) is below /sandbox/code, where
+ * programs start. False: the path leads elsewhere, or is longer than `room` allows. */
 bool file_path_below(const char *given, char *out, size_t room);

@@ -269,7 +269,7 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 	const struct engine_options engine_options = { .embers_max = options->embers,
 						       .memory_max = options->ember_memory,
 						       .say = log_say };
-	/* Not on the stack: threads use it until the process ends. */
+	/* Static, because its threads are never joined: they use it until the process exits. */
 	static struct keeper keeper = {
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.summon = PTHREAD_COND_INITIALIZER,

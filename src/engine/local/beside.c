@@ -29,11 +29,11 @@
 #include <unistd.h>
 
 enum {
-	BEGIN_MSEC = 5000, /* to confine itself; it takes a few */
-	GRACE_MSEC = 5000, /* for word of that it did not */
+	BEGIN_MSEC = 5000, /* for the child to confine itself; it takes a few */
+	GRACE_MSEC = 5000, /* for its report that it did not */
 };
 
-/* Where it stopped, for the sentence. */
+/* The step that failed, for the sentence. */
 enum step {
 	STEP_GROUP,
 	STEP_NAMESPACES,
@@ -46,7 +46,7 @@ enum step {
 	STEP_SECCOMP,
 	STEP_PROVE,
 	STEP_PROGRAM,
-	STEP_STARTED, /* with the terminal's other side */
+	STEP_STARTED, /* not a failure; comes with the terminal's other side */
 };
 
 static const char *const step_names[] = {
@@ -62,7 +62,7 @@ struct beside {
 
 struct beside_word {
 	uint32_t step;  /* enum step */
-	int32_t errnum; /* why it stopped there */
+	int32_t errnum; /* why the step failed */
 };
 
 static _Noreturn void stop(int socket, enum step step)
@@ -75,7 +75,8 @@ static _Noreturn void stop(int socket, enum step step)
 
 /* ---- In the box. As after any clone: nothing is allocated, and stdio is not used. */
 
-/* Of the box's own devpts where it was made with one; else of one that has no place: it works, but has no name. */
+/* From the box's own devpts, if it was made with one. Otherwise from a devpts that is mounted nowhere: such a terminal
+ * works, but has no name. */
 static int open_master(void)
 {
 	_cleanup_close_ int context = -1, tree = -1;
@@ -128,7 +129,7 @@ static int set_limits(const struct beside *what)
 	return 0;
 }
 
-/* The box's rules, and the terminals that it was perhaps made with; a path that is not there is no rule. */
+/* The box's rules, and one for the terminals that the box may have. A rule for a missing path has no effect. */
 static int restrict_files(const struct plan *plan)
 {
 	struct landlock_rule rules[PLAN_RULES_MAX + 1];
@@ -140,7 +141,7 @@ static int restrict_files(const struct plan *plan)
 	return landlock_restrict(rules, plan->rule_count + 1, plan->landlock);
 }
 
-/* Without what a language adds to it: this is no program of the language's. */
+/* Without the calls that a language adds: this is not a program of the language. */
 static int install_filters(const struct beside *what)
 {
 	if (what->box->plan->accounted && seccomp_install(SECCOMP_ACCOUNTED, NULL, 0) < 0)
@@ -162,8 +163,8 @@ static int prove_confined(const struct plan *plan)
 	return 0;
 }
 
-/* The last limit: the kernel compares it with the descriptors that all boxes of this user on the host have in flight.
- * With as few as a program has, another box could keep the terminal from being sent. */
+/* The last limit to be set: the kernel compares it with the descriptors in flight of all boxes of this user on the
+ * host. With a limit as low as that of programs, another box could keep the terminal from being sent. */
 static int limit_files(const struct beside *what)
 {
 	return rlimit_apply(&(struct rlimit_entry){ "nofile", RLIMIT_NOFILE, plan_files_max(what->box->plan) });
@@ -185,7 +186,7 @@ static _Noreturn void become_program(const struct beside *what, int socket, int 
 		stop(socket, STEP_CAPS);
 	if (install_filters(what) < 0)
 		stop(socket, STEP_SECCOMP);
-	/* What is left goes with exec. */
+	/* The descriptors that are left are closed by exec. */
 	if (fdset_keep((const int[]){ socket, slave, master, begun }, 4) < 0)
 		stop(socket, STEP_PROVE);
 	if (prove_confined(what->box->plan) < 0)
@@ -209,10 +210,10 @@ static _Noreturn void become_program(const struct beside *what, int socket, int 
 	stop(socket, STEP_PROGRAM);
 }
 
-/* ---- Between the two: it is in no process's /proc of the box, waits for who is, and does nothing else. */
+/* ---- The child, which is not in the box's pid namespace: it waits for the program and does nothing else. */
 
-/* A program of the box may stop any process that is in it, and ours is for as long as it confines itself. Its end of
- * the pipe goes when it is another program, or ends. */
+/* Programs in the box may stop any process there, also ours while it confines itself. Its end of the pipe is closed
+ * when it executes the program, or ends. */
 static void await_begin(pid_t pid, int begun)
 {
 	struct pollfd end = { .fd = begun };
@@ -225,17 +226,18 @@ static _Noreturn void enter(const struct beside *what, const int *groups, size_t
 {
 	const int namespaces = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
 			       CLONE_NEWCGROUP;
-	/* The service's 0, 1, 2 keep their numbers from those that come; the program gets others in their place. */
+	/* The service's 0, 1 and 2 stay open, so that no other descriptor gets these numbers. The program gets a
+	 * terminal there. */
 	int keep[CGROUP_CONTROLLERS + 5] = { 0, 1, 2, socket, what->exec->inside }, begun[2];
 	pid_t pid;
 
 	inside_default_signals();
-	/* All that the service has open goes before the box can hinder us: others would wait for ends of their pipes.
-	 */
+	/* The service's other descriptors are closed before the box can hinder us. Otherwise pipes of other runs would
+	 * not end. */
 	memcpy(keep + 5, groups, group_count * sizeof(*groups));
 	if (fdset_keep(keep, group_count + 5) < 0 || pipe2(begun, O_CLOEXEC) < 0)
 		stop(socket, STEP_FORK);
-	/* Who confines itself in the box is seen by its programs before it is another program. */
+	/* Programs in the box can see this process until it executes the program. */
 	if (inside_veil("shell") < 0)
 		stop(socket, STEP_IDENTITY);
 	if (cgroup_join(groups, group_count) < 0)
@@ -258,7 +260,7 @@ static _Noreturn void enter(const struct beside *what, const int *groups, size_t
 
 /* ---- In the keeper. */
 
-/* As fd_receive(), for a bounded time: who is between may have been ended for want of memory. */
+/* As fd_receive(), for a bounded time: the child may have been killed for want of memory. */
 static ssize_t receive_word(int socket, struct beside_word *word, int *fds, size_t *count)
 {
 	struct pollfd heard = { .fd = socket, .events = POLLIN };
@@ -276,7 +278,7 @@ static int hear_word(int socket, struct error *err)
 	size_t count;
 	ssize_t n;
 
-	/* Once that it begins, with its terminal; then nothing, or why it did not after all. */
+	/* One message that it begins, with the terminal. Then the end, or a step that failed after all. */
 	while ((n = receive_word(socket, &word, fds, &count)) == sizeof(word)) {
 		for (size_t i = 0; i < count; i++) {
 			if (word.step == STEP_STARTED && master < 0)

@@ -1,10 +1,10 @@
 /*
  * A second program in a box that lives, at a terminal of its own.
  *
- * It enters through the namespaces of a process that is in the box, as embers
- * enter theirs, and confines itself as the box's own program was: the group, the
- * limits, Landlock, no capability, the filter; then it proves it, and only then
- * is it another program. What hinders any of that is an error, and nothing runs.
+ * A child of the keeper enters the namespaces of a process that is in the box, as
+ * embers enter theirs. It confines itself as the box's own program was confined:
+ * control group, limits, Landlock, no capabilities, the filter. It proves that,
+ * and only then executes the program. If a step fails, nothing runs.
  */
 #pragma once
 
