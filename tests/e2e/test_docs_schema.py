@@ -77,6 +77,24 @@ def limits_are_in_the_documents():
 
 
 @kit.test
+def documents_name_the_defaults_of_the_rows():
+    page = dict(re.findall(r"^\| `--([a-z-]+ [A-Z]+)` \| .* \| ([^|]+) \|$", text_of("docs", "cli.md"), re.M))
+    for row in schema.limits().values():
+        shown = page.get(f"{row.key} {VALUE[row.kind]}", "")
+        kit.true(shown == written(row, row.default) if row.default else shown.startswith("none"), f"docs/cli.md: {row.key}: {shown!r}")
+    named = 0
+    for file in sorted(os.listdir(os.path.join(kit.REPO, "api", "tools"))):
+        if not file.endswith(".json"):
+            continue
+        found = json.loads(text_of("api", "tools", file))["inputSchema"].get("properties", {})
+        for field, name in (("timeout", "timeout"), ("memory_limit", "memory")):
+            for value in re.findall(r"default ([0-9]+[kmg]?)", found.get(field, {}).get("description", "")):
+                named += 1
+                kit.equal(value, written(schema.limits()[name], schema.limits()[name].default), f"{file}: {field}")
+    kit.true(named > 2, f"the tools name {named} defaults")
+
+
+@kit.test
 def limits_are_in_the_description():
     schemas, rows = description()["components"]["schemas"], schema.limits()
     found = schemas["Limits"]["properties"]
