@@ -92,20 +92,35 @@ typedef struct eb_options {
 	}
 
 /*
- * A new request with every default. Keys of eb_request_set(), all values text
- * as on the command line: language, timeout, cpu-time, memory, cpus, pids,
- * disk, max-output, net, engine, image, project, output (a directory to copy
- * /sandbox/output to), and, each call adding one: env (K=V), arg, file
- * (HOST[:BOX]), package, allow-weaker (a layer). net is none, engine is local or
- * auto; an image other than "" and packages are refused: they are not available
- * yet. entry is the program's path below
- * /sandbox/code, also "pkg/tool.py": that of the code, or without code that of
- * one of the files or of the project; without it the code is called filename, if
- * that has one of the language's endings. profile is one of the language's, such as
- * "restricted" of bash; check is yes or no: whether TypeScript's types are checked;
- * read-only is yes or no: whether the program may not change /sandbox/code and /sandbox/data;
- * tty is yes, no or ROWSxCOLUMNS: whether its 0, 1 and 2 are a terminal, of the box's own. All that it
- * writes is EB_STDOUT then.
+ * A new request, with the default of everything. Keys of eb_request_set(); all
+ * values are text, as on the command line:
+ *
+ *   language            a name or an alias
+ *   timeout, cpu-time, memory, cpus, pids, disk, max-output
+ *                       limits
+ *   entry               the program's path below /sandbox/code, also
+ *                       "pkg/tool.py": of the code, or without code of one of the
+ *                       files or of the project
+ *   filename            without entry, what the code's file is called, if it has
+ *                       one of the language's endings
+ *   profile             one of the language's, such as "restricted" of bash
+ *   check               yes or no: whether the types of TypeScript are checked
+ *   policy              off, warn or block: whether its imports are looked at
+ *                       first, and what happens then
+ *   read-only           yes or no: whether the program cannot change
+ *                       /sandbox/code and /sandbox/data
+ *   tty                 yes, no or ROWSxCOLUMNS: whether its 0, 1 and 2 are a
+ *                       terminal of the box; all that it writes is then EB_STDOUT
+ *   project             a directory to show in /sandbox/code
+ *   output              a directory to copy /sandbox/output to
+ *   net                 none
+ *   engine              local or auto
+ *   image               "": images are not available yet
+ *
+ * Each call with one of these keys adds a value:
+ *
+ *   arg, env (K=V), file (HOST[:BOX]), allow-weaker (a layer), package (not
+ *   available yet)
  */
 EB_PUBLIC eb_request *eb_request_new(void);
 EB_PUBLIC void eb_request_free(eb_request *request);

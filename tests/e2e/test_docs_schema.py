@@ -165,6 +165,13 @@ def fields_are_in_the_description():
 
 
 @kit.test
+def keys_are_in_the_header():
+    keys = re.search(r"Keys of eb_request_set\(\)(.*?)\*/", text_of("include", "emberbox.h"), re.S)[1]
+    for row in schema.keys():
+        kit.matches(keys, rf"(?<![\w-]){row.key}(?![\w-])")
+
+
+@kit.test
 def fields_are_options():
     found = options("run")
     manual = text_of("man", "emberbox-run.1")

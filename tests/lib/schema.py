@@ -70,3 +70,8 @@ def limits():
 def fields():
     """The fields of JSON, by their names."""
     return {row.name: row for row in _rows("fields.def", KINDS) if row.macro != "WORD"}
+
+
+def keys():
+    """What a caller of the library may set: rows whose key spec_set() takes, but for those that the front alone puts there."""
+    return [row for row in _rows("fields.def", KINDS) if row.macro == "FIELD" or (row.macro == "WORD" and "FIELD_LISTED" not in row.flags)]
