@@ -99,8 +99,9 @@ struct engine_place {
 };
 
 /*
- * One kind of engine. `self` is what open() made; one process has one of each. All functions may be called from any
- * thread, but for open() and close().
+ * One kind of engine. `self` is what open() made; a process opens each kind once. All functions but open() and close()
+ * may be called from any thread. place_close() comes last: whoever asks about a place while another thread watches it
+ * has to keep that thread from closing it (live/resident.c).
  */
 struct engine {
 	const char *name;          /* for people who read the table */
@@ -108,15 +109,15 @@ struct engine {
 	enum engine_choice choice; /* the one by which a request names it */
 	unsigned can;              /* enum engine_can */
 
-	/* Probes the host. `options` NULL: this process does one run only. 1: there is no use for the engine here. */
+	/* Probes the host. `options` NULL: this process executes one run only. 1: the engine is of no use here. */
 	int (*open)(const struct engine_options *options, void **self, struct error *err);
 	/* All places have to be closed. */
 	void (*close)(void *self);
-	/* Languages may have changed; NULL: the engine keeps nothing of them. */
+	/* Languages may have changed. NULL: the engine keeps no state of them. */
 	void (*reload)(void *self);
-	/* Adds its counts; NULL: it counts nothing. */
+	/* Adds its counts. NULL: it has none. */
 	void (*stats)(void *self, struct engine_stats *stats);
-	/* Prints what place_open() would do for the job; NULL: it cannot say. */
+	/* Prints what place_open() would do for the job. NULL: not supported. */
 	int (*explain)(void *self, const struct job *job, struct buf *out, struct error *err);
 
 	/* Makes a place, in which the job's program starts. The job has to outlive the place. 1: the job is not for
@@ -132,17 +133,16 @@ struct engine {
 	/* Ends what is left in it, and frees it. -1: something could not be removed. */
 	int (*place_close)(struct engine_place *place, struct error *err);
 
-	/* Of a place that stays (job_stays()), while its program lives. NULL: the engine has no such places. */
+	/* Of a place that stays (job_stays()): containers and sessions. NULL: the engine has no such places. */
 
-	/* Before place_watch(): the program's stdin, stdout and stderr, which the caller writes and reads itself. */
+	/* Called before place_watch(): gives the caller the program's stdin, stdout and stderr. */
 	void (*place_take_streams)(struct engine_place *place, int *input, int output[2]);
-	/* What cannot be read stays as it was. */
+	/* Values that cannot be read stay as they were. */
 	void (*place_usage)(const struct engine_place *place, struct engine_usage *usage);
-	/* What is left of so many bytes of memory, and a descriptor that has a process use the place's share; -1 with
-	 * errno. *group is the caller's to close, -1: there is none. */
+	/* How much of the memory limit is left, and a descriptor of the control group by which a process is charged to
+	 * it (the caller closes it; -1: none). -1 with errno. */
 	int (*place_room)(const struct engine_place *place, uint64_t memory, uint64_t *room, int *group);
-	/* Begins a second program in it. Does not wait: afterwards nothing of `what` is needed. -1: there is nothing to
-	 * await. */
+	/* Starts a second program in it, without waiting: `what` is not needed afterwards. -1: nothing was started. */
 	int (*place_exec)(const struct engine_place *place, const struct engine_exec *what,
 			  struct engine_execution *execution, struct error *err);
 };
@@ -160,13 +160,13 @@ struct engines {
 	} open[ENGINES_MAX];
 };
 
-/* Whether it may be asked for a place for the job: by what the request says, and by what it can do. */
+/* Whether the engine may be asked for a place for the job: by the request's choice, and by what the engine can do. */
 bool engine_may(const struct engine *engine, const struct job *job);
 
 /* All rows, NULL at the end: engine_table.c. */
 extern const struct engine *const engine_table[];
 
-/* Opens those of the table that this process has a use for. After -1 none is open. */
+/* Opens the engines of the table that are of use to this process. After -1 none is open. */
 int engines_open(struct engines *engines, const struct engine *const *table, const struct engine_options *options,
 		 struct error *err);
 void engines_close(struct engines *engines);

@@ -50,18 +50,19 @@ static int execute_step(struct run_target *target, struct run_state *run, struct
 	if (done == 0)
 		done = target->execute(target, run, err);
 	build_free(&run->build);
+	run->engines = run->request->engines;
 	engines_close(&own);
 	return done;
 }
 
-/* A request that is invalid, or comes to a place that has ended, is the caller's to mend, and has no result; all else
- * is a result. */
+/* The caller gets an error, and no result, for a request that is invalid, and for a place that has ended or is busy.
+ * Every other failure is a result. */
 static int fail_step(struct run_state *run, const struct error *err)
 {
 	if (err->kind == ERROR_USAGE || err->code == CODE_NOT_FOUND || err->code == CODE_BUSY ||
 	    err->code == CODE_TOO_MANY)
 		return -1;
-	/* Before the program had a place: there is no verdict, but the caller's wish is one. */
+	/* Cancelled before the program was executed: there is no verdict of an engine. */
 	if (err->code == CODE_CANCELLED)
 		run->result->verdict = (struct verdict){ .status = STATUS_KILLED, .cancelled = true };
 	else
@@ -86,7 +87,7 @@ static int steps_of_result(struct run_target *target, struct run_state *run, str
 	_cleanup_gate_ struct gate gate = { 0 };
 	int done = target->begin ? target->begin(target, run, err) : 0, seen = 0;
 
-	/* What could not be looked at has no leave to run. */
+	/* A program that cannot be checked is not executed. */
 	if (done == 0 && (seen = gate_look(&run->spec, &gate, err)) < 0)
 		return -1;
 	if (seen == 1) {
@@ -170,7 +171,7 @@ int pipeline_run(const struct run_request *request, struct result **out, struct 
 		return 0;
 	}
 	result_free(run.result);
-	/* Also of a result that could not be noted: it does not run any more. */
+	/* Also when the result could not be recorded: history shall not show the run as running. */
 	if (request->record && request->record->journal)
 		record_refused(request->record->journal, request->id, err, NULL);
 	return -1;
@@ -181,7 +182,7 @@ struct result *pipeline_refuse(const struct run_request *request, const struct e
 	struct result *result = result_refused(request->spec, why);
 	struct error ignored;
 
-	/* Nothing was run: that it cannot be noted is no reason to keep the answer back. */
+	/* Nothing was executed, so an answer without a record does no harm. */
 	if (result)
 		record_step(request, result, &ignored);
 	return result;
