@@ -10,6 +10,7 @@
 struct recording {
 	struct run_record record; /* first */
 	bool required;            /* no run without a record */
+	struct error *missing;    /* why there is none */
 };
 
 /* Only who says so himself gets no run at all: a home that cannot be written to is no reason not to run. */
@@ -36,8 +37,11 @@ static int unwritten(const struct run_record *record, bool over, struct error *e
 {
 	const struct recording *recording = (const struct recording *)record;
 
-	if (!recording->required)
+	if (!recording->required) {
+		if (recording->missing)
+			*recording->missing = *err;
 		return 0;
+	}
 	error_recode(err, CODE_FAILED);
 	return error_prefix(err, "%s, and EMBERBOX_AUDIT is required",
 			    over ? "this run is over, but could not be recorded" : "this run cannot be recorded");
@@ -46,7 +50,8 @@ static int unwritten(const struct run_record *record, bool over, struct error *e
 static struct recording recording_of(const struct recorded_by *by)
 {
 	return (struct recording){ .record = { .caller = caller_of(by), .code = by->code, .unwritten = unwritten },
-				   .required = by->required };
+				   .required = by->required,
+				   .missing = by->missing };
 }
 
 int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct engine_io *io, struct result **out,

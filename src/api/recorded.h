@@ -9,6 +9,7 @@ struct recorded_by {
 	const char *profile;   /* of the registry, or "" */
 	enum record_code code; /* when the code is kept */
 	bool required;         /* what cannot be written down is not run */
+	struct error *missing; /* why there is no record, of a run that went on without; NULL: nobody wants to know */
 };
 
 /* As the environment has it: SANDBOX_STORE_CODE, EMBERBOX_AUDIT. */

@@ -1,6 +1,7 @@
 /* Runs what was read: by the service if there is one, else here. Output is passed on as it comes. */
 #include "base/json_check.h"
 #include "base/own.h"
+#include "base/state.h"
 #include "client/client.h"
 #include "client/request_json.h"
 #include "cli/beside_file.h"
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,8 +269,8 @@ static int lost(struct run *run, const char *why)
 /* The service has no result. False: it might be had here. */
 static bool show_refusal(struct run *run, const struct client_answer *answer, int *code)
 {
-	static const char *const passing[] = { "busy", "draining", "failed" };
 	eb_error err = { .code = EB_BAD_REQUEST };
+	enum error_code refused;
 	const char *value, *inner;
 	size_t size, inner_size;
 	char word[64] = "";
@@ -279,18 +281,21 @@ static bool show_refusal(struct run *run, const struct client_answer *answer, in
 	    !json_member(inner, inner_size, "message", &value, &size) ||
 	    !json_string_copy(value, size, err.message, sizeof(err.message)))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
-		if (strcmp(word, passing[i]) != 0)
-			continue;
+	refused = error_code_find(word);
+	if (refused == CODE_BUSY || refused == CODE_DRAINING || refused == CODE_FAILED) {
 		/* A session is nowhere else. */
-		if (answer->began || run->session)
+		if (answer->began || run->session) {
 			*code = lost(run, err.message);
-		return answer->began || run->session;
+			return true;
+		}
+		/* The queue is there to keep the machine from too much at once: who goes around it shall know. */
+		if (refused == CODE_BUSY)
+			cmd_complain("%s; this runs outside of the service's queue", err.message);
+		return false;
 	}
-	if (strcmp(word, "unknown_language") == 0)
-		err.code = EB_NO_LANGUAGE;
-	else if (strcmp(word, "blind") == 0 || strcmp(word, "cannot_enforce") == 0)
-		err.code = EB_FAILED; /* nothing is wrong with what was asked */
+	/* A newer service may have codes that we do not know. */
+	if (refused != CODE_NONE)
+		err.code = (eb_errc)error_code_kind(refused);
 	*code = run_refused(run, &err);
 	return true;
 }
@@ -404,11 +409,25 @@ struct recorded_by run_recorded_as(const struct run *run, char caller[RUN_CALLER
 	};
 }
 
+/* A run that goes on without a record says so, but to a person who allowed it, or has no place for records at all. */
+static void tell_unrecorded(const struct run *run, const struct error *missing)
+{
+	const struct config_value *audit = &run->config.values[CONFIG_AUDIT];
+	char path[PATH_MAX];
+	struct error why;
+
+	if (missing->kind == ERROR_NONE || state_path("", path, sizeof(path)) < 0 ||
+	    (audit->source != CONFIG_DEFAULT && strcmp(audit->text, "best_effort") == 0))
+		return;
+	cmd_complain("this run is not in the history: %s", state_why_not(&why) < 0 ? why.text : missing->text);
+}
+
 static int execute_here(struct run *run, int stdin_fd)
 {
 	eb_options options = EB_OPTIONS_INIT;
 	eb_result *result = NULL;
 	eb_error err = { 0 };
+	struct error missing = { 0 };
 	struct recorded_by by;
 	char caller[RUN_CALLER_MAX], byte;
 	int code = run_settle_language(run);
@@ -421,6 +440,7 @@ static int execute_here(struct run *run, int stdin_fd)
 	options.stdin_fd = stream_of(stdin_fd);
 	options.window_fd = window_fd;
 	by = run_recorded_as(run, caller);
+	by.missing = &missing;
 	if (!run->json)
 		options.on_output = on_output;
 	catch_signals(on_signal, 0);
@@ -440,6 +460,7 @@ static int execute_here(struct run *run, int stdin_fd)
 		};
 
 		code = show_ending(run, &ending);
+		tell_unrecorded(run, &missing);
 		past_tidy(eb_result_read(result, EB_STDOUT, &byte, 1, LARGE_OUTPUT) > 0 ||
 			  eb_result_read(result, EB_STDERR, &byte, 1, LARGE_OUTPUT) > 0 ||
 			  result_kept(result) >= LARGE_OUTPUT);

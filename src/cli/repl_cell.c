@@ -211,7 +211,8 @@ enum repl_end repl_run(struct repl *repl, const char *code, char status[24])
 							   : "the service broke the connection off");
 		repl->code = EXIT_BROKEN;
 		/* A session that is not there any more does not come back. */
-		repl->over |= (done == 0 && !*repl->show.refused) || err.errnum == ENOENT || err.errnum == ECONNREFUSED;
+		repl->over |= (done == 0 && !*repl->show.refused) || err.code == CODE_NOT_FOUND ||
+			      err.errnum == ENOENT || err.errnum == ECONNREFUSED;
 		return REPL_BROKEN;
 	}
 	how = json_string_value(json_object_get(repl->show.result, "status")) ?: "error";

@@ -20,19 +20,18 @@ int session_link_refusal(const struct http_reply *reply, struct error *err)
 {
 	_cleanup_(own_json) json_t *answer =
 		json_loadb(reply->body.data ? reply->body.data : "", reply->body.size, 0, NULL);
-	const char *message = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
-	enum error_kind kind = reply->status == 400   ? ERROR_USAGE
-			       : reply->status == 403 ? ERROR_BLOCKED
-			       : reply->status == 422 ? ERROR_LANGUAGE
-						      : ERROR_FAILED;
+	const json_t *error = json_object_get(answer, "error");
+	const char *message = json_string_value(json_object_get(error, "message"));
+	enum error_code code = error_code_find(json_string_value(json_object_get(error, "code")) ?: "");
 
+	/* A newer service may have codes that we do not know. */
+	if (code == CODE_NONE)
+		code = reply->status == 400 ? CODE_BAD_REQUEST : CODE_FAILED;
 	if (message)
-		error_set(err, kind, 0, "%s", message);
+		error_refuse(err, code, "", "%s", message);
 	else
-		error_set(err, kind, 0, "the service answered %d", reply->status);
-	if (err)
-		err->errnum = reply->status == 404 ? ENOENT : 0;
-	return -1;
+		error_refuse(err, code, "", "the service answered %d", reply->status);
+	return error_about(err, json_string_value(json_object_get(error, "field")) ?: "");
 }
 
 static int ask(const struct session_link *link, const char *method, const char *path, const json_t *body,

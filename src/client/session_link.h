@@ -26,8 +26,8 @@ int session_link_list(const struct session_link *link, json_t **answer, struct e
 int session_link_open(struct session_link *link, const json_t *request, json_t **object, struct error *err);
 /*
  * One call that is answered at once: METHOD /v1/sessions/ID/TAIL, TAIL encoded already, "" for the session itself.
- * `body` and `answer` may be NULL; the caller frees *answer. ERROR_USAGE is a request that cannot be meant, 404 has the
- * errnum ENOENT.
+ * `body` and `answer` may be NULL; the caller frees *answer. The error has the code and the field that the service
+ * gave.
  */
 int session_link_ask(const struct session_link *link, const char *method, const char *tail, const json_t *body,
 		     json_t **answer, struct error *err);

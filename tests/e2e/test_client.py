@@ -328,7 +328,6 @@ def what_fails_before_the_run_began_is_done_cold():
         ("a result that is none", [("J", b"{}")]),
         ("a result that is not JSON", [("J", b"status ok")]),
         ("an error that is none", [("E", b"{}")]),
-        ("busy", [refusal("busy")]),
         ("draining", [refusal("draining")]),
         ("failed", [refusal("failed")]),
     ):
@@ -338,9 +337,33 @@ def what_fails_before_the_run_began_is_done_cold():
     # One that does not even read the request.
     with Fake(lambda fake, connection: None) as fake:
         cold(fake.run("-l", "python", "-c", CODE, stdin=b"input"), "closed", "[]", "input")
-    with answering(refusal("busy")) as fake:
+    # Around the queue nobody goes without being told.
+    around = "emberbox: too much at once; this runs outside of the service's queue\n"
+    with answering(refusal("busy", "too much at once")) as fake:
+        r = fake.run("-l", "python", "-c", CODE, "--", "a", stdin=b"input")
+        kit.equal((r.code, r.text, r.errtext), (0, "cold ['a'] input\n", around))
+        kit.equal(len(fake.requests), 1)
+    with answering(refusal("busy", "too much at once")) as fake:
         r = fake.run("-l", "nope", "-c", "1")
-        kit.equal((r.code, r.errtext), (127, kit.emberbox("run", "--cold", "-l", "nope", "-c", "1").errtext))
+        kit.equal((r.code, r.errtext), (127, around + kit.emberbox("run", "--cold", "-l", "nope", "-c", "1").errtext))
+
+
+def codes():
+    with open(os.path.join(kit.REPO, "src", "base", "error_codes.def"), encoding="utf-8") as file:
+        rows = re.findall(r'^ERROR_CODE\([A-Z_]+, "([a-z_]+)", \d+, (\d+), ', file.read(), re.M)
+    kit.true(len(rows) > 20, f"{rows}")
+    return {code: int(exit_code) for code, exit_code in rows}
+
+
+@kit.test(timeout=90)
+def the_exit_code_is_that_of_the_list():
+    """Of each code that a service may refuse with; one that is not known is a request that cannot be meant."""
+    for code, exit_code in {**codes(), "of_tomorrow": 2}.items():
+        if code in ("busy", "draining", "failed"):  # done here instead
+            continue
+        with answering(refusal(code, f"no, {code}")) as fake:
+            r = fake.run("-l", "python", "-c", "print(1)")
+        kit.equal((r.code, r.text, r.errtext), (exit_code, "", f"emberbox: no, {code}\n"))
 
 
 @kit.test

@@ -168,7 +168,7 @@ def sessions_of_others_are_seen_and_not_used():
     kit.equal([each.status for each in named], [201, 400])
     kit.contains(named[1].json["error"]["message"], f'name: the session {named[0].json["id"]} is called "work" already')
     sh("start", "bash", "--name", "work")
-    r = sh("exec", theirs, "-c", "1", code=2)
+    r = sh("exec", theirs, "-c", "1", code=126)
     kit.contains(r.errtext, 'it is another caller\'s, "default"')
     sh("stop", "--all")
     kit.equal(Web(sh.service).get(f"/v1/sessions/{theirs}").json["status"], "ended")
