@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
 
-GROUPS = ("build", "page", "run", "test", "bench", "fuzz", "lint", "deb")
+GROUPS = ("build", "page", "run", "test", "bench", "fuzz", "lint", "deb", "coverage")
 
 
 def setup(*words, path=None):
