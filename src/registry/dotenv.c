@@ -3,6 +3,7 @@
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "registry/registry.h"
 #include "registry/setting.h"
 #include "base/state.h"
 
@@ -104,6 +105,8 @@ int dotenv_read(char *path, size_t path_size,
 	/* Without the file, which is usual, no memory is touched for it. */
 	if (state_path(".env", path, path_size) < 0 || lstat(path, &st) < 0)
 		return 0;
+	if (registry_await_writer(path, err) < 0)
+		return -1;
 	text = malloc(DOTENV_MAX);
 	size = text ? read_file(path, text, DOTENV_MAX) : -1;
 	if (size < 0 && errno == EPERM)

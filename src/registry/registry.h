@@ -84,5 +84,8 @@ struct policy_lists registry_lists(const struct registry *registry, const char *
 int registry_read(const char *path, char **text, size_t *size, char *where, size_t where_size, struct error *err);
 /* Whether somebody has the file open for writing, and so half of it may be there. */
 bool registry_is_being_written(const char *where);
+/* Waits a moment until nobody has the file open for writing: half of it would be fewer rules. 0, or -1 with a sentence;
+ * one that is not there is nobody's to write. */
+int registry_await_writer(const char *where, struct error *err);
 /* NULL: none; `nearest`, unless NULL, then gets the name that was perhaps meant, or NULL. */
 const struct profile *registry_find(const struct registry *registry, const char *name, const char **nearest);

@@ -1,4 +1,5 @@
 /* The registry's file: where it is, and whether it may be believed. */
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
 #include "base/yaml.h"
@@ -7,12 +8,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+	WRITER_USEC = 1000000, /* for whoever writes to the file; editors take less than a millisecond */
+	WRITER_LOOK_MSEC = 20  /* between two looks, should no event come */
+};
 
 /* Whoever may write to it decides about limits and networks. */
 static int check_owner(const char *where, const struct stat *st, struct error *err)
@@ -52,29 +60,6 @@ static int find_usual(char *where, size_t size)
 	return state_path("registry.yaml", where, size) < 0 || access(where, F_OK) < 0 ? -1 : 0;
 }
 
-int registry_read(const char *path, char **text, size_t *size, char *where, size_t where_size, struct error *err)
-{
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	*text = NULL;
-	*size = 0;
-	*where = '\0';
-	if (path && snprintf(where, where_size, "%s", path) >= (int)where_size)
-		return error_usage(err, "the registry's path is longer than %zu bytes", where_size - 1);
-	if (!path && find_usual(where, where_size) < 0)
-		return 0;
-	fd = open(where, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
-	/* Root may have the HOME of another, whose limits are not root's. */
-	if (!path && st.st_uid != geteuid() && st.st_uid != 0)
-		return 0;
-	if (check_owner(where, &st, err) < 0)
-		return -1;
-	return read_text(fd, (size_t)st.st_size, where, text, size, err);
-}
-
 bool registry_is_being_written(const char *where)
 {
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -92,4 +77,53 @@ bool registry_is_being_written(const char *where)
 	fcntl(fd, F_SETLEASE, F_UNLCK);
 	sigaction(SIGIO, &before, NULL);
 	return written;
+}
+
+int registry_await_writer(const char *where, struct error *err)
+{
+	_cleanup_close_ int watch = -1;
+	const uint64_t until = clock_usec() + WRITER_USEC;
+
+	if (!registry_is_being_written(where))
+		return 0;
+	watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (watch < 0 || inotify_add_watch(watch, where, IN_CLOSE_WRITE) < 0)
+		return error_set(err, ERROR_FAILED, errno, "%s: it cannot be watched while it is written", where);
+	while (registry_is_being_written(where)) {
+		struct pollfd closed = { .fd = watch, .events = POLLIN };
+		char events[512];
+
+		if (clock_usec() >= until)
+			return error_usage(err, "%s: somebody is writing to it; close it, and try again", where);
+		/* The event comes before the kernel takes the writer off its count. */
+		poll(&closed, 1, WRITER_LOOK_MSEC);
+		while (read(watch, events, sizeof(events)) > 0)
+			;
+	}
+	return 0;
+}
+
+int registry_read(const char *path, char **text, size_t *size, char *where, size_t where_size, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	*text = NULL;
+	*size = 0;
+	*where = '\0';
+	if (path && snprintf(where, where_size, "%s", path) >= (int)where_size)
+		return error_usage(err, "the registry's path is longer than %zu bytes", where_size - 1);
+	if (!path && find_usual(where, where_size) < 0)
+		return 0;
+	if (registry_await_writer(where, err) < 0)
+		return -1;
+	fd = open(where, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
+	/* Root may have the HOME of another, whose limits are not root's. */
+	if (!path && st.st_uid != geteuid() && st.st_uid != 0)
+		return 0;
+	if (check_owner(where, &st, err) < 0)
+		return -1;
+	return read_text(fd, (size_t)st.st_size, where, text, size, err);
 }

@@ -240,6 +240,40 @@ def the_service_and_its_clients_read_the_same_files():
     kit.equal((answer["stdout"], answer["language"], answer["meta"]["resource_limits"]["timeout"]), ("2\n", "sh", 11))
 
 
+def waits(pid):
+    """Whether it watches files."""
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{fd}") == "anon_inode:inotify":
+                return True
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return False
+
+
+@kit.test(timeout=60)
+def half_a_file_is_waited_for():
+    """An editor that truncates and writes: what a command would read meanwhile has fewer rules."""
+    home = kit.tmp()
+    env = {"EMBERBOX_HOME": home}
+    command = ("run", "--cold", "-l", "python", "-c", "import json")
+    for file, half, rest in (("registry.yaml", "containers: {}\n", "policy: {python: {block: [json]}}\n"), (".env", "#\n", "EMBERBOX_POLICY=block\n")):
+        place = os.path.join(home, file)
+        kit.write(place, "", 0o600)
+        if kit.mode != "root":
+            os.chown(place, kit.UID, kit.UID)
+        with open(place, "w", encoding="ascii") as writing:
+            writing.write(half)
+            writing.flush()
+            r = kit.emberbox(*command, "--policy", "block", env=env)
+            kit.equal((r.code, r.errtext.splitlines()[0]), (2, f"emberbox: {place}: somebody is writing to it; close it, and try again"), file)
+            waiting = kit.start([kit.built(), *command, *(("--policy", "block") if file != ".env" else ())], env=env)
+            kit.eventually(lambda: waits(waiting.pid), "it does not wait")
+            writing.write(rest)
+        r = kit.finish(waiting)
+        kit.equal((r.code, r.errtext), (126, "emberbox: Security policy blocked import: json\n"), file)
+
+
 @kit.test
 def what_needs_no_registry_does_without_a_wrong_one():
     home = kit.tmp()
