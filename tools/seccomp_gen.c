@@ -91,7 +91,7 @@ struct rule {
 	enum profile profile;                           /* which filter it belongs to */
 	enum kind kind;                                 /* RULE, WHEN or ELSE */
 	const char *call;                               /* the system call's name */
-	const char *action;                             /* "allow", "pretend", "judge", "count" or an errno's name */
+	const char *action; /* "allow", "pretend", "judge", "count", "cores" or an errno's name */
 	unsigned count;                                 /* conditions of a WHEN */
 	struct scmp_arg_cmp conditions[CONDITIONS_MAX]; /* all of them hold */
 };
@@ -151,6 +151,7 @@ static uint32_t action_value(const char *name)
 		{ "pretend", SCMP_ACT_ERRNO(0) },
 		{ "judge", SCMP_ACT_ERRNO(0) },
 		{ "count", SCMP_ACT_ALLOW },
+		{ "cores", SCMP_ACT_ALLOW },
 		{ "EPERM", SCMP_ACT_ERRNO(EPERM) },
 		{ "ENOSYS", SCMP_ACT_ERRNO(ENOSYS) },
 		{ "EINVAL", SCMP_ACT_ERRNO(EINVAL) },
@@ -185,11 +186,16 @@ static bool is_silent(const char *call)
 	return false;
 }
 
+static bool is_for_listener(const char *action)
+{
+	return strcmp(action, "judge") == 0 || strcmp(action, "count") == 0 || strcmp(action, "cores") == 0;
+}
+
 static uint32_t rule_action(const struct rule *rule)
 {
 	uint32_t action = action_value(rule->action);
 
-	if (telling != SILENT && (strcmp(rule->action, "judge") == 0 || strcmp(rule->action, "count") == 0))
+	if (telling != SILENT && is_for_listener(rule->action))
 		return TOLD;
 	if (telling == REFUSALS_SOCKETS && is_socket(rule->call))
 		return action == SCMP_ACT_ALLOW ? TOLD : action;

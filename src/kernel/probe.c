@@ -20,6 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static unsigned cores_count(void)
+{
+	cpu_set_t ours;
+
+	return sched_getaffinity(0, sizeof(ours), &ours) == 0 ? (unsigned)CPU_COUNT(&ours) : 0;
+}
+
 int probe_host(struct probe *probe, struct error *err)
 {
 	uint32_t action = SECCOMP_RET_ERRNO;
@@ -29,6 +36,7 @@ int probe_host(struct probe *probe, struct error *err)
 		.range = userns_can_range(),
 		.landlock = landlock_abi(),
 		.seccomp = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0,
+		.cores = cores_count(),
 		/* A change of nothing: 0 for root, EPERM for others, ENOSYS without the call. */
 		.mount_api = mount_setattr(-1, "", AT_EMPTY_PATH, &(struct mount_attr){ 0 },
 					   sizeof(struct mount_attr)) == 0 ||

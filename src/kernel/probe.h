@@ -12,6 +12,7 @@ struct probe {
 	bool range;                /* each box can have a host uid of its own */
 	int landlock;              /* ABI, 0: none */
 	bool seccomp;              /* filters can be installed */
+	unsigned cores;            /* processors that we may use */
 	bool mount_api;            /* fsopen, open_tree, mount_setattr are there */
 	struct cgroup_site cgroup; /* where groups can be made; version 0: nowhere */
 };

@@ -4,10 +4,15 @@
 #include "base/own.h"
 
 /* False: it was refused. */
-static bool give_answer(int listener, const struct seccomp_heard *heard)
+static bool give_answer(int listener, const struct seccomp_heard *heard, unsigned cores)
 {
 	if (heard->netlink)
 		return seccomp_let_netlink(listener, heard);
+	if (heard->cores) {
+		if (!seccomp_tell_cores(listener, heard, cores))
+			seccomp_let_go_on(listener, heard);
+		return true;
+	}
 	if (seccomp_pretend_lower(listener, heard))
 		return true;
 	seccomp_refuse(listener, heard);
@@ -20,13 +25,13 @@ void refusals_add(struct refusals *refusals, int listener, const struct seccomp_
 
 	/* What is granted is no refusal, but costs us as much: it is in the same line. */
 	if (++box->heard <= REFUSALS_QUICK || refusals->count == REFUSALS_HELD) {
-		if (!give_answer(listener, heard)) {
+		if (!give_answer(listener, heard, box->cores)) {
 			box->count++;
 			box->call = heard->call;
 		}
 		return;
 	}
-	if (!heard->netlink && !heard->limits) {
+	if (!heard->netlink && !heard->limits && !heard->cores) {
 		box->count++;
 		box->call = heard->call;
 	}
@@ -34,6 +39,7 @@ void refusals_add(struct refusals *refusals, int listener, const struct seccomp_
 		refusals->due_usec = clock_usec() + REFUSALS_PACE_USEC;
 	refusals->held[place].listener = listener;
 	refusals->held[place].heard = *heard;
+	refusals->held[place].cores = box->cores;
 }
 
 void refusals_hear(struct refusals *refusals, int *listener, struct refused *box)
@@ -56,9 +62,11 @@ void refusals_on_time(struct refusals *refusals)
 	if (refusals->count == 0 || now < refusals->due_usec)
 		return;
 	for (int i = 0; i < REFUSALS_PACE && refusals->count > 0; i++) {
+		const typeof(refusals->held[0]) *held = &refusals->held[refusals->first];
+
 		/* One whose listener is gone needs no answer. */
-		if (refusals->held[refusals->first].listener >= 0)
-			give_answer(refusals->held[refusals->first].listener, &refusals->held[refusals->first].heard);
+		if (held->listener >= 0)
+			give_answer(held->listener, &held->heard, held->cores);
 		refusals->first = (refusals->first + 1) % REFUSALS_HELD;
 		refusals->count--;
 	}

@@ -23,12 +23,14 @@ struct refused {
 	uint64_t count; /* how often */
 	int call;       /* the last one's number, where count is not 0 */
 	uint64_t heard; /* what it asked in all, also what was granted */
+	unsigned cores; /* that it is told it has; 0: those of the host */
 };
 
 struct refusals {
 	struct {
 		int listener;               /* where it was heard */
 		struct seccomp_heard heard; /* who waits */
+		unsigned cores;             /* of its box */
 	} held[REFUSALS_HELD];              /* a ring; untouched until somebody waits */
 	size_t first;                       /* who has waited longest */
 	size_t count;                       /* how many wait */

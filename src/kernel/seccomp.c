@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -187,6 +188,11 @@ int seccomp_hear(int listener, struct seccomp_heard *heard)
 					 .netlink = told.data.nr == SYS_socket &&
 						    (uint32_t)told.data.args[0] == AF_NETLINK,
 					 .limits = limits_of(&told.data) };
+	if (told.data.nr == SYS_sched_getaffinity) {
+		heard->cores_of = (int)told.data.args[0];
+		heard->cores_size = (uint32_t)told.data.args[1];
+		heard->cores = told.data.args[2];
+	}
 	return 1;
 }
 
@@ -252,6 +258,55 @@ bool seccomp_let_netlink(int listener, const struct seccomp_heard *heard)
 	}
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 	return false;
+}
+
+/* Whether a number that its box has for a thread is its own: the last of those that /proc tells. */
+static bool is_own_number(int pid, int number)
+{
+	char path[32], text[4096], *line;
+	int last = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (fd_slurp(AT_FDCWD, path, text, sizeof(text)) <= 0 || !(line = strstr(text, "\nNSpid:")))
+		return false;
+	line += strlen("\nNSpid:");
+	while (*line == '\t')
+		last = (int)strtol(line + 1, &line, 10);
+	return last == number;
+}
+
+bool seccomp_tell_cores(int listener, const struct seccomp_heard *heard, unsigned cores)
+{
+	struct seccomp_notif_resp answer = { .id = heard->id };
+	_cleanup_close_ int memory = -1;
+	cpu_set_t all, some;
+	unsigned found = 0;
+	char path[32];
+	long size;
+
+	if (heard->cores == 0 || cores == 0 || (heard->cores_of != 0 && !is_own_number(heard->pid, heard->cores_of)))
+		return false;
+	CPU_ZERO(&some);
+	CPU_ZERO(&all);
+	/* Not the C library's: how many bytes the kernel has is a part of the answer, and which size it refuses. */
+	size = syscall(SYS_sched_getaffinity, heard->pid,
+		       heard->cores_size < sizeof(all) ? heard->cores_size : sizeof(all), &all);
+	if (size <= 0)
+		return false;
+	for (int i = 0; i < (int)size * 8 && found <= cores; i++)
+		if (CPU_ISSET(i, &all) && found++ < cores)
+			CPU_SET(i, &some);
+	if (found <= cores)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/mem", heard->pid);
+	memory = open(path, O_WRONLY | O_CLOEXEC);
+	/* Another could have its number by now: not while the call waits. */
+	if (memory < 0 || !seccomp_waits(listener, heard) ||
+	    pwrite(memory, &some, (size_t)size, (off_t)heard->cores) != size)
+		return false;
+	answer.val = size;
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	return true;
 }
 
 void seccomp_refuse(int listener, const struct seccomp_heard *heard)
@@ -398,7 +453,7 @@ bool seccomp_denies(enum seccomp_profile profile, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (rule_profiles[i] != profile || strcmp(rules[i].syscall, name) != 0)
 			continue;
-		if (strncmp(rules[i].action, "allow", 5) == 0)
+		if (strncmp(rules[i].action, "allow", 5) == 0 || strcmp(rules[i].action, "cores") == 0)
 			return false;
 		denies = true;
 	}

@@ -58,6 +58,9 @@ struct seccomp_heard {
 	int call;              /* its number */
 	bool netlink;          /* it asks for a netlink socket, of which a box has only so many at a time */
 	uint64_t limits;       /* where it has a `struct rlimit` that is to be judged; 0: it has none */
+	uint64_t cores;        /* where the processors are to go that it asks for; 0: it does not ask */
+	size_t cores_size;     /* there is room for so many bytes */
+	int cores_of;          /* the thread whose they are, as its box calls it; 0: its own */
 };
 /* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
 int seccomp_hear(int listener, struct seccomp_heard *heard);
@@ -75,6 +78,9 @@ enum {
 /* The answer to a netlink socket: the kernel counts those that live in the network of who asks. False: it has as many
  * as it may, and was refused (ENOBUFS). Those that several threads ask for at the same moment may all be let go on. */
 bool seccomp_let_netlink(int listener, const struct seccomp_heard *heard);
+/* The answer to who asks for its processors: the first `cores` of those that it may use, of which there are more. It is
+ * written to where it wants it, which is all that a listener ever writes. False: the kernel's own answer is as good. */
+bool seccomp_tell_cores(int listener, const struct seccomp_heard *heard, unsigned cores);
 void seccomp_refuse(int listener, const struct seccomp_heard *heard);
 
 /* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM

@@ -33,7 +33,7 @@ SLOTS = 65536  # host uids of boxes; the search for a free one starts at the pid
 # In the order of the plan. A new operation fails every_operation_is_tested until it is here.
 OPERATIONS = (
     "join netns mapped become leash cgroupns hostname loopback isolate tree root dir link text bind device pts mqueue terminal proc mask "
-    "work place attach overlay copy freeze pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
+    "work cores place attach overlay copy freeze pivot seal rlimit handles no-new-privs landlock caps seccomp prove exec"
 ).split()
 # Others than the first: the second filter of an accounted box, a bind among mounts that are there, the code itself.
 LATER = ["bind:1", "text:7", "place:2", "dir:4", "rlimit:8", "prove:3", "prove:6"]

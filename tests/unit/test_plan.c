@@ -29,6 +29,7 @@ static void fresh(void)
 		.range = true,
 		.landlock = 7,
 		.seccomp = true,
+		.cores = 8,
 		.mount_api = true,
 		.cgroup = { .version = 1, .count = 4, .where = { 0, 1, 2, 3 } },
 	};

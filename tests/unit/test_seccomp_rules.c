@@ -20,8 +20,8 @@ static bool ends_with(const char *text, const char *end)
 /* "allow" or an errno, alone or followed by " if …" or " otherwise". */
 static bool action_is_known(const char *action)
 {
-	static const char *const known[] = { "allow",  "pretend", "judge",        "count",          "EPERM",
-					     "ENOSYS", "EINVAL",  "EAFNOSUPPORT", "EPROTONOSUPPORT" };
+	static const char *const known[] = { "allow",  "pretend", "judge",        "count",           "EPERM",
+					     "ENOSYS", "EINVAL",  "EAFNOSUPPORT", "EPROTONOSUPPORT", "cores" };
 	size_t size = strcspn(action, " ");
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

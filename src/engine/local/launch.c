@@ -350,6 +350,7 @@ int launch_box(const struct job *job, const struct plan *plan, const struct prob
 		staging.inside.trees[i] = staging.inside.plain[i] = -1;
 
 	launch_init(box, plan);
+	box->refused.cores = plan->cores;
 	fault_choose(&staging.inside);
 	result = set_up(job, probe, box, &staging, err);
 	staging_free(&staging);

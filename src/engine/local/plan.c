@@ -335,6 +335,8 @@ static void plan_work(struct builder *b)
 	unsigned flags = b->job->profile ? MOUNT_NOEXEC : 0;
 
 	plan_add(b, (struct op){ .kind = OP_WORK, .size = limits->disk, .inodes = limits->inodes, .flags = flags });
+	/* Before its parts: the last may hide it. */
+	plan_cores_file(b);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		bool open = strcmp(parts[i], "tmp") == 0 || strcmp(parts[i], "dev/shm") == 0;
 
@@ -721,6 +723,10 @@ static int make(plan_builder *build, const struct job *job, const struct probe *
 	};
 	if (check_surroundings(&job->around, err) < 0 || choose_layers(job->spec, probe, plan, &seccomp, err) < 0)
 		return -1;
+	/* Where nobody bounds them, all of the host's are the program's. */
+	if (plan->group && probe->cgroup.where[CGROUP_CPU] >= 0)
+		plan->host_cores = probe->cores;
+	plan->cores = plan_cores(plan, &job->limits);
 	plan->ops = calloc(PLAN_OPS_MAX, sizeof(*plan->ops));
 	if (!plan->ops)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the plan");

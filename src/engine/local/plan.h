@@ -38,6 +38,7 @@ enum op_kind {
 	OP_PROC,         /* a fresh /proc; flags: MOUNT_READONLY in boxes */
 	OP_MASK,         /* path is hidden */
 	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
+	OP_CORES,        /* path shows a file of the work tmpfs, which tells of inodes processors */
 	OP_PLACE,        /* path is a directory of the work tmpfs */
 	OP_ATTACH,       /* path shows the tree of that index, read-only */
 	OP_OVERLAY,      /* path shows it, changes go to the work tmpfs */
@@ -112,6 +113,8 @@ struct plan {
 	bool zygote;                                /* for what is forked into boxes */
 	bool shared;                                /* a stem's box: others enter it */
 	const char *work;                           /* where the work tmpfs is while the root is built */
+	unsigned host_cores; /* processors of the host; 0: nobody bounds what a box has of them */
+	unsigned cores;      /* that its processes find; 0: the host's */
 	bool segments;                              /* and the list of System V segments, which then count as memory */
 };
 
@@ -135,6 +138,12 @@ void plan_free(struct plan *plan);
 uint64_t plan_files_max(const struct plan *plan);
 uint64_t plan_processes_max(const struct plan *plan, const struct limits *limits);
 uint64_t plan_cpu_max(const struct limits *limits);
+/* How many processors the box's programs find with these limits: those that they have whole or in part, as many as
+ * there are at most. 0: the host's. */
+unsigned plan_cores(const struct plan *plan, const struct limits *limits);
+/* What /proc/stat says of them, which may be written anew when the limit is another; NULL: no memory. */
+char *plan_cores_text(unsigned cores, struct arena *arena);
+#define PLAN_CORES_FILE "proc/stat"
 
 /* The operation's name, as --explain prints it and errors name it: "pivot". */
 const char *op_name(enum op_kind kind);

@@ -25,7 +25,7 @@ static const char *const names[OP_KINDS] = {
 	[OP_SECCOMP] = "seccomp",   [OP_PROVE] = "prove",
 	[OP_EXEC] = "exec",         [OP_FREEZE] = "freeze",
 	[OP_PTS] = "pts",           [OP_TERMINAL] = "terminal",
-	[OP_MQUEUE] = "mqueue",
+	[OP_MQUEUE] = "mqueue",     [OP_CORES] = "cores",
 };
 
 const char *op_name(enum op_kind kind)
@@ -82,6 +82,9 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		break;
 	case OP_PLACE:
 		buf_printf(out, " /%s mode %04o", op->path, op->mode);
+		break;
+	case OP_CORES:
+		buf_printf(out, " /%s, %" PRIu64, op->path, op->inodes);
 		break;
 	case OP_PTS:
 		buf_printf(out, " /%s, at most %" PRIu64, op->path, op->most);

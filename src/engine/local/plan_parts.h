@@ -17,3 +17,6 @@ void plan_bind(struct builder *b, const char *path);
 
 /* /etc and what else programs look for at names that every Linux has: /var/tmp, the name of the time zone. */
 void plan_etc(struct builder *b);
+
+/* /proc/stat, where the box has fewer processors than the host. */
+void plan_cores_file(struct builder *b);

@@ -366,9 +366,9 @@ static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct emb
 }
 
 /* 0, or -1: the stem does not answer, or has none. */
-static int ask_about(const struct ember *ember, enum stem_ask ask, struct stem_answer *answer)
+static int ask_about(const struct ember *ember, enum stem_ask ask, unsigned cores, struct stem_answer *answer)
 {
-	const struct stem_make make = { .number = ember->number, .ask = ask };
+	const struct stem_make make = { .number = ember->number, .ask = ask, .cores = cores };
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
 
@@ -381,7 +381,7 @@ static void ask_refused(struct box *box)
 	struct ember *ember = (struct ember *)((char *)box - offsetof(struct ember, box));
 	struct stem_answer answer;
 
-	if (ask_about(ember, STEM_ASK_REFUSED, &answer) == 0)
+	if (ask_about(ember, STEM_ASK_REFUSED, 0, &answer) == 0)
 		box->refused = (struct refused){ .count = 1, .call = (int)answer.index };
 }
 
@@ -405,7 +405,14 @@ int stem_lend(const struct ember *ember)
 {
 	struct stem_answer answer;
 
-	return ask_about(ember, STEM_ASK_LENT, &answer);
+	return ask_about(ember, STEM_ASK_LENT, 0, &answer);
+}
+
+int stem_bound(const struct ember *ember, unsigned cores)
+{
+	struct stem_answer answer;
+
+	return ask_about(ember, STEM_ASK_CORES, cores, &answer);
 }
 
 const char *ember_step_name(uint32_t step)

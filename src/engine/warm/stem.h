@@ -32,6 +32,8 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 
 /* Others than the ember and what it forks may enter its box afterwards. 0, or -1: the stem does not answer. */
 int stem_lend(const struct ember *ember);
+/* Its programs find so many processors, and not those that its plan has. Likewise. */
+int stem_bound(const struct ember *ember, unsigned cores);
 
 /* The name of a step that a fork may fail at; "?" for what is none. */
 const char *ember_step_name(uint32_t step);

@@ -106,7 +106,7 @@ int nets_enter(struct nets *nets, uint64_t number)
 	}
 	if (net) {
 		net->number = number;
-		net->refused = (struct refused){ 0 };
+		net->refused = (struct refused){ .cores = nets->cores };
 	}
 	nets->entered = net;
 	return 0;
@@ -192,6 +192,13 @@ int nets_refused(const struct nets *nets, uint64_t number)
 		if (nets->at[i].fd >= 0 && nets->at[i].number == number && nets->at[i].refused.count > 0)
 			return nets->at[i].refused.call;
 	return -1;
+}
+
+void nets_bound(struct nets *nets, uint64_t number, unsigned cores)
+{
+	for (size_t i = 0; i < nets->known; i++)
+		if (nets->at[i].fd >= 0 && nets->at[i].number == number)
+			nets->at[i].refused.cores = cores;
 }
 
 void nets_lent(struct nets *nets, uint64_t number)

@@ -43,6 +43,7 @@ struct nets {
 	int listeners[NETS_LISTENERS]; /* where the kernel tells of sockets and refusals, -1: none */
 	struct refusals refusals;      /* that are to be answered */
 	struct refused nobodys;        /* what was refused to those whose network is not known */
+	unsigned cores;                /* that a box finds, unless it is said otherwise */
 	bool again;                    /* all zygotes are listened to: a network may serve again */
 	struct net *entered;     /* where the stem is, for the box that is being made; NULL: one that is not known */
 	size_t known;            /* places below this one were used */
@@ -64,6 +65,8 @@ int nets_leave(struct nets *nets, pid_t box);
 void nets_hear(struct nets *nets, size_t zygote);
 /* The last call that the box of that number was refused, or -1. */
 int nets_refused(const struct nets *nets, uint64_t number);
+/* The box of that number finds so many processors. */
+void nets_bound(struct nets *nets, uint64_t number, unsigned cores);
 /* The box of that number was lent. */
 void nets_lent(struct nets *nets, uint64_t number);
 /* That init is dead, and all of its box. */

@@ -150,6 +150,7 @@ static int start_zygotes(struct stem_role *role)
 		nets_listen(&role->nets, started++, hear_listener(ours));
 	}
 	nets_all_told(&role->nets, started);
+	role->nets.cores = role->box.plan.cores;
 	for (int kind = 0; kind < ZYGOTE_KINDS; kind++)
 		close_fd(&role->zygotes[kind]);
 	return 0;
@@ -172,6 +173,11 @@ static void make_box(struct stem_role *role)
 		_exit(0);
 	if (n == sizeof(make) && make.ask == STEM_ASK_LENT && count == 0) {
 		nets_lent(&role->nets, make.number);
+		answer(0, 0, -1);
+		return;
+	}
+	if (n == sizeof(make) && make.ask == STEM_ASK_CORES && count == 0) {
+		nets_bound(&role->nets, make.number, make.cores);
 		answer(0, 0, -1);
 		return;
 	}

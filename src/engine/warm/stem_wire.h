@@ -36,6 +36,7 @@ enum stem_ask {
 	STEM_ASK_MAKE, /* a box; with it: its control socket, the lock of its uid (or the socket again), the groups */
 	STEM_ASK_LENT, /* it is lent, and others may enter it when this was answered */
 	STEM_ASK_REFUSED, /* the call that it was refused last */
+	STEM_ASK_CORES,   /* nothing: from now on it finds so many processors */
 };
 
 /* Then each time, of one box. */
@@ -44,6 +45,7 @@ struct stem_make {
 	uint64_t number;       /* of the box */
 	uint32_t groups;       /* files of groups */
 	uint32_t ask;          /* enum stem_ask */
+	uint32_t cores;        /* of STEM_ASK_CORES */
 };
 
 /* Of a box that was made with the pidfd of its init. */

@@ -1,6 +1,7 @@
 #include "engine/warm/warm_engine.h"
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/own.h"
 #include "engine/local/box_place.h"
 #include "engine/warm/ember_order.h"
@@ -9,6 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 static int warm_open(const struct engine_options *options, void **self, struct error *err)
 {
@@ -47,16 +50,33 @@ static int shrink_disk(const struct box *box, uint64_t size)
 	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
 }
 
+/* What tells a program of its processors: a file of the box's, and who listens to its calls. */
+static int set_cores(const struct ember *ember, unsigned cores)
+{
+	_cleanup_close_ int file = openat(ember->box.handles[REPORT_FD_OUTPUT], "../../" PLAN_CORES_FILE,
+					  O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_arena_ struct arena arena = { 0 };
+	const char *text = plan_cores_text(cores, &arena);
+
+	if (file < 0 || !text || ftruncate(file, 0) < 0 || fd_write(file, text, strlen(text)) < 0)
+		return -1;
+	return stem_bound(ember, cores);
+}
+
 /* Gives the box the job's limits. Less memory than it has already, for one, is refused: a box of its own begins with
  * none. */
-static int set_limits(struct box *box, const struct job *job, struct error *err)
+static int set_limits(const struct ember *ember, const struct job *job, struct error *err)
 {
+	const struct box *box = &ember->box;
+	const unsigned cores = plan_cores(box->plan, &job->limits);
 	const struct cgroup_limits before = launch_group_limits(box->plan->limits),
 				   limits = launch_group_limits(&job->limits);
 
 	if (job->limits.disk < box->plan->limits->disk && shrink_disk(box, job->limits.disk) < 0 &&
 	    !job->disk_by_memory)
 		return error_errno(err, "cannot make the box's disk smaller");
+	if (cores != box->plan->cores && set_cores(ember, cores) < 0)
+		return error_errno(err, "cannot tell the box how many processors it has");
 	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
 }
 
@@ -87,7 +107,7 @@ static int place_open(void *self, const struct job *job, struct engine_place **o
 	held->common =
 		(struct box_place){ .place.engine = &warm_engine, .probe = pool_probe(self), .box = &held->ember.box };
 	/* A driver lets others enter its box later. */
-	if ((job->session && stem_lend(&held->ember) < 0) || set_limits(&held->ember.box, job, &ignored) < 0 ||
+	if ((job->session && stem_lend(&held->ember) < 0) || set_limits(&held->ember, job, &ignored) < 0 ||
 	    send_order(held, job, &ignored) < 0) {
 		pool_reject(held, false);
 		pool_return(held);
