@@ -39,7 +39,7 @@ enum {
 	OUT_ROOM = 2 * (HEAD + OUTPUT_BLOCK) + CONTROL_ROOM, /* two blocks of output and what is kept free */
 };
 
-enum state {
+enum agent_state {
 	IDLE,       /* between orders */
 	DESCRIBING, /* an order's frames come in */
 	RUNNING,    /* its program runs */
@@ -64,7 +64,7 @@ static struct words words[2] = {
 static int orders = -1, answers = -1;      /* the pipes to the keeper */
 static char in[IN_ROOM], out[OUT_ROOM];    /* frames that are not whole, and not written */
 static size_t in_size, out_size;           /* in use */
-static enum state state;                   /* of the order */
+static enum agent_state state;             /* of the order */
 static uint32_t order;                     /* its number; while idle, of the last */
 static int file = -1;                      /* being written */
 static int program_input = -1;             /* the program's stdin */
@@ -206,7 +206,7 @@ static void forget_words(void)
 }
 
 /* The kernel's own; all zero is SIG_DFL with no flags on every architecture. */
-struct kernel_sigaction {
+struct agent_sigaction {
 	unsigned long words[4]; /* handler, flags, restorer, mask */
 };
 
@@ -217,7 +217,7 @@ static void become_program(const char *directory, const int ends[3], volatile in
 
 	setsid();
 	for (int i = 1; i < NSIG; i++)
-		syscall(SYS_rt_sigaction, i, &(struct kernel_sigaction){ 0 }, NULL, sizeof(uint64_t));
+		syscall(SYS_rt_sigaction, i, &(struct agent_sigaction){ 0 }, NULL, sizeof(uint64_t));
 	for (int i = 0; i < 3; i++) {
 		if (dup2(ends[i], i) < 0) {
 			*errnum = errno;

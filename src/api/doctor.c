@@ -229,7 +229,7 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 }
 
 /* All that is told. */
-struct report {
+struct doctor_report {
 	struct doctor_row rows[DOCTOR_ROWS];   /* the layers */
 	size_t count;                          /* of them */
 	const struct doctor_setting *settings; /* what was looked at */
@@ -240,7 +240,7 @@ struct report {
 	struct utsname kernel;                 /* where */
 };
 
-static char *report_json(const struct report *report)
+static char *report_json(const struct doctor_report *report)
 {
 	const struct doctor_row *rows = report->rows;
 	json_t *layers = json_array(), *settings = json_array(), *root;
@@ -268,7 +268,7 @@ static char *report_json(const struct report *report)
 	return languages_dump(root);
 }
 
-static char *report_text(const struct report *report)
+static char *report_text(const struct doctor_report *report)
 {
 	const struct doctor_row *rows = report->rows;
 	struct buf out = { 0 };
@@ -304,7 +304,7 @@ static char *report_text(const struct report *report)
 int doctor_report(bool json, const struct doctor_setting *settings, size_t count, int *healthy, char **text,
 		  eb_error *err)
 {
-	struct report report = { .settings = settings, .setting_count = count, .healthy = languages_any() };
+	struct doctor_report report = { .settings = settings, .setting_count = count, .healthy = languages_any() };
 	struct doctor_host host;
 	struct error inner = { 0 };
 

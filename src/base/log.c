@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct line {
+struct log_line {
 	char data[LOG_LINE_MAX]; /* not terminated */
 	size_t size;             /* bytes in use; the last two are kept for the end, "}\n" */
 	bool full;               /* something did not fit */
@@ -23,7 +23,7 @@ static enum log_format log_format; /* as log_open() was told */
 static const char *log_role = "";  /* likewise */
 
 /* All of it or nothing; `spare` bytes stay free behind it. */
-static bool line_add(struct line *line, const char *data, size_t size, size_t spare)
+static bool line_add(struct log_line *line, const char *data, size_t size, size_t spare)
 {
 	if (line->full || size + spare > sizeof(line->data) - 2 - line->size) {
 		line->full = true;
@@ -34,7 +34,7 @@ static bool line_add(struct line *line, const char *data, size_t size, size_t sp
 	return true;
 }
 
-static void line_text(struct line *line, const char *text)
+static void line_text(struct log_line *line, const char *text)
 {
 	line_add(line, text, strlen(text), 0);
 }
@@ -66,7 +66,7 @@ static size_t escape(const char *at, bool quoted, char out[8])
 }
 
 /* Cut at a whole character where the line ends; a cut text does not make the line full. */
-static void line_clean(struct line *line, const char *text, bool quoted, size_t spare)
+static void line_clean(struct log_line *line, const char *text, bool quoted, size_t spare)
 {
 	_cleanup_buf_ struct buf clean = { 0 };
 	char out[8];
@@ -83,14 +83,14 @@ static void line_clean(struct line *line, const char *text, bool quoted, size_t 
 	}
 }
 
-static void line_quoted(struct line *line, const char *text)
+static void line_quoted(struct log_line *line, const char *text)
 {
 	line_add(line, "\"", 1, 1);
 	line_clean(line, text, true, 1);
 	line_text(line, "\"");
 }
 
-static void line_number(struct line *line, double number)
+static void line_number(struct log_line *line, double number)
 {
 	char text[400]; /* the longest double has 309 digits */
 	int size;
@@ -115,7 +115,7 @@ static void line_number(struct line *line, double number)
 	line_text(line, text);
 }
 
-static void line_time(struct line *line)
+static void line_time(struct log_line *line)
 {
 	char day[32], text[48];
 	struct timespec now;
@@ -128,7 +128,7 @@ static void line_time(struct line *line)
 	line_text(line, text);
 }
 
-static void line_head(struct line *line, const char *level)
+static void line_head(struct log_line *line, const char *level)
 {
 	line_text(line, "{\"time\": \"");
 	line_time(line);
@@ -139,7 +139,7 @@ static void line_head(struct line *line, const char *level)
 }
 
 /* "TIME ROLE " */
-static void line_origin(struct line *line)
+static void line_origin(struct log_line *line)
 {
 	line_time(line);
 	line_text(line, " ");
@@ -148,7 +148,7 @@ static void line_origin(struct line *line)
 }
 
 /* A line that nobody takes is lost: who serves does not wait for who reads its log. */
-static void line_write(struct line *line, const char *end)
+static void line_write(struct log_line *line, const char *end)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 	size_t size = strlen(end);
@@ -171,7 +171,7 @@ static bool is_plain(const char *text)
 	return *text && text[strspn(text, plain)] == '\0';
 }
 
-static void line_field(struct line *line, const struct log_field *field)
+static void line_field(struct log_line *line, const struct log_field *field)
 {
 	size_t before = line->size;
 
@@ -207,7 +207,7 @@ void log_open(enum log_format format, const char *role)
 void log_say(const char *format, ...)
 {
 	int saved = errno;
-	struct line line;
+	struct log_line line;
 	char text[LOG_LINE_MAX];
 	va_list args;
 
@@ -235,7 +235,7 @@ void log_say(const char *format, ...)
 void log_event(const char *event, const struct log_field *fields)
 {
 	int saved = errno;
-	struct line line;
+	struct log_line line;
 
 	if (log_format == LOG_EVENTS)
 		return;

@@ -14,19 +14,19 @@ enum {
 };
 
 /* A list or mapping that is being read. */
-struct frame {
+struct yaml_frame {
 	struct yaml_node *node; /* itself */
 	struct yaml_node *last; /* its last child so far */
 	struct yaml_node *key;  /* of a mapping: waits for its value */
 };
 
 struct loader {
-	struct yaml_doc *doc;                /* what is made */
-	struct error *err;                   /* for the first mistake */
-	struct frame frames[YAML_DEPTH_MAX]; /* the innermost is the last */
-	size_t depth;                        /* how many are in use */
-	size_t count;                        /* nodes so far */
-	bool ended;                          /* the first document is over */
+	struct yaml_doc *doc;                     /* what is made */
+	struct error *err;                        /* for the first mistake */
+	struct yaml_frame frames[YAML_DEPTH_MAX]; /* the innermost is the last */
+	size_t depth;                             /* how many are in use */
+	size_t count;                             /* nodes so far */
+	bool ended;                               /* the first document is over */
 };
 
 static int out_of_memory(const struct yaml_doc *doc, struct error *err)
@@ -109,7 +109,7 @@ static struct yaml_node *node_new(struct loader *loader, enum yaml_kind kind, co
 	return node;
 }
 
-static int key_add(struct loader *loader, struct frame *frame, struct yaml_node *key)
+static int key_add(struct loader *loader, struct yaml_frame *frame, struct yaml_node *key)
 {
 	if (key->kind == YAML_NOTHING)
 		key->kind = YAML_TEXT;
@@ -128,7 +128,7 @@ static int key_add(struct loader *loader, struct frame *frame, struct yaml_node 
 /* Puts a node where it belongs: below the innermost list or mapping. */
 static int node_add(struct loader *loader, struct yaml_node *node)
 {
-	struct frame *frame = loader->depth ? &loader->frames[loader->depth - 1] : NULL;
+	struct yaml_frame *frame = loader->depth ? &loader->frames[loader->depth - 1] : NULL;
 
 	if (++loader->count > YAML_NODES_MAX)
 		return yaml_fault(loader->doc, node, loader->err, "expected at most %d values in all", YAML_NODES_MAX);
@@ -202,7 +202,7 @@ static int read_start(struct loader *loader, enum yaml_kind kind, const void *an
 		return -1;
 	if (loader->depth == YAML_DEPTH_MAX)
 		return yaml_fault(loader->doc, node, loader->err, "expected at most %d levels", YAML_DEPTH_MAX);
-	loader->frames[loader->depth++] = (struct frame){ .node = node };
+	loader->frames[loader->depth++] = (struct yaml_frame){ .node = node };
 	return 0;
 }
 

@@ -31,7 +31,7 @@ static const struct option_spec specs[] = {
 };
 
 /* One line of the answer. */
-struct row {
+struct config_row {
 	const char *name;    /* of the setting */
 	const char *value;   /* NULL: none */
 	const char *source;  /* "default", … */
@@ -59,11 +59,11 @@ static const char *computed(enum config_key key, const struct config *config, ch
 	return path;
 }
 
-static struct row row_of(const struct config *config, enum config_key key, char path[PATH_MAX])
+static struct config_row row_of(const struct config *config, enum config_key key, char path[PATH_MAX])
 {
 	const struct config_value *value = &config->values[key];
 
-	return (struct row){
+	return (struct config_row){
 		.name = config_name(key),
 		.value = value->text ? value->text : computed(key, config, path),
 		.source = config_source_name(value->source),
@@ -75,7 +75,7 @@ static struct row row_of(const struct config *config, enum config_key key, char 
 	};
 }
 
-static const char *shown(const struct row *row)
+static const char *shown(const struct config_row *row)
 {
 	bool secret = strcmp(row->name, config_name(CONFIG_TOKEN)) == 0;
 
@@ -95,7 +95,7 @@ static void add_path(struct buf *out, const char *path)
 		buf_text(out, path);
 }
 
-static void add_text(struct table *table, const struct row *row)
+static void add_text(struct table *table, const struct config_row *row)
 {
 	_cleanup_buf_ struct buf value = { 0 }, where = { 0 };
 
@@ -127,7 +127,7 @@ static json_t *text_json(const char *text)
 	return json_string(clean.data ? clean.data : "");
 }
 
-static void add_json(json_t *list, const struct row *row)
+static void add_json(json_t *list, const struct config_row *row)
 {
 	bool secret = strcmp(row->name, config_name(CONFIG_TOKEN)) == 0;
 
@@ -139,19 +139,19 @@ static void add_json(json_t *list, const struct row *row)
 }
 
 /* What only the registry says. */
-static void registry_rows(const struct config *config, struct row rows[2], char number[16])
+static void registry_rows(const struct config *config, struct config_row rows[2], char number[16])
 {
 	const struct registry *registry = &config->registry;
 
 	snprintf(number, 16, "%u", registry->max_concurrent);
-	rows[0] = (struct row){ .name = "auto_cleanup",
-				.value = registry->auto_cleanup ? "true" : "false",
-				.line = registry->auto_cleanup_line,
-				.meaning = "whether containers are forgotten when they have ended" };
-	rows[1] = (struct row){ .name = "max_concurrent",
-				.value = number,
-				.line = registry->max_concurrent_line,
-				.meaning = "containers at a time" };
+	rows[0] = (struct config_row){ .name = "auto_cleanup",
+				       .value = registry->auto_cleanup ? "true" : "false",
+				       .line = registry->auto_cleanup_line,
+				       .meaning = "whether containers are forgotten when they have ended" };
+	rows[1] = (struct config_row){ .name = "max_concurrent",
+				       .value = number,
+				       .line = registry->max_concurrent_line,
+				       .meaning = "containers at a time" };
 	for (int i = 0; i < 2; i++) {
 		rows[i].source = config_source_name(rows[i].line ? CONFIG_REGISTRY : CONFIG_DEFAULT);
 		rows[i].file = rows[i].line ? config->registry_where : NULL;
@@ -162,7 +162,7 @@ static int show(const struct config *config, bool json)
 {
 	_cleanup_buf_ struct buf text = { 0 };
 	json_t *list = json ? json_array() : NULL;
-	struct row rows[CONFIG_KEYS + 2];
+	struct config_row rows[CONFIG_KEYS + 2];
 	char home[PATH_MAX], socket[PATH_MAX], number[16];
 	_cleanup_table_ struct table table = { 0 };
 

@@ -164,7 +164,7 @@ static void show_door(const char *address)
 {
 	const struct http_text pack = { (const char *)site_pack_data, site_pack_size };
 	struct site_file page;
-	struct door door;
+	struct service_door door;
 
 	if (!*address || door_find(&door) != 0)
 		return;

@@ -35,7 +35,7 @@ static const struct option_spec specs[] = {
 };
 
 /* What was typed. */
-struct asked {
+struct token_asked {
 	const char *words[2]; /* the verb and a name */
 	size_t count;         /* of them */
 	struct token token;   /* of the options */
@@ -91,7 +91,7 @@ static int read_limit(enum limit_id id, const char *value, struct token *token)
 	return 0;
 }
 
-static int read_option(int option, const char *value, struct asked *asked)
+static int read_option(int option, const char *value, struct token_asked *asked)
 {
 	uint64_t count;
 
@@ -139,7 +139,7 @@ static const struct token *find(const struct tokens *tokens, const char *name)
 	return NULL;
 }
 
-static int add(struct asked *asked)
+static int add(struct token_asked *asked)
 {
 	_cleanup_arena_ struct arena arena = { 0 };
 	_cleanup_close_ int lock = -1;
@@ -286,7 +286,7 @@ static int list(bool json)
 /* The token alone on the first line, for scripts; then where it is good. */
 static int show(void)
 {
-	struct door door;
+	struct service_door door;
 	int code = door_find(&door);
 
 	if (code != 0)
@@ -300,7 +300,7 @@ static int show(void)
 	return cmd_flush(0);
 }
 
-static int act(struct asked *asked)
+static int act(struct token_asked *asked)
 {
 	static const struct {
 		const char *name; /* the verb */
@@ -328,7 +328,7 @@ static int act(struct asked *asked)
 int cmd_token(int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
-	struct asked asked = { 0 };
+	struct token_asked asked = { 0 };
 	int option, code = 0;
 
 	while (code == 0 && (option = option_next(&reader)) != OPTION_END) {

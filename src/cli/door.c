@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-int door_find(struct door *out)
+int door_find(struct service_door *out)
 {
 	_cleanup_config_ struct config config = { 0 };
 	struct error err = { 0 }, registry;
 	const char *listen;
 
-	*out = (struct door){ 0 };
+	*out = (struct service_door){ 0 };
 	if (config_load_without(&config, &registry, &err) < 0 && err.kind == ERROR_USAGE)
 		return cmd_misconfigured(err.text);
 	if (err.kind == ERROR_NONE && registry.kind != ERROR_NONE)

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-struct door {
+struct service_door {
 	char token[TOKEN_MAX];      /* the first one */
 	char address[ANNOUNCE_MAX]; /* such as http://127.0.0.1:7320; "": there is no HTTP over TCP */
 	bool given;                 /* that token is EMBERBOX_TOKEN, which its owner knows */
@@ -14,4 +14,4 @@ struct door {
 };
 
 /* Returns 0, or an exit code with a complaint. Makes the first token if there is none yet. */
-int door_find(struct door *out);
+int door_find(struct service_door *out);

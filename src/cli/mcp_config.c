@@ -177,7 +177,7 @@ static json_t *describe_program(const struct client *client, const char *socket)
 static int describe_address(const struct client *client, json_t **out)
 {
 	_cleanup_buf_ struct buf url = { 0 }, bearer = { 0 };
-	struct door door;
+	struct service_door door;
 	int code;
 
 	if (!client->url)

@@ -27,7 +27,7 @@ enum {
 };
 
 /* One run over one connection. The socket never blocks: who writes while he is written to would wait for ever. */
-struct link {
+struct client_link {
 	int socket;                         /* to the service */
 	const struct client_io *io;         /* the caller's side */
 	struct client_answer *answer;       /* being made */
@@ -45,12 +45,12 @@ struct link {
 	size_t room;                        /* allocated */
 };
 
-static bool sending(const struct link *link)
+static bool sending(const struct client_link *link)
 {
 	return link->out[0].iov_len + link->out[1].iov_len > 0;
 }
 
-static void flush(struct link *link)
+static void flush(struct client_link *link)
 {
 	struct msghdr message = { .msg_iov = link->out, .msg_iovlen = 2 };
 	ssize_t sent = sendmsg(link->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -72,7 +72,7 @@ static void flush(struct link *link)
 }
 
 /* Only while nothing else is on its way. */
-static void send_frame(struct link *link, enum frame_kind kind, const void *data, size_t size)
+static void send_frame(struct client_link *link, enum frame_kind kind, const void *data, size_t size)
 {
 	const struct frame frame = { .kind = kind, .size = (uint32_t)size };
 
@@ -82,7 +82,7 @@ static void send_frame(struct link *link, enum frame_kind kind, const void *data
 	flush(link);
 }
 
-static void on_input(struct link *link)
+static void on_input(struct client_link *link)
 {
 	ssize_t n;
 
@@ -96,7 +96,7 @@ static void on_input(struct link *link)
 }
 
 /* All that wait; only the last counts. */
-static void on_window(struct link *link)
+static void on_window(struct client_link *link)
 {
 	struct terminal_size sizes[64];
 	ssize_t n = read(link->io->window_fd, sizes, sizeof(sizes));
@@ -117,7 +117,7 @@ static int bad_answer(struct error *err)
 }
 
 /* 1: that was the answer. */
-static int on_frame(struct link *link, const struct frame *frame, const char *payload, struct error *err)
+static int on_frame(struct client_link *link, const struct frame *frame, const char *payload, struct error *err)
 {
 	struct client_answer *answer = link->answer;
 
@@ -148,7 +148,7 @@ static int on_frame(struct link *link, const struct frame *frame, const char *pa
 }
 
 /* All frames that are whole. 1: the last was the answer. */
-static int take_frames(struct link *link, struct error *err)
+static int take_frames(struct client_link *link, struct error *err)
 {
 	size_t at = 0;
 	int done = 0;
@@ -178,7 +178,7 @@ static int take_frames(struct link *link, struct error *err)
 	return done;
 }
 
-static int on_answer(struct link *link, struct error *err)
+static int on_answer(struct client_link *link, struct error *err)
 {
 	ssize_t n = recv(link->socket, link->in + link->have, link->room - link->have, MSG_DONTWAIT);
 
@@ -190,7 +190,7 @@ static int on_answer(struct link *link, struct error *err)
 	return take_frames(link, err);
 }
 
-static void fill(const struct link *link, struct pollfd *fds)
+static void fill(const struct client_link *link, struct pollfd *fds)
 {
 	/* Input is the run's: while there is none, it stays where it is. */
 	bool reading = link->input_open && link->answer->began && !link->cancelled && !link->deaf && !sending(link);
@@ -202,7 +202,7 @@ static void fill(const struct link *link, struct pollfd *fds)
 	fds[WATCH_WINDOW] = (struct pollfd){ .fd = resizing ? link->io->window_fd : -1, .events = POLLIN };
 }
 
-static int converse(struct link *link, struct error *err)
+static int converse(struct client_link *link, struct error *err)
 {
 	struct pollfd fds[WATCHES];
 	int done = 0;
@@ -241,7 +241,7 @@ static int converse(struct link *link, struct error *err)
 int client_run(int socket, const char *json, size_t size, const struct client_io *io, struct client_answer *answer,
 	       struct error *err)
 {
-	struct link link = {
+	struct client_link link = {
 		.socket = socket,
 		.io = io,
 		.answer = answer,

@@ -15,7 +15,7 @@ enum {
 };
 
 /* One call under way. The socket never blocks: who writes while he is written to would wait for ever. */
-struct exchange {
+struct http_exchange {
 	const struct http_call *call;    /* what is asked */
 	struct http_reply *reply;        /* being made */
 	int socket;                      /* to the service */
@@ -27,7 +27,7 @@ struct exchange {
 	bool watched[HTTP_CALL_WATCHES]; /* which are looked at */
 };
 
-static void write_request(struct exchange *exchange)
+static void write_request(struct http_exchange *exchange)
 {
 	const struct http_call *call = exchange->call;
 	struct buf *out = &exchange->out;
@@ -43,7 +43,7 @@ static void write_request(struct exchange *exchange)
 		buf_add(out, call->body, call->body_size);
 }
 
-static void send_some(struct exchange *exchange)
+static void send_some(struct http_exchange *exchange)
 {
 	ssize_t n = send(exchange->socket, exchange->out.data + exchange->sent, exchange->out.size - exchange->sent,
 			 MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -54,7 +54,7 @@ static void send_some(struct exchange *exchange)
 		exchange->deaf = true;
 }
 
-static int take(struct exchange *exchange, const char *data, size_t size, struct error *err)
+static int take(struct http_exchange *exchange, const char *data, size_t size, struct error *err)
 {
 	struct http_answer *answer = &exchange->answer;
 	struct buf *body = &exchange->reply->body;
@@ -72,7 +72,7 @@ static int take(struct exchange *exchange, const char *data, size_t size, struct
 }
 
 /* 1: the answer is whole. */
-static int receive(struct exchange *exchange, struct error *err)
+static int receive(struct http_exchange *exchange, struct error *err)
 {
 	char data[READ_MAX];
 	ssize_t n = recv(exchange->socket, data, sizeof(data), MSG_DONTWAIT);
@@ -86,7 +86,7 @@ static int receive(struct exchange *exchange, struct error *err)
 	return http_answer_end(&exchange->answer, err) < 0 ? -1 : 1;
 }
 
-static int look_around(struct exchange *exchange, const struct pollfd *fds)
+static int look_around(struct http_exchange *exchange, const struct pollfd *fds)
 {
 	for (size_t i = 0; i < HTTP_CALL_WATCHES; i++) {
 		const struct http_watch *watch = &exchange->call->watches[i];
@@ -103,7 +103,7 @@ static int look_around(struct exchange *exchange, const struct pollfd *fds)
 }
 
 /* What is looked at now. Milliseconds until that changes, -1: it does not. */
-static int fill(const struct exchange *exchange, int age, struct pollfd *fds)
+static int fill(const struct http_exchange *exchange, int age, struct pollfd *fds)
 {
 	bool sending = !exchange->deaf && exchange->sent < exchange->out.size;
 	int limit = exchange->call->timeout_msec, wait = limit > 0 ? limit - age : -1;
@@ -120,7 +120,7 @@ static int fill(const struct exchange *exchange, int age, struct pollfd *fds)
 	return wait;
 }
 
-static int converse(struct exchange *exchange, struct error *err)
+static int converse(struct http_exchange *exchange, struct error *err)
 {
 	struct pollfd fds[HTTP_CALL_WATCHES + 1], *service = &fds[HTTP_CALL_WATCHES];
 	uint64_t began = clock_usec();
@@ -152,7 +152,9 @@ static int converse(struct exchange *exchange, struct error *err)
 
 int http_call(const struct http_call *call, struct http_reply *reply, struct error *err)
 {
-	struct exchange exchange = { .call = call, .reply = reply, .socket = service_socket_connect(call->socket) };
+	struct http_exchange exchange = { .call = call,
+					  .reply = reply,
+					  .socket = service_socket_connect(call->socket) };
 	int done = -1;
 
 	*reply = (struct http_reply){ 0 };

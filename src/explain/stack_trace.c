@@ -10,7 +10,7 @@ enum {
 };
 
 /* A trace as it is read: the first of them and the last. */
-struct trace {
+struct stack_trace {
 	struct explanation *out; /* where they go */
 	size_t total;            /* how many were read */
 	size_t keep;             /* how many of the first stay when there are too many */
@@ -34,7 +34,7 @@ static bool is_user(const struct explainer *x, struct span file, bool library)
 }
 
 /* The frame after `total` others; of too many those in the middle go. */
-static struct explain_frame *frame_add(struct trace *trace)
+static struct explain_frame *frame_add(struct stack_trace *trace)
 {
 	struct explanation *out = trace->out;
 	struct explain_frame *rest = &out->frames[trace->keep];
@@ -48,7 +48,7 @@ static struct explain_frame *frame_add(struct trace *trace)
 	return &out->frames[out->frame_count - 1];
 }
 
-static void read_frame(struct explainer *x, struct trace *trace, const struct pattern *pattern, struct line *line)
+static void read_frame(struct explainer *x, struct stack_trace *trace, const struct pattern *pattern, struct line *line)
 {
 	struct explain_frame *frame = frame_add(trace);
 	struct span part, file = { "", 0 }, ignored;
@@ -94,7 +94,7 @@ void trace_read(struct explainer *x)
 	const struct runtime *like = explain_like(x->in);
 	const struct runtime_explain *by = &x->in->runtime->explain;
 	const char *at = x->text.start;
-	struct trace trace = { .out = x->out };
+	struct stack_trace trace = { .out = x->out };
 	struct pattern start, stop, *list;
 	bool open = true;
 	struct line line;

@@ -9,7 +9,7 @@ enum {
 	DIGITS_MAX = 16,         /* of a chunk's size: what 64 bits hold */
 };
 
-enum state {
+enum chunk_state {
 	SIZE_FIRST,    /* a digit has to come */
 	SIZE,          /* digits, an extension or the end of the line */
 	EXTENSION,     /* skipped up to the end of the line */
@@ -31,7 +31,7 @@ static int chunk_broken(struct http_fault *fault)
 }
 
 /* A state and one byte: the state behind it, or -1. Both digits of a size and CONTENT are somebody else's. */
-static int line_step(enum state state, char c, bool last)
+static int line_step(enum chunk_state state, char c, bool last)
 {
 	switch (state) {
 	case SIZE:
@@ -77,7 +77,7 @@ static int chunks_byte(struct http_chunks *chunks, char c, uint64_t most, struct
 			return http_refuse(fault, 413, "the body is larger than it may be");
 		return 0;
 	}
-	next = line_step((enum state)chunks->state, c, chunks->left == 0);
+	next = line_step((enum chunk_state)chunks->state, c, chunks->left == 0);
 	if (next < 0)
 		return chunk_broken(fault);
 	if ((next == EXTENSION || next == TRAILER_NAME || next == TRAILER_VALUE) && ++chunks->overhead > OVERHEAD_MAX)

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 /* A head that is being read. */
-struct reading {
+struct head_reading {
 	const char *data;         /* of the client */
 	size_t size;              /* how many bytes of it may be a head */
 	size_t at;                /* how many were read */
@@ -36,7 +36,7 @@ int http_refuse(struct http_fault *fault, int status, const char *message)
 
 /* What came of a line that has no end yet: bytes that can be in none are told at once, for whoever sends them (TLS to a
  * port without it) would wait for an answer that never comes. */
-static int line_cut(struct reading *r, const char *line, size_t size)
+static int line_cut(struct head_reading *r, const char *line, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		if (!http_is_value(line[i]) && !(line[i] == '\r' && i + 1 == size))
@@ -48,7 +48,7 @@ static int line_cut(struct reading *r, const char *line, size_t size)
 }
 
 /* 1: the next line, without its end; 0: it is not whole; -1. */
-static int line_next(struct reading *r, struct http_text *line)
+static int line_next(struct head_reading *r, struct http_text *line)
 {
 	const char *start = r->data + r->at;
 	size_t left = r->size - r->at;
@@ -74,7 +74,7 @@ static const struct {
 	{ "HEAD", HTTP_HEAD }, { "OPTIONS", HTTP_OPTIONS }, { "PATCH", HTTP_PATCH },
 };
 
-static int method_read(struct reading *r, const char *name, size_t size)
+static int method_read(struct head_reading *r, const char *name, size_t size)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		if (strlen(methods[i].name) == size && memcmp(methods[i].name, name, size) == 0) {
@@ -85,7 +85,7 @@ static int method_read(struct reading *r, const char *name, size_t size)
 	return http_refuse(r->fault, 501, "the method is not one of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS");
 }
 
-static int version_read(struct reading *r, const char *text, size_t size)
+static int version_read(struct head_reading *r, const char *text, size_t size)
 {
 	if (size != 8 || memcmp(text, "HTTP/", 5) != 0 || !http_is_digit(text[5]) || text[6] != '.' ||
 	    !http_is_digit(text[7]))
@@ -96,7 +96,7 @@ static int version_read(struct reading *r, const char *text, size_t size)
 	return 0;
 }
 
-static int request_line(struct reading *r, struct http_text line)
+static int request_line(struct head_reading *r, struct http_text line)
 {
 	const char *end = line.data + line.size, *target, *version;
 	size_t method = 0;
@@ -116,7 +116,7 @@ static int request_line(struct reading *r, struct http_text line)
 
 /* ---- fields that say how to go on ---- */
 
-static int take_host(struct reading *r, struct http_text value)
+static int take_host(struct head_reading *r, struct http_text value)
 {
 	if (r->head->host.data)
 		return http_refuse(r->fault, 400, "Host: it is given twice; leave one out");
@@ -126,7 +126,7 @@ static int take_host(struct reading *r, struct http_text value)
 	return 0;
 }
 
-static int take_length(struct reading *r, struct http_text value)
+static int take_length(struct head_reading *r, struct http_text value)
 {
 	uint64_t length = 0;
 
@@ -146,7 +146,7 @@ static int take_length(struct reading *r, struct http_text value)
 	return 0;
 }
 
-static int take_coding(struct reading *r, struct http_text value)
+static int take_coding(struct head_reading *r, struct http_text value)
 {
 	if (r->coding.data)
 		return http_refuse(r->fault, 400, "Transfer-Encoding: it is given twice; leave one out");
@@ -161,7 +161,7 @@ static int take_coding(struct reading *r, struct http_text value)
 	return 0;
 }
 
-static int take_connection(struct reading *r, struct http_text value)
+static int take_connection(struct head_reading *r, struct http_text value)
 {
 	r->close |= http_text_has_token(value, "close");
 	r->stay |= http_text_has_token(value, "keep-alive");
@@ -169,13 +169,13 @@ static int take_connection(struct reading *r, struct http_text value)
 	return 0;
 }
 
-static int take_upgrade(struct reading *r, struct http_text value)
+static int take_upgrade(struct head_reading *r, struct http_text value)
 {
 	r->upgrade_named = true;
 	return 0;
 }
 
-static int take_expect(struct reading *r, struct http_text value)
+static int take_expect(struct head_reading *r, struct http_text value)
 {
 	if (!http_text_is(value, "100-continue"))
 		return http_refuse(r->fault, 417, "Expect: only 100-continue is known; leave it out");
@@ -184,7 +184,7 @@ static int take_expect(struct reading *r, struct http_text value)
 }
 
 /* Who asks is said once: of two, the one that is checked may not be the one that is meant. */
-static int take_origin(struct reading *r, struct http_text value)
+static int take_origin(struct head_reading *r, struct http_text value)
 {
 	if (r->has_origin)
 		return http_refuse(r->fault, 400, "Origin: it is given twice; leave one out");
@@ -192,7 +192,7 @@ static int take_origin(struct reading *r, struct http_text value)
 	return 0;
 }
 
-static int take_authorization(struct reading *r, struct http_text value)
+static int take_authorization(struct head_reading *r, struct http_text value)
 {
 	if (r->has_authorization)
 		return http_refuse(r->fault, 400, "Authorization: it is given twice; leave one out");
@@ -201,9 +201,9 @@ static int take_authorization(struct reading *r, struct http_text value)
 }
 
 static const struct {
-	const char *name;                                       /* of the field */
-	size_t size;                                            /* of that */
-	int (*take)(struct reading *r, struct http_text value); /* who understands it */
+	const char *name;                                            /* of the field */
+	size_t size;                                                 /* of that */
+	int (*take)(struct head_reading *r, struct http_text value); /* who understands it */
 } known[] = {
 	{ "host", 4, take_host },
 	{ "expect", 6, take_expect },
@@ -215,7 +215,7 @@ static const struct {
 	{ "transfer-encoding", 17, take_coding },
 };
 
-static int field_known(struct reading *r, const struct http_field *field)
+static int field_known(struct head_reading *r, const struct http_field *field)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (field->name.size == known[i].size &&
@@ -226,7 +226,7 @@ static int field_known(struct reading *r, const struct http_field *field)
 
 /* ---- fields ---- */
 
-static int field_read(struct reading *r, struct http_text line)
+static int field_read(struct head_reading *r, struct http_text line)
 {
 	struct http_head *head = r->head;
 	struct http_field *field;
@@ -259,7 +259,7 @@ static bool text_same(struct http_text a, struct http_text b)
 }
 
 /* What only all of the fields together tell. */
-static int head_settle(struct reading *r)
+static int head_settle(struct head_reading *r)
 {
 	struct http_head *head = r->head;
 
@@ -284,7 +284,7 @@ static int head_settle(struct reading *r)
 
 long http_parse(const char *data, size_t size, struct http_head *head, struct http_fault *fault)
 {
-	struct reading r = { .data = data, .size = size, .head = head, .fault = fault };
+	struct head_reading r = { .data = data, .size = size, .head = head, .fault = fault };
 	struct http_text line = { NULL, 0 };
 	int got;
 

@@ -60,7 +60,7 @@ static const struct placeholder {
 };
 static_assert(ARRAY_SIZE(placeholders) == ARRAY_SIZE(definition_placeholders) - 1, "one for each");
 
-struct reader {
+struct definition_reader {
 	struct yaml_doc doc; /* the definition */
 	struct arena *arena; /* for what is made of it */
 	struct runtime *out; /* the same, as far as it is read */
@@ -68,18 +68,19 @@ struct reader {
 };
 
 /* A key: what its value has to be, and where it goes. */
-struct field {
-	const char *key;                                                                              /* its name */
-	int (*read)(struct reader *r, const struct yaml_node *node, const struct field *f, void *at); /* into `at` */
-	size_t offset;                                                                                /* of `at` */
-	const char *needed;              /* what to write when it is missing; NULL: it need not be there */
-	const char *what;                /* what is expected: of a text, or of each item of a list */
-	bool (*check)(const char *text); /* whether it is that */
-	unsigned scope;                  /* of a command line or an environment: IN_… */
-	const struct field *fields;      /* of a mapping, up to one without a key */
+struct definition_field {
+	const char *key; /* its name */
+	int (*read)(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		    void *at);                 /* into `at` */
+	size_t offset;                         /* of `at` */
+	const char *needed;                    /* what to write when it is missing; NULL: it need not be there */
+	const char *what;                      /* what is expected: of a text, or of each item of a list */
+	bool (*check)(const char *text);       /* whether it is that */
+	unsigned scope;                        /* of a command line or an environment: IN_… */
+	const struct definition_field *fields; /* of a mapping, up to one without a key */
 };
 
-static int out_of_memory(struct reader *r)
+static int out_of_memory(struct definition_reader *r)
 {
 	return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold %s", r->doc.where);
 }
@@ -163,7 +164,8 @@ static bool is_command(const char *text)
 
 /* Placeholders */
 
-static int unknown_placeholder(struct reader *r, const struct yaml_node *node, unsigned scope, const char *name)
+static int unknown_placeholder(struct definition_reader *r, const struct yaml_node *node, unsigned scope,
+			       const char *name)
 {
 	const char *known[256];
 	size_t count = 0;
@@ -180,7 +182,7 @@ static int unknown_placeholder(struct reader *r, const struct yaml_node *node, u
 	return yaml_fault(&r->doc, node, r->err, "expected a known placeholder or the name of a tool, not {%s}", name);
 }
 
-static int misplaced_placeholder(struct reader *r, const struct yaml_node *node, size_t index)
+static int misplaced_placeholder(struct definition_reader *r, const struct yaml_node *node, size_t index)
 {
 	static const char *const places[] = { "version", "prepare", "compile", "run", "session", "environment" };
 	unsigned where = placeholders[index].where;
@@ -196,15 +198,15 @@ static int misplaced_placeholder(struct reader *r, const struct yaml_node *node,
 			  definition_placeholders[index], list);
 }
 
-static bool is_there(const struct reader *r, const char *key)
+static bool is_there(const struct definition_reader *r, const char *key)
 {
 	const struct yaml_node *node = yaml_map_get(r->doc.root, key);
 
 	return node && (node->kind != YAML_TEXT || strcmp(node->text, "false") != 0);
 }
 
-static int check_placeholder(struct reader *r, const struct yaml_node *node, unsigned scope, const char *name,
-			     bool whole)
+static int check_placeholder(struct definition_reader *r, const struct yaml_node *node, unsigned scope,
+			     const char *name, bool whole)
 {
 	size_t i = 0;
 
@@ -227,7 +229,7 @@ static int check_placeholder(struct reader *r, const struct yaml_node *node, uns
 }
 
 /* `word`: it is one of a command line, which may be a placeholder that becomes many. */
-static int check_placeholders(struct reader *r, const struct yaml_node *node, unsigned scope, bool word)
+static int check_placeholders(struct definition_reader *r, const struct yaml_node *node, unsigned scope, bool word)
 {
 	for (const char *at = strchr(node->text, '{'); at; at = strchr(at + 1, '{')) {
 		size_t length = placeholder_length(at);
@@ -245,7 +247,8 @@ static int check_placeholders(struct reader *r, const struct yaml_node *node, un
 
 /* Values */
 
-static int read_text(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_text(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		     void *at)
 {
 	if (node->kind != YAML_TEXT || !f->check(node->text))
 		return yaml_expected(&r->doc, node, r->err, "%s", f->what);
@@ -253,12 +256,14 @@ static int read_text(struct reader *r, const struct yaml_node *node, const struc
 	return 0;
 }
 
-static int read_bool(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_bool(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		     void *at)
 {
 	return yaml_bool(&r->doc, node, at, r->err);
 }
 
-static int read_list(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_list(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		     void *at)
 {
 	if (node->kind != YAML_LIST)
 		return yaml_expected(&r->doc, node, r->err, "a list, each item %s", f->what);
@@ -287,7 +292,8 @@ static bool starts_program(const char *word)
 				  strcmp(word, "{sources}") != 0 && strcmp(word, "{files}") != 0);
 }
 
-static int read_command(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_command(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+			void *at)
 {
 	if (yaml_list(&r->doc, node, "a command line, as a list of words", at, r->err) < 0)
 		return -1;
@@ -300,7 +306,8 @@ static int read_command(struct reader *r, const struct yaml_node *node, const st
 	return 0;
 }
 
-static int read_environment(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_environment(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+			    void *at)
 {
 	const char **list;
 	size_t count = 0;
@@ -326,7 +333,8 @@ static int read_environment(struct reader *r, const struct yaml_node *node, cons
 	return 0;
 }
 
-static int read_exit(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_exit(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		     void *at)
 {
 	uint64_t code;
 
@@ -337,7 +345,8 @@ static int read_exit(struct reader *r, const struct yaml_node *node, const struc
 }
 
 /* `what` is a group that it needs, as "(?<line>", or NULL. */
-static int read_pattern(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_pattern(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+			void *at)
 {
 	char why[256] = "";
 
@@ -353,7 +362,8 @@ static int read_pattern(struct reader *r, const struct yaml_node *node, const st
 	return 0;
 }
 
-static int read_patterns(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_patterns(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+			 void *at)
 {
 	const char *text;
 
@@ -364,18 +374,19 @@ static int read_patterns(struct reader *r, const struct yaml_node *node, const s
 }
 
 /* A mapping by its table; offsets are relative to `at`. */
-static int read_fields(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_fields(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		       void *at)
 {
 	const char *known[32] = { NULL };
 	size_t count = 0;
 
 	if (yaml_expect(&r->doc, node, YAML_MAP, f->what, r->err) < 0)
 		return -1;
-	for (const struct field *field = f->fields; field->key; field++)
+	for (const struct definition_field *field = f->fields; field->key; field++)
 		known[count++] = field->key;
 	if (yaml_unknown_keys(&r->doc, node, known, r->err) < 0)
 		return -1;
-	for (const struct field *field = f->fields; field->key; field++) {
+	for (const struct definition_field *field = f->fields; field->key; field++) {
 		const struct yaml_node *value = yaml_map_get(node, field->key);
 
 		if (!value && field->needed)
@@ -387,7 +398,8 @@ static int read_fields(struct reader *r, const struct yaml_node *node, const str
 	return 0;
 }
 
-static int read_limits(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_limits(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		       void *at)
 {
 	const char *known[LIMITS + 1] = { NULL };
 	char expected[LIMIT_SENTENCE];
@@ -433,7 +445,7 @@ static int read_limits(struct reader *r, const struct yaml_node *node, const str
 		KEY, read_text, OFFSET, .needed = NEEDED, .what = WHAT, .check = CHECK                                 \
 	}
 
-static const struct field prepare_fields[] = {
+static const struct definition_field prepare_fields[] = {
 	COMMAND("run", offsetof(struct runtime_prepare, step.argv),
 		"the command line that leaves files in /sandbox/output", IN_PREPARE),
 	ENVIRONMENT(offsetof(struct runtime_prepare, step.environment), IN_PREPARE),
@@ -442,7 +454,7 @@ static const struct field prepare_fields[] = {
 	{ NULL },
 };
 
-static const struct field compile_fields[] = {
+static const struct definition_field compile_fields[] = {
 	COMMAND("run", offsetof(struct runtime_compile, step.argv), "the compiler's command line", IN_COMPILE),
 	COMMAND("unchecked", offsetof(struct runtime_compile, unchecked), NULL, IN_COMPILE),
 	LIST("needs", offsetof(struct runtime_compile, needs), "an absolute path without . and ..", is_absolute),
@@ -454,7 +466,7 @@ static const struct field compile_fields[] = {
 	{ NULL },
 };
 
-static const struct field ember_fields[] = {
+static const struct definition_field ember_fields[] = {
 	TEXT("point", offsetof(struct runtime_ember, point), "where the interpreter waits for a program",
 	     "one of main, node, python, ruby", is_point),
 	COMMAND("run", offsetof(struct runtime_ember, argv), NULL, IN_RUN),
@@ -465,14 +477,14 @@ static const struct field ember_fields[] = {
 	{ NULL },
 };
 
-static const struct field session_fields[] = {
+static const struct definition_field session_fields[] = {
 	COMMAND("run", offsetof(struct runtime_session, step.argv), "the driver's command line", IN_SESSION),
 	ENVIRONMENT(offsetof(struct runtime_session, step.environment), IN_SESSION),
 	{ "fork", read_bool, offsetof(struct runtime_session, fork) },
 	{ NULL },
 };
 
-static const struct field syntax_fields[] = {
+static const struct definition_field syntax_fields[] = {
 	{ "exit", read_exit, offsetof(struct runtime_syntax, exit) },
 	{ "silent", read_bool, offsetof(struct runtime_syntax, silent) },
 	{ "first", read_bool, offsetof(struct runtime_syntax, first) },
@@ -484,21 +496,23 @@ static const struct field syntax_fields[] = {
 	{ NULL },
 };
 
-static const struct field call_fields[] = {
+static const struct definition_field call_fields[] = {
 	TEXT("call", offsetof(struct runtime_call, name), "the system call's name", "a system call's name", is_call),
 	TEXT("reason", offsetof(struct runtime_call, reason), "why its programs need it", "one line of text", is_line),
 	{ NULL },
 };
 
-static const struct field profile_fields[] = {
+static const struct definition_field profile_fields[] = {
 	{ "commands", read_list, offsetof(struct runtime_profile, commands), .needed = "all that can be executed",
 	  .what = "a command's name or absolute path", .check = is_command },
 	{ NULL },
 };
 
-static int read_tools(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_tools(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		      void *at)
 {
-	static const struct field candidates = { .what = "an absolute path without . and ..", .check = is_absolute };
+	static const struct definition_field candidates = { .what = "an absolute path without . and ..",
+							    .check = is_absolute };
 	struct runtime_tool *tools, *tool;
 
 	if (yaml_expect(&r->doc, node, YAML_MAP, "a mapping of names to lists of paths", r->err) < 0)
@@ -530,9 +544,11 @@ static int read_tools(struct reader *r, const struct yaml_node *node, const stru
 	return 0;
 }
 
-static int read_calls(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_calls(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		      void *at)
 {
-	static const struct field call = { .what = "a mapping with \"call\" and \"reason\"", .fields = call_fields };
+	static const struct definition_field call = { .what = "a mapping with \"call\" and \"reason\"",
+						      .fields = call_fields };
 	struct runtime_call *calls;
 	size_t count = 0;
 
@@ -549,9 +565,11 @@ static int read_calls(struct reader *r, const struct yaml_node *node, const stru
 	return 0;
 }
 
-static int read_profiles(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_profiles(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+			 void *at)
 {
-	static const struct field profile = { .what = "a mapping with \"commands\"", .fields = profile_fields };
+	static const struct definition_field profile = { .what = "a mapping with \"commands\"",
+							 .fields = profile_fields };
 	struct runtime_profile *profiles;
 	size_t count = 0;
 
@@ -574,9 +592,10 @@ static int read_profiles(struct reader *r, const struct yaml_node *node, const s
 	return 0;
 }
 
-static int read_syntax(struct reader *r, const struct yaml_node *node, const struct field *f, void *at)
+static int read_syntax(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
+		       void *at)
 {
-	static const struct field form = { .what = "a mapping with \"match\"", .fields = syntax_fields };
+	static const struct definition_field form = { .what = "a mapping with \"match\"", .fields = syntax_fields };
 	struct runtime_syntax *forms;
 	size_t count = 0;
 
@@ -596,7 +615,7 @@ static int read_syntax(struct reader *r, const struct yaml_node *node, const str
 	return 0;
 }
 
-static const struct field errors_fields[] = {
+static const struct definition_field errors_fields[] = {
 	{ "syntax", read_syntax },
 	{ "compile", read_patterns, offsetof(struct runtime_errors, compile) },
 	{ "cause", read_patterns, offsetof(struct runtime_errors, cause) },
@@ -605,7 +624,7 @@ static const struct field errors_fields[] = {
 };
 
 /* Tools first: their names are placeholders in what follows. */
-static const struct field runtime_fields[] = {
+static const struct definition_field runtime_fields[] = {
 	{ "tools", read_tools, .needed = "what has to be installed, as name: [paths]" },
 	TEXT("display", offsetof(struct runtime, display), "the language's name in sentences", "one line of text",
 	     is_line),
@@ -646,9 +665,9 @@ static const struct field runtime_fields[] = {
 int definition_read(const char *name, const char *where, const char *text, size_t size, struct arena *arena,
 		    struct runtime *out, struct error *err)
 {
-	static const struct field whole = { .what = "a mapping with the language's definition",
-					    .fields = runtime_fields };
-	struct reader r = { .doc.where = where, .arena = arena, .out = out, .err = err };
+	static const struct definition_field whole = { .what = "a mapping with the language's definition",
+						       .fields = runtime_fields };
+	struct definition_reader r = { .doc.where = where, .arena = arena, .out = out, .err = err };
 
 	*out = (struct runtime){
 		.aliases = nothing,

@@ -11,7 +11,7 @@ enum {
 	KINDS_MAX = 128 /* of one language */
 };
 
-struct reader {
+struct kinds_reader {
 	struct yaml_doc doc; /* the file */
 	struct error *err;   /* for the first mistake */
 };
@@ -19,26 +19,26 @@ struct reader {
 /* A key, how its value is read, and where it goes. */
 struct key {
 	const char *name;
-	int (*read)(struct reader *r, const struct yaml_node *node, void *at);
+	int (*read)(struct kinds_reader *r, const struct yaml_node *node, void *at);
 	size_t offset;
 };
 
-static int out_of_memory(struct reader *r)
+static int out_of_memory(struct kinds_reader *r)
 {
 	return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold %s", r->doc.where);
 }
 
-static int read_text(struct reader *r, const struct yaml_node *node, void *at)
+static int read_text(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	return yaml_text(&r->doc, node, "a text", at, r->err);
 }
 
-static int read_list(struct reader *r, const struct yaml_node *node, void *at)
+static int read_list(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	return yaml_list(&r->doc, node, "a list of texts", at, r->err);
 }
 
-static int read_pattern(struct reader *r, const struct yaml_node *node, void *at)
+static int read_pattern(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	char why[256] = "";
 
@@ -49,7 +49,7 @@ static int read_pattern(struct reader *r, const struct yaml_node *node, void *at
 	return 0;
 }
 
-static int read_patterns(struct reader *r, const struct yaml_node *node, void *at)
+static int read_patterns(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	const char *text;
 
@@ -60,7 +60,7 @@ static int read_patterns(struct reader *r, const struct yaml_node *node, void *a
 }
 
 /* One of two words, as a flag: whether it is the second. */
-static int read_word(struct reader *r, const struct yaml_node *node, const char *const words[2], bool *at)
+static int read_word(struct kinds_reader *r, const struct yaml_node *node, const char *const words[2], bool *at)
 {
 	const char *text;
 	char what[64];
@@ -72,12 +72,12 @@ static int read_word(struct reader *r, const struct yaml_node *node, const char 
 	return *at || strcmp(text, words[0]) == 0 ? 0 : yaml_expected(&r->doc, node, r->err, "%s", what);
 }
 
-static int read_newest(struct reader *r, const struct yaml_node *node, void *at)
+static int read_newest(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	return read_word(r, node, (const char *const[]){ "first", "last" }, at);
 }
 
-static int read_among(struct reader *r, const struct yaml_node *node, void *at)
+static int read_among(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	return read_word(r, node, (const char *const[]){ "names", "files" }, at);
 }
@@ -87,7 +87,7 @@ struct word_list {
 	size_t count;
 };
 
-static int read_words(struct reader *r, const struct yaml_node *node, void *at)
+static int read_words(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	struct word_list *list = at;
 	struct runtime_word *words;
@@ -108,7 +108,7 @@ static int read_words(struct reader *r, const struct yaml_node *node, void *at)
 	return 0;
 }
 
-static int read_keys(struct reader *r, const struct yaml_node *node, const struct key *keys, void *at)
+static int read_keys(struct kinds_reader *r, const struct yaml_node *node, const struct key *keys, void *at)
 {
 	const char *known[24] = { NULL };
 
@@ -139,7 +139,7 @@ static const struct key kind_keys[] = {
 	{ NULL },
 };
 
-static int read_kinds(struct reader *r, const struct yaml_node *node, void *at)
+static int read_kinds(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
 	struct runtime_explain *out = at;
 	struct runtime_kind *kinds;
@@ -193,7 +193,7 @@ _Static_assert(offsetof(struct runtime_explain, home_count) - offsetof(struct ru
 int definition_explain_read(const char *where, const char *text, size_t size, struct arena *arena,
 			    struct runtime_explain *out, struct error *err)
 {
-	struct reader r = { .doc.where = where, .err = err };
+	struct kinds_reader r = { .doc.where = where, .err = err };
 
 	*out = (struct runtime_explain){ 0 };
 	if (yaml_load(where, text, size, arena, &r.doc, err) < 0)

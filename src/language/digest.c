@@ -11,7 +11,7 @@
  * A field is a byte for its kind, eight for its length (the lowest first), and
  * its bytes. Nothing that can stand in a field looks like the end of it.
  */
-enum kind {
+enum digest_kind {
 	KIND_BYTES = 'b',
 	KIND_NULL = 'n',
 	KIND_FILE = 'f',    /* the path; a field with its numbers follows */
@@ -42,7 +42,7 @@ static void put_number(unsigned char *out, uint64_t number)
 		out[i] = (unsigned char)(number >> (8 * i));
 }
 
-static void add_field(struct digester *d, enum kind kind, const void *data, size_t size)
+static void add_field(struct digester *d, enum digest_kind kind, const void *data, size_t size)
 {
 	unsigned char head[9] = { (unsigned char)kind };
 

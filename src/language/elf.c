@@ -44,13 +44,13 @@ enum {
 };
 
 /* The bytes of a file, in memory or not. A mapping would do for both, but a file that shrinks meanwhile is a signal. */
-struct source {
+struct elf_source {
 	const uint8_t *data; /* NULL: read fd */
 	uint64_t size;       /* of the file */
 	int fd;              /* used without data */
 };
 
-static bool source_get(const struct source *source, uint64_t at, void *out, uint64_t size)
+static bool source_get(const struct elf_source *source, uint64_t at, void *out, uint64_t size)
 {
 	if (at > source->size || size > source->size - at)
 		return false;
@@ -73,7 +73,7 @@ static bool source_get(const struct source *source, uint64_t at, void *out, uint
 }
 
 /* A terminated text of at most `room` bytes in the file, its NUL included; false when it does not end there. */
-static bool source_text(const struct source *source, uint64_t at, uint64_t room, char out[PATH_MAX])
+static bool source_text(const struct elf_source *source, uint64_t at, uint64_t room, char out[PATH_MAX])
 {
 	if (at > source->size)
 		return false;
@@ -93,14 +93,14 @@ struct image {
 	uint64_t strings_size;               /* its size */
 };
 
-static bool image_is_ours(const struct source *source, Elf64_Ehdr *header)
+static bool image_is_ours(const struct elf_source *source, Elf64_Ehdr *header)
 {
 	return source_get(source, 0, header, sizeof(*header)) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
 	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_ident[EI_DATA] == ELF_ORDER &&
 	       header->e_machine == ELF_MACHINE && (header->e_type == ET_EXEC || header->e_type == ET_DYN);
 }
 
-static bool image_headers(const struct source *source, struct image *image)
+static bool image_headers(const struct elf_source *source, struct image *image)
 {
 	Elf64_Ehdr header;
 
@@ -136,7 +136,7 @@ static bool image_offset(const struct image *image, uint64_t address, uint64_t *
 	return false;
 }
 
-static bool image_dynamic(const struct source *source, struct image *image)
+static bool image_dynamic(const struct elf_source *source, struct image *image)
 {
 	const Elf64_Phdr *header = image_header(image, PT_DYNAMIC);
 	uint64_t count, address = 0, size = 0, room;
@@ -166,7 +166,7 @@ static bool image_dynamic(const struct source *source, struct image *image)
 }
 
 /* Calls `each` with every text of this kind in the dynamic section. */
-static bool image_texts(const struct source *source, const struct image *image, int64_t tag,
+static bool image_texts(const struct elf_source *source, const struct image *image, int64_t tag,
 			void (*each)(const char *text, void *userdata), void *userdata)
 {
 	char text[PATH_MAX];
@@ -187,7 +187,7 @@ static bool image_texts(const struct source *source, const struct image *image, 
 	return true;
 }
 
-static bool image_loader(const struct source *source, const struct image *image, char loader[PATH_MAX])
+static bool image_loader(const struct elf_source *source, const struct image *image, char loader[PATH_MAX])
 {
 	const Elf64_Phdr *header = image_header(image, PT_INTERP);
 
@@ -196,7 +196,7 @@ static bool image_loader(const struct source *source, const struct image *image,
 	return !header || (source_text(source, header->p_offset, header->p_filesz, loader) && loader[0] == '/');
 }
 
-static bool image_read(const struct source *source, struct image *image, char loader[PATH_MAX])
+static bool image_read(const struct elf_source *source, struct image *image, char loader[PATH_MAX])
 {
 	image->header_count = image->dynamic_count = 0;
 	image->strings = image->strings_size = 0;
@@ -206,7 +206,7 @@ static bool image_read(const struct source *source, struct image *image, char lo
 int elf_read(const void *data, size_t size, char *loader, size_t loader_size,
 	     void (*each)(const char *name, void *userdata), void *userdata)
 {
-	const struct source source = { .data = data, .size = size, .fd = -1 };
+	const struct elf_source source = { .data = data, .size = size, .fd = -1 };
 	char path[PATH_MAX];
 	struct image image;
 
@@ -226,7 +226,7 @@ struct object {
 	const struct object *by;     /* who needs it; NULL: the program */
 };
 
-struct walk {
+struct elf_walk {
 	struct arena *arena;
 	struct elf_files *files;
 	struct error *err;
@@ -244,7 +244,7 @@ static bool files_have(const struct elf_files *files, const char *path)
 	return false;
 }
 
-static int files_add(struct walk *walk, const char *path)
+static int files_add(struct elf_walk *walk, const char *path)
 {
 	struct elf_files *files = walk->files;
 
@@ -288,11 +288,11 @@ static const char *path_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int source_open(const char *path, struct source *source)
+static int source_open(const char *path, struct elf_source *source)
 {
 	struct stat st;
 
-	*source = (struct source){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) };
+	*source = (struct elf_source){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) };
 	if (source->fd < 0)
 		return -1;
 	if (fstat(source->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -304,7 +304,7 @@ static int source_open(const char *path, struct source *source)
 	return 0;
 }
 
-static void source_close(struct source *source)
+static void source_close(struct elf_source *source)
 {
 	close_fd(&source->fd);
 }
@@ -320,7 +320,7 @@ struct search {
 /* Like the loader, goes on when a file of that name is for another machine. */
 static bool search_in(struct search *search, const char *dir)
 {
-	_cleanup_source_ struct source source = { .fd = -1 };
+	_cleanup_source_ struct elf_source source = { .fd = -1 };
 	Elf64_Ehdr header;
 
 	return path_canonical(dir, search->name, search->found) && source_open(search->found, &source) == 0 &&
@@ -441,7 +441,7 @@ static bool search_in_files(struct search *search, const struct elf_files *files
 	return false;
 }
 
-static bool search_for(struct search *search, const struct walk *walk, const struct object *by)
+static bool search_for(struct search *search, const struct elf_walk *walk, const struct object *by)
 {
 	static const char *const usual[] = {
 		"/lib/" ELF_TRIPLET, "/usr/lib/" ELF_TRIPLET, "/lib64", "/usr/lib64", "/lib", "/usr/lib", NULL
@@ -468,7 +468,7 @@ static bool search_for(struct search *search, const struct walk *walk, const str
 }
 
 /* NULL: err is set. */
-static struct object *walk_add(struct walk *walk, const char *name, const char *path, const struct object *by)
+static struct object *walk_add(struct elf_walk *walk, const char *name, const char *path, const struct object *by)
 {
 	struct object *object = arena_alloc(walk->arena, sizeof(*object));
 	char *own_name = arena_string(walk->arena, name), *own_path = arena_string(walk->arena, path);
@@ -496,11 +496,11 @@ static bool object_inherits(const struct object *object)
 }
 
 struct need {
-	struct walk *walk;
+	struct elf_walk *walk;
 	struct object *by; /* whose dynamic section it is in */
 };
 
-static int need_find(struct walk *walk, const struct object *by, const char *name)
+static int need_find(struct elf_walk *walk, const struct object *by, const char *name)
 {
 	struct search search = { .name = name };
 	const struct object *object;
@@ -545,9 +545,9 @@ static void text_copy_each(const char *text, void *userdata)
 	copy->failed = copy->failed || !*copy->out;
 }
 
-static int walk_loader(struct walk *walk, const char *path)
+static int walk_loader(struct elf_walk *walk, const char *path)
 {
-	_cleanup_source_ struct source source = { .fd = -1 };
+	_cleanup_source_ struct elf_source source = { .fd = -1 };
 	char canonical[PATH_MAX];
 
 	if (!path_canonical_file(path, canonical) ||
@@ -560,7 +560,7 @@ static int walk_loader(struct walk *walk, const char *path)
 	return files_add(walk, walk->loader);
 }
 
-static int walk_object(struct walk *walk, struct object *object, const struct source *source)
+static int walk_object(struct elf_walk *walk, struct object *object, const struct elf_source *source)
 {
 	struct text_copy rpath = { walk->arena, &object->rpath, false };
 	struct text_copy runpath = { walk->arena, &object->runpath, false };
@@ -585,14 +585,14 @@ static int walk_object(struct walk *walk, struct object *object, const struct so
 }
 
 /* The program is open already; what it needs is opened one after the other. */
-static int walk_all(struct walk *walk, const char *path, const struct source *program)
+static int walk_all(struct elf_walk *walk, const char *path, const struct elf_source *program)
 {
 	struct object *first = walk_add(walk, "", path, NULL);
 
 	if (!first || walk_object(walk, first, program) < 0)
 		return -1;
 	for (size_t i = 1; i < walk->count; i++) {
-		_cleanup_source_ struct source source = { .fd = -1 };
+		_cleanup_source_ struct elf_source source = { .fd = -1 };
 
 		if (source_open(walk->objects[i]->path, &source) < 0)
 			return error_errno(walk->err, "cannot read %s", walk->objects[i]->path);
@@ -603,7 +603,7 @@ static int walk_all(struct walk *walk, const char *path, const struct source *pr
 }
 
 /* The word after "#!"; false when it is no script. */
-static bool script_interpreter(const struct source *source, char out[PATH_MAX])
+static bool script_interpreter(const struct elf_source *source, char out[PATH_MAX])
 {
 	char head[256] = "";
 	size_t size = source->size < sizeof(head) - 1 ? (size_t)source->size : sizeof(head) - 1, skip;
@@ -618,9 +618,9 @@ static bool script_interpreter(const struct source *source, char out[PATH_MAX])
 
 static int needs_of(const char *program, int depth, struct arena *arena, struct elf_files *files, struct error *err)
 {
-	struct walk walk = { .arena = arena, .files = files, .err = err };
+	struct elf_walk walk = { .arena = arena, .files = files, .err = err };
 	char interpreter[PATH_MAX], canonical[PATH_MAX], real[PATH_MAX];
-	_cleanup_source_ struct source source = { .fd = -1 };
+	_cleanup_source_ struct elf_source source = { .fd = -1 };
 	const char *path;
 
 	/* $ORIGIN is where the program itself is, not where a link to it is. */

@@ -7,20 +7,20 @@
 #define CODE_PLACE "/sandbox/code/"
 
 /* One call of errors_find or errors_cause. */
-struct reader {
+struct errors_reader {
 	struct matcher matcher; /* half as much effort again for what a compiler says */
 	const char *file;       /* the code file's path */
 	struct span text;       /* what is looked at */
 	const char *at;         /* where the line of the last syntax error begins */
 };
 
-static bool reader_open(struct reader *reader, const char *file, struct heap *heap)
+static bool reader_open(struct errors_reader *reader, const char *file, struct heap *heap)
 {
 	reader->file = file ? file : "";
 	return matcher_open(&reader->matcher, heap);
 }
 
-static void reader_close(struct reader *reader)
+static void reader_close(struct errors_reader *reader)
 {
 	matcher_close(&reader->matcher);
 }
@@ -43,7 +43,7 @@ static struct span short_name(const char *name, size_t size)
 }
 
 /* Where the last match says that it is, over what is known so far. */
-static bool take_place(struct reader *reader, const struct pattern *pattern, const struct line *line,
+static bool take_place(struct errors_reader *reader, const struct pattern *pattern, const struct line *line,
 		       struct errors_found *found)
 {
 	struct span span, code;
@@ -65,7 +65,7 @@ static bool take_place(struct reader *reader, const struct pattern *pattern, con
 	return told;
 }
 
-static void take_message(struct reader *reader, const struct pattern *pattern, const struct line *line,
+static void take_message(struct errors_reader *reader, const struct pattern *pattern, const struct line *line,
 			 struct errors_found *found)
 {
 	struct span span;
@@ -88,8 +88,8 @@ static void form_free(struct form *form)
 }
 
 /* Whether the line is the error; if so, it is in *found. */
-static bool is_error(struct reader *reader, const struct form *form, struct line *line, struct errors_found *place,
-		     bool *placed, struct errors_found *found)
+static bool is_error(struct errors_reader *reader, const struct form *form, struct line *line,
+		     struct errors_found *place, bool *placed, struct errors_found *found)
 {
 	bool own;
 
@@ -108,7 +108,7 @@ static bool is_error(struct reader *reader, const struct form *form, struct line
 	return true;
 }
 
-static bool find_form(struct reader *reader, const struct runtime_syntax *syntax, struct errors_found *found)
+static bool find_form(struct errors_reader *reader, const struct runtime_syntax *syntax, struct errors_found *found)
 {
 	_cleanup_(form_free) struct form form = {
 		.unless = pattern_make(&reader->matcher, syntax->unless, reader->file),
@@ -141,7 +141,7 @@ static bool find_form(struct reader *reader, const struct runtime_syntax *syntax
 }
 
 /* In what is looked at: the first of them. */
-static void find_compile(struct reader *reader, const char *const *texts, struct errors_found *found)
+static void find_compile(struct errors_reader *reader, const char *const *texts, struct errors_found *found)
 {
 	size_t count;
 	struct pattern *list = pattern_list(&reader->matcher, texts, reader->file, &count);
@@ -162,7 +162,7 @@ static void find_compile(struct reader *reader, const char *const *texts, struct
 }
 
 /* A compiler that goes on after an error stumbles over what that left: its first is the cause. */
-static void find_earlier(struct reader *reader, const struct runtime_errors *errors, struct errors_found *found)
+static void find_earlier(struct errors_reader *reader, const struct runtime_errors *errors, struct errors_found *found)
 {
 	reader->text.size = (size_t)(reader->at - reader->text.start);
 	reader->matcher.effort.left = PATTERN_STEPS / 2;
@@ -172,7 +172,7 @@ static void find_earlier(struct reader *reader, const struct runtime_errors *err
 void errors_find(const struct runtime *runtime, const struct errors_input *input, struct errors_found *found)
 {
 	const struct runtime_errors *errors = &runtime->errors;
-	_cleanup_(reader_close) struct reader reader = { 0 };
+	_cleanup_(reader_close) struct errors_reader reader = { 0 };
 
 	*found = (struct errors_found){ .kind = ERRORS_NONE };
 	/* What runs after a compiler was compiled: the program itself said this. */
@@ -200,7 +200,7 @@ void errors_find(const struct runtime *runtime, const struct errors_input *input
 }
 
 /* The last line that is like one of the patterns, or like none of them; what it says is in *said. */
-static bool last_line(struct reader *reader, const char *const *texts, bool like, struct span *said)
+static bool last_line(struct errors_reader *reader, const char *const *texts, bool like, struct span *said)
 {
 	size_t count;
 	struct pattern *list = pattern_list(&reader->matcher, texts, reader->file, &count);
@@ -222,7 +222,7 @@ static bool last_line(struct reader *reader, const char *const *texts, bool like
 void errors_cause(const struct runtime *runtime, const struct errors_input *input, char *line, size_t size)
 {
 	const struct runtime_errors *errors = &runtime->errors;
-	_cleanup_(reader_close) struct reader reader = { 0 };
+	_cleanup_(reader_close) struct errors_reader reader = { 0 };
 	struct span said;
 	bool is;
 

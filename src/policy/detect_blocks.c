@@ -12,7 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-struct line {
+struct block_line {
 	const char *text; /* without quotation marks and its end */
 	size_t size;      /* of it */
 	size_t quotes;    /* marks of a quotation that were there */
@@ -23,12 +23,12 @@ enum {
 };
 
 /* The next line without at most so many marks of quotations, and where it ends. */
-static size_t line_next(const char *at, size_t left, size_t quotes, struct line *out)
+static size_t line_next(const char *at, size_t left, size_t quotes, struct block_line *out)
 {
 	const char *newline = memchr(at, '\n', left);
 	size_t size = newline ? (size_t)(newline - at) : left, step = size + (newline != NULL);
 
-	*out = (struct line){ .text = at, .size = size };
+	*out = (struct block_line){ .text = at, .size = size };
 	if (out->size > 0 && out->text[out->size - 1] == '\r')
 		out->size--;
 	while (out->quotes < quotes && out->size > 0 && out->text[0] == '>') {
@@ -42,7 +42,7 @@ static size_t line_next(const char *at, size_t left, size_t quotes, struct line 
 }
 
 /* How many marks of a fence the line begins with; 0: none. */
-static size_t fence_of(const struct line *line, char *mark, size_t *indent)
+static size_t fence_of(const struct block_line *line, char *mark, size_t *indent)
 {
 	size_t at = 0, count = 0;
 
@@ -58,7 +58,7 @@ static size_t fence_of(const struct line *line, char *mark, size_t *indent)
 }
 
 /* The end of a terminal's prompt: "$ ", "user@host:~$ ", "root@box:~# ", ">>> "; 0: none. */
-static size_t prompt_of(const struct line *line)
+static size_t prompt_of(const struct block_line *line)
 {
 	size_t at = 0;
 
@@ -84,7 +84,7 @@ static bool transcript_read(const char *code, size_t size, struct buf *typed, bo
 
 	*output = *python = false;
 	for (size_t at = 0; at < size;) {
-		struct line line;
+		struct block_line line;
 		size_t prompt;
 
 		at += line_next(code + at, size - at, 0, &line);
@@ -150,7 +150,7 @@ static void block_add(struct detect_parts *parts, const char *word, const char *
 }
 
 /* Prose, with code between single backticks taken out of it. */
-static void prose_add(struct detect_parts *parts, const struct line *line)
+static void prose_add(struct detect_parts *parts, const struct block_line *line)
 {
 	const char *at = line->text, *end = line->text + line->size;
 
@@ -172,16 +172,16 @@ static void prose_add(struct detect_parts *parts, const struct line *line)
 }
 
 /* ```code``` in the middle of a line. True: it was there. */
-static bool fence_inside(struct detect_parts *parts, const struct line *line)
+static bool fence_inside(struct detect_parts *parts, const struct block_line *line)
 {
 	const char *open = memmem(line->text, line->size, "```", 3), *close, *end = line->text + line->size;
 
 	close = open ? memmem(open + 3, (size_t)(end - open) - 3, "```", 3) : NULL;
 	if (!close || close == open + 3)
 		return false;
-	prose_add(parts, &(struct line){ .text = line->text, .size = (size_t)(open - line->text) });
+	prose_add(parts, &(struct block_line){ .text = line->text, .size = (size_t)(open - line->text) });
 	block_add(parts, "", open + 3, (size_t)(close - open) - 3);
-	prose_add(parts, &(struct line){ .text = close + 3, .size = (size_t)(end - close) - 3 });
+	prose_add(parts, &(struct block_line){ .text = close + 3, .size = (size_t)(end - close) - 3 });
 	return true;
 }
 
@@ -212,7 +212,7 @@ static size_t fence_read(struct detect_parts *parts, const char *message, size_t
 	_cleanup_buf_ struct buf code = { 0 };
 
 	while (at < size) {
-		struct line line;
+		struct block_line line;
 		char other = 0;
 		size_t skip = 0, blank = 0, closing;
 
@@ -278,7 +278,7 @@ static void cut_plain(struct detect_parts *parts)
 void detect_cut(const char *message, size_t size, struct detect_parts *parts)
 {
 	for (size_t at = 0; at < size;) {
-		struct line line;
+		struct block_line line;
 		struct fence fence = { .mark = '`', .count = 3 };
 		size_t count;
 
@@ -292,7 +292,7 @@ void detect_cut(const char *message, size_t size, struct detect_parts *parts)
 			const char *open = memmem(line.text, line.size, "```", 3);
 			size_t before = open ? (size_t)(open - line.text) : line.size;
 
-			prose_add(parts, &(struct line){ .text = line.text, .size = before });
+			prose_add(parts, &(struct block_line){ .text = line.text, .size = before });
 			if (!open)
 				continue;
 			fence = (struct fence){ .mark = '`', .count = 3, .quotes = line.quotes };

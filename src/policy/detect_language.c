@@ -15,7 +15,7 @@ enum where {
 	ANY
 };
 
-static const struct look {
+static const struct language_look {
 	char language[12]; /* whose it is; these are no pointers, which would be relocated at every start */
 	int weight;        /* how surely */
 	enum where where;  /* of a line */
@@ -30,7 +30,7 @@ enum {
 	LANGUAGES_MAX = 24 /* different ones among the looks */
 };
 
-static bool line_has(const struct look *look, const char *line, size_t size)
+static bool line_has(const struct language_look *look, const char *line, size_t size)
 {
 	size_t length = strlen(look->text), blank = 0;
 
@@ -51,7 +51,7 @@ struct tally {
 	int weight;           /* so far */
 };
 
-static void tally_add(struct tally *tally, const struct look *look)
+static void tally_add(struct tally *tally, const struct language_look *look)
 {
 	for (size_t i = 0; i < LANGUAGES_MAX; i++) {
 		if (!tally[i].language)

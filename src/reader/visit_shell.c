@@ -8,7 +8,7 @@ enum {
 	WORDS_MAX = 64 /* of a command that are looked at */
 };
 
-struct line {
+struct shell_line {
 	char words[WORDS_MAX][NAME_ROOM]; /* the command first, without quotation marks */
 	size_t count;                     /* how many */
 };
@@ -25,7 +25,7 @@ static void word_text(const struct reader *r, TSNode node, char out[NAME_ROOM])
 	}
 }
 
-static void line_read(const struct reader *r, TSNode command, struct line *line)
+static void line_read(const struct reader *r, TSNode command, struct shell_line *line)
 {
 	_cleanup_children_ struct children words;
 	TSNode child;
@@ -40,7 +40,7 @@ static void line_read(const struct reader *r, TSNode command, struct line *line)
 }
 
 /* sudo rm is rm; /bin/rm too. */
-static size_t line_first(const struct line *line)
+static size_t line_first(const struct shell_line *line)
 {
 	static const char *const before[] = {
 		"sudo", "env", "nohup", "exec", "command", "time", "xargs", "nice", NULL
@@ -69,7 +69,7 @@ static const char *base_name(const char *path)
 }
 
 /* "-rf": each of its letters is among the flags. */
-static bool has_flags(const struct line *line, size_t from, const char *flags, size_t size)
+static bool has_flags(const struct shell_line *line, size_t from, const char *flags, size_t size)
 {
 	static const struct {
 		char flag;
@@ -93,7 +93,7 @@ static bool has_flags(const struct line *line, size_t from, const char *flags, s
 	return true;
 }
 
-static bool has_word(const struct line *line, size_t from, const char *pattern, size_t size)
+static bool has_word(const struct shell_line *line, size_t from, const char *pattern, size_t size)
 {
 	for (size_t i = from; i < line->count; i++)
 		if (matches(pattern, size, line->words[i]))
@@ -102,7 +102,7 @@ static bool has_word(const struct line *line, size_t from, const char *pattern, 
 }
 
 /* Whether the command is what the pattern, of `size` bytes, says. */
-static bool line_is(const struct line *line, const char *pattern, size_t size)
+static bool line_is(const struct shell_line *line, const char *pattern, size_t size)
 {
 	size_t first = line_first(line), at = strcspn(pattern, " ");
 
@@ -131,7 +131,7 @@ static bool line_is(const struct line *line, const char *pattern, size_t size)
 
 static void visit_command(struct reader *r, TSNode node)
 {
-	struct line line;
+	struct shell_line line;
 	char text[NAME_ROOM];
 
 	line_read(r, node, &line);
@@ -153,7 +153,7 @@ static void visit_command(struct reader *r, TSNode node)
 /* "curl | sh": one command anywhere before the other. */
 static void visit_pipeline(struct reader *r, TSNode node)
 {
-	static struct line lines[8];
+	static struct shell_line lines[8];
 	_cleanup_children_ struct children commands;
 	size_t count = 0;
 	char text[NAME_ROOM];

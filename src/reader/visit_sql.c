@@ -124,7 +124,7 @@ static void visit_statement(struct reader *r, TSNode node)
 }
 
 /* A statement as its words: small letters, "'" for a text. */
-struct sentence {
+struct sql_sentence {
 	char words[WORDS_MAX][WORD_ROOM];
 	bool called[WORDS_MAX]; /* a parenthesis follows */
 	size_t count;
@@ -132,14 +132,14 @@ struct sentence {
 	TSPoint at;
 };
 
-struct scan {
+struct sql_scan {
 	const char *text;
 	uint32_t size;
 	uint32_t at;
 	uint32_t row, line; /* the line's number, and where it begins */
 };
 
-static void step(struct scan *s)
+static void step(struct sql_scan *s)
 {
 	if (s->text[s->at++] == '\n') {
 		s->row++;
@@ -147,7 +147,7 @@ static void step(struct scan *s)
 	}
 }
 
-static bool starts(const struct scan *s, const char *text)
+static bool starts(const struct sql_scan *s, const char *text)
 {
 	size_t size = strlen(text);
 
@@ -155,7 +155,7 @@ static bool starts(const struct scan *s, const char *text)
 }
 
 /* Behind the next `end`, or at the end of all. */
-static void skip_to(struct scan *s, const char *end, size_t size)
+static void skip_to(struct sql_scan *s, const char *end, size_t size)
 {
 	while (s->at < s->size && !(s->size - s->at >= size && memcmp(s->text + s->at, end, size) == 0))
 		step(s);
@@ -164,7 +164,7 @@ static void skip_to(struct scan *s, const char *end, size_t size)
 }
 
 /* $tag$ … $tag$ */
-static bool skip_dollars(struct scan *s)
+static bool skip_dollars(struct sql_scan *s)
 {
 	uint32_t end = s->at + 1;
 	const char *tag = s->text + s->at;
@@ -181,7 +181,7 @@ static bool skip_dollars(struct scan *s)
 }
 
 /* What has no words of a statement in it: comments, and texts, of which is told that there was one. */
-static bool skip_other(struct scan *s, bool *text)
+static bool skip_other(struct sql_scan *s, bool *text)
 {
 	char quote = s->text[s->at];
 
@@ -199,7 +199,7 @@ static bool skip_other(struct scan *s, bool *text)
 	return true;
 }
 
-static void word_add(struct sentence *to, const char *word, size_t size, bool called)
+static void word_add(struct sql_sentence *to, const char *word, size_t size, bool called)
 {
 	if (to->count == WORDS_MAX || size >= WORD_ROOM)
 		return;
@@ -210,7 +210,7 @@ static void word_add(struct sentence *to, const char *word, size_t size, bool ca
 }
 
 /* The next statement; false: there is none. */
-static bool sentence_next(struct scan *s, struct sentence *to)
+static bool sentence_next(struct sql_scan *s, struct sql_sentence *to)
 {
 	bool text;
 
@@ -243,7 +243,7 @@ static bool sentence_next(struct scan *s, struct sentence *to)
 }
 
 /* "f(": such a function is called anywhere; else all of its words are there, the first at the beginning. */
-static bool sentence_is(const struct sentence *of, const char *pattern, bool is_foreign)
+static bool sentence_is(const struct sql_sentence *of, const char *pattern, bool is_foreign)
 {
 	size_t size = strlen(pattern);
 
@@ -266,7 +266,7 @@ static bool sentence_is(const struct sentence *of, const char *pattern, bool is_
 }
 
 /* Its lines stay, so that all that follows is where it was. */
-static void make_blank(struct reader *r, const struct sentence *of)
+static void make_blank(struct reader *r, const struct sql_sentence *of)
 {
 	for (uint32_t i = of->from; i <= of->to && i < r->size; i++)
 		if (r->source[i] != '\n')
@@ -275,8 +275,8 @@ static void make_blank(struct reader *r, const struct sentence *of)
 
 void sql_words(struct reader *r)
 {
-	static struct sentence sentence;
-	struct scan scan = { .text = r->source, .size = r->size };
+	static struct sql_sentence sentence;
+	struct sql_scan scan = { .text = r->source, .size = r->size };
 
 	while (sentence_next(&scan, &sentence)) {
 		const bool other = sentence.count > 0 && is_foreign_word(sentence.words[0]);

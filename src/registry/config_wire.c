@@ -81,19 +81,19 @@ int config_encode(const struct config *config, const char *first_token, const ch
 	return *text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the configuration");
 }
 
-struct span {
+struct wire_span {
 	const char *data; /* terminated, in the arena; NULL: it was not there */
 	size_t size;      /* of it */
 };
 
 /* What the records are read into, by their names. */
 struct wire {
-	struct span where, registry, first, tokens, hosts; /* texts of their own */
-	struct span store_code, audit, policy;             /* settings */
-	struct span said[LIMITS], settings[LIMITS];        /* limits: of the environment, of the registry */
+	struct wire_span where, registry, first, tokens, hosts; /* texts of their own */
+	struct wire_span store_code, audit, policy;             /* settings */
+	struct wire_span said[LIMITS], settings[LIMITS];        /* limits: of the environment, of the registry */
 };
 
-static struct span *record_of(struct wire *wire, const char *name)
+static struct wire_span *record_of(struct wire *wire, const char *name)
 {
 	const bool setting = strncmp(name, SETTINGS, strlen(SETTINGS)) == 0;
 	const struct limit_row *limit = limit_by_name(setting ? name + strlen(SETTINGS) : name);
@@ -116,7 +116,7 @@ static size_t read_record(const char *text, size_t left, struct arena *arena, st
 {
 	const char *line = memchr(text, '\n', left), *space = line ? memchr(text, ' ', (size_t)(line - text)) : NULL;
 	char name[NAME_ROOM], number[NAME_ROOM];
-	struct span *to;
+	struct wire_span *to;
 	uint64_t size;
 	size_t head;
 
@@ -133,7 +133,7 @@ static size_t read_record(const char *text, size_t left, struct arena *arena, st
 	return to->data ? head + to->size + 1 : 0;
 }
 
-static const char *const *split_hosts(const struct span *hosts, struct arena *arena)
+static const char *const *split_hosts(const struct wire_span *hosts, struct arena *arena)
 {
 	const char *at = hosts->data ? hosts->data : "";
 	const char **list = arena_alloc(arena, (strlen(at) / 2 + 2) * sizeof(*list));

@@ -22,14 +22,14 @@ static int no_memory(const char *where, struct error *err)
 }
 
 /* A key of a mapping, and what reads its value into a profile. */
-struct reader {
+struct registry_reader {
 	const char *key; /* in the file */
 	int (*read)(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
 		    struct error *err); /* of its value */
 };
 
 /* Each key by its reader; others are refused with the nearest. */
-static int read_keys(const struct yaml_doc *doc, const struct yaml_node *map, const struct reader *readers,
+static int read_keys(const struct yaml_doc *doc, const struct yaml_node *map, const struct registry_reader *readers,
 		     const char *what, struct profile *out, struct error *err)
 {
 	const char *known[16] = { NULL };
@@ -121,7 +121,7 @@ static int read_allow(const struct yaml_doc *doc, const struct yaml_node *node, 
 static int read_network(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
 			struct error *err)
 {
-	static const struct reader allow[] = { { "allow", read_allow }, { NULL } };
+	static const struct registry_reader allow[] = { { "allow", read_allow }, { NULL } };
 	static const char what[] = "none, bridge or {allow: [HOST, ...]}";
 
 	(void)key;
@@ -163,7 +163,7 @@ static int read_how_often(const struct yaml_doc *doc, const struct yaml_node *no
 static int read_security(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
 			 struct error *err)
 {
-	static const struct reader readers[] = {
+	static const struct registry_reader readers[] = {
 		{ "network_mode", read_network },
 		{ "read_only", read_read_only },
 		{ "needs_confirm", read_confirm },
@@ -213,7 +213,7 @@ static int read_resources(const struct yaml_doc *doc, const struct yaml_node *no
 static int read_profile(const struct yaml_doc *doc, const struct yaml_node *node, struct profile *out,
 			struct error *err)
 {
-	static const struct reader readers[] = {
+	static const struct registry_reader readers[] = {
 		{ "description", read_description },
 		{ "language", read_base },
 		{ "dockerfile", read_base },

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum place {
+enum setting_place {
 	NOT_IN_FILE = 1,     /* it says where .env is */
 	NOT_IN_REGISTRY = 2, /* it says where the registry is, or is a secret */
 };
@@ -20,7 +20,7 @@ struct setting {
 	/* 0, or -1 with the name as the error's field. */
 	int (*check)(const char *name, const char *value, const char *detail, struct error *err);
 	const char *detail;  /* for the check: a limit's key, or words */
-	unsigned places;     /* enum place */
+	unsigned places;     /* enum setting_place */
 	const char *meaning; /* one line */
 };
 

@@ -19,7 +19,7 @@ static const struct {
 };
 
 /* tokens.json while it is read. */
-struct reading {
+struct tokens_reading {
 	const char *where;   /* the file's name */
 	struct arena *arena; /* for what is kept */
 	size_t index;        /* of the token, from 0 */
@@ -36,7 +36,7 @@ static int plain(struct error *err)
 }
 
 /* "FILE: tokens[2].name: SENTENCE"; it never has a hash in it. */
-EB_PRINTF(3, 4) static int fault(const struct reading *r, const char *field, const char *format, ...)
+EB_PRINTF(3, 4) static int fault(const struct tokens_reading *r, const char *field, const char *format, ...)
 {
 	char text[512];
 	va_list args;
@@ -129,7 +129,7 @@ bool token_is_usable(const char *text)
 }
 
 /* A member that has to be a text; NULL after an error was set. */
-static const char *text_member(const struct reading *r, const json_t *object, const char *name)
+static const char *text_member(const struct tokens_reading *r, const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
@@ -138,7 +138,8 @@ static const char *text_member(const struct reading *r, const json_t *object, co
 	return text;
 }
 
-static int read_name(const struct reading *r, const json_t *object, const struct tokens *before, struct token *out)
+static int read_name(const struct tokens_reading *r, const json_t *object, const struct tokens *before,
+		     struct token *out)
 {
 	const char *name = text_member(r, object, "name");
 
@@ -156,7 +157,7 @@ static int read_name(const struct reading *r, const json_t *object, const struct
 	return out->name ? 0 : no_memory(r->err);
 }
 
-static int read_hash(const struct reading *r, const json_t *object, struct token *out)
+static int read_hash(const struct tokens_reading *r, const json_t *object, struct token *out)
 {
 	const char *text = text_member(r, object, "sha256");
 
@@ -167,7 +168,7 @@ static int read_hash(const struct reading *r, const json_t *object, struct token
 	return 0;
 }
 
-static int read_scopes(const struct reading *r, const json_t *object, struct token *out)
+static int read_scopes(const struct tokens_reading *r, const json_t *object, struct token *out)
 {
 	const json_t *list = json_object_get(object, "scopes"), *item;
 	size_t i;
@@ -187,7 +188,7 @@ static int read_scopes(const struct reading *r, const json_t *object, struct tok
 	return 0;
 }
 
-static int read_concurrent(const struct reading *r, const json_t *object, struct token *out)
+static int read_concurrent(const struct tokens_reading *r, const json_t *object, struct token *out)
 {
 	const json_t *value = json_object_get(object, "max_concurrent");
 	json_int_t number = json_integer_value(value);
@@ -200,7 +201,7 @@ static int read_concurrent(const struct reading *r, const json_t *object, struct
 	return 0;
 }
 
-static int read_limit(const struct reading *r, const char *name, const json_t *value, struct token *out)
+static int read_limit(const struct tokens_reading *r, const char *name, const json_t *value, struct token *out)
 {
 	const struct limit_row *row = limit_by_name(name);
 	const char *text = json_string_value(value);
@@ -220,7 +221,7 @@ static int read_limit(const struct reading *r, const char *name, const json_t *v
 	return out->limits.of[id] ? 0 : no_memory(r->err);
 }
 
-static int read_limits(const struct reading *r, json_t *object, struct token *out)
+static int read_limits(const struct tokens_reading *r, json_t *object, struct token *out)
 {
 	json_t *all = json_object_get(object, "limits"), *value;
 	const char *name;
@@ -233,7 +234,7 @@ static int read_limits(const struct reading *r, json_t *object, struct token *ou
 	return 0;
 }
 
-static int read_token(const struct reading *r, json_t *object, const struct tokens *before, struct token *out)
+static int read_token(const struct tokens_reading *r, json_t *object, const struct tokens *before, struct token *out)
 {
 	static const char *const known[] = { "name", "sha256", "scopes", "max_concurrent", "limits" };
 	json_t *value;
@@ -289,7 +290,7 @@ static const json_t *load_list(const char *where, const char *json, size_t size,
 static int read_list(const char *where, const json_t *list, struct arena *arena, struct token *all, struct tokens *out,
 		     struct error *err)
 {
-	struct reading r = { .where = where, .arena = arena, .err = err };
+	struct tokens_reading r = { .where = where, .arena = arena, .err = err };
 
 	for (; r.index < json_array_size(list); r.index++) {
 		if (read_token(&r, json_array_get(list, r.index), out, &all[out->count]) < 0)

@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-struct walk {
+struct files_walk {
 	struct file_list *list; /* being made */
 	size_t walked;          /* entries looked at */
 	bool full;              /* no more than that */
@@ -23,7 +23,7 @@ struct walk {
 	struct error *err;      /* memory running out is the only error */
 };
 
-static int add_entry(struct walk *walk, const char *path, const struct stat *st)
+static int add_entry(struct files_walk *walk, const char *path, const struct stat *st)
 {
 	struct file_list *list = walk->list;
 	char *copy = arena_string(&list->arena, path);
@@ -41,10 +41,10 @@ static int add_entry(struct walk *walk, const char *path, const struct stat *st)
 	return 0;
 }
 
-static int walk_directory(struct walk *walk, int fd, int depth);
+static int walk_directory(struct files_walk *walk, int fd, int depth);
 
 /* The entry's path is in walk->path while it is looked at. */
-static int walk_entry(struct walk *walk, int dir, const char *name, int depth)
+static int walk_entry(struct files_walk *walk, int dir, const char *name, int depth)
 {
 	struct stat st;
 	int sub;
@@ -63,7 +63,7 @@ static int walk_entry(struct walk *walk, int dir, const char *name, int depth)
 	return 0;
 }
 
-static int walk_named(struct walk *walk, int dir, const char *name, int depth)
+static int walk_named(struct files_walk *walk, int dir, const char *name, int depth)
 {
 	size_t before = walk->length, length = strlen(name);
 	int result;
@@ -84,7 +84,7 @@ static int walk_named(struct walk *walk, int dir, const char *name, int depth)
 }
 
 /* Takes the descriptor. */
-static int walk_directory(struct walk *walk, int fd, int depth)
+static int walk_directory(struct files_walk *walk, int fd, int depth)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
@@ -120,7 +120,7 @@ void files_since(struct file_list *list, uint64_t nsec)
 
 int files_list(int dir, struct file_list *list, struct error *err)
 {
-	struct walk walk = { .list = list, .err = err };
+	struct files_walk walk = { .list = list, .err = err };
 	int fd;
 
 	*list = (struct file_list){ 0 };

@@ -33,10 +33,11 @@ enum {
 	FIELD_FRAMES = 8,
 };
 
-struct field {
-	const char *name;                                                                           /* in the JSON */
-	const char *key;                                                                            /* in the list */
-	int (*read)(struct reading *r, const struct field *field, const char *name, json_t *value); /* checks, puts */
+struct request_field {
+	const char *name; /* in the JSON */
+	const char *key;  /* in the list */
+	int (*read)(struct reading *r, const struct request_field *field, const char *name,
+		    json_t *value); /* checks, puts */
 };
 
 __attribute__((format(printf, 3, 4))) static int fault(struct reading *r, const char *name, const char *format, ...)
@@ -113,7 +114,7 @@ static int text_of(struct reading *r, const char *name, const json_t *value, con
 	return 0;
 }
 
-static int read_text(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_text(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *text = NULL;
 
@@ -121,7 +122,7 @@ static int read_text(struct reading *r, const struct field *field, const char *n
 }
 
 /* Whether it is known is for those who may look at the host's languages: request_decode(). */
-static int read_language(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_language(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *text;
 
@@ -158,13 +159,13 @@ static int put_content(struct reading *r, const char *name, const char *key, jso
 	return 0;
 }
 
-static int read_content(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_content(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	r->stdin_given |= strcmp(field->key, "stdin") == 0;
 	return put_content(r, name, field->key, value);
 }
 
-static int read_words(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_words(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *text;
 	json_t *item;
@@ -182,7 +183,7 @@ static int read_words(struct reading *r, const struct field *field, const char *
 	return 0;
 }
 
-static int read_env(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_env(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	_cleanup_buf_ struct buf word = { 0 };
 	const char *key, *text;
@@ -225,7 +226,7 @@ static int put_file(struct reading *r, const char *name, json_t *value)
 	return 0;
 }
 
-static int read_files(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_files(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *path;
 	json_t *item;
@@ -258,7 +259,7 @@ static const char *number_text(const json_t *value, char *out)
 	return out;
 }
 
-static const struct field *field_by_key(const char *key);
+static const struct request_field *field_by_key(const char *key);
 
 /* Some limits have two fields. */
 static bool limit_given(const struct reading *r, const char *key)
@@ -286,25 +287,25 @@ static int put_limit(struct reading *r, const char *name, const char *key, json_
 	return put_checked(r, name, key, word);
 }
 
-static int read_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_limit(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return put_limit(r, name, field->key, value, "");
 }
 
 /* Cells of sessions have these without `limits` around them. */
-static int read_cell_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_cell_limit(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	r->cell_limit = field->name;
 	return read_limit(r, field, name, value);
 }
 
 /* A bare number is in MB here, and only here. */
-static int read_memory_limit(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_memory_limit(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return put_limit(r, name, field->key, value, "m");
 }
 
-static int read_network(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_network(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (json_is_string(value))
 		return read_text(r, field, name, value);
@@ -315,14 +316,14 @@ static int read_network(struct reading *r, const struct field *field, const char
 	return expected(r, name, "\"none\"", value);
 }
 
-static int read_bool(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_bool(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_boolean(value))
 		return expected(r, name, "true or false", value);
 	return put_checked(r, name, field->key, json_is_true(value) ? "yes" : "no");
 }
 
-static int read_stream(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_stream(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_boolean(value))
 		return expected(r, name, "true or false", value);
@@ -330,7 +331,7 @@ static int read_stream(struct reading *r, const struct field *field, const char 
 	return 0;
 }
 
-static int read_input(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_input(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_string(value) || strcmp(json_string_value(value), "stream") != 0)
 		return fault(r, name, "expected \"stream\"; without it, stdin is the field `stdin`");
@@ -351,32 +352,32 @@ static int read_word(struct reading *r, const char *name, json_t *value, char *o
 	return 0;
 }
 
-static int read_profile(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_profile(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return read_word(r, name, value, r->manner->profile, sizeof(r->manner->profile));
 }
 
-static int read_container(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_container(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return read_word(r, name, value, r->manner->container, sizeof(r->manner->container));
 }
 
-static int read_session(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_session(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return read_word(r, name, value, r->manner->session, sizeof(r->manner->session));
 }
 
-static int read_applied(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_applied(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return read_word(r, name, value, r->manner->applied, sizeof(r->manner->applied));
 }
 
-static int read_confirm(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_confirm(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return read_word(r, name, value, r->manner->confirm, sizeof(r->manner->confirm));
 }
 
-static int read_command(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_command(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *text = NULL;
 
@@ -389,11 +390,11 @@ static int read_command(struct reading *r, const struct field *field, const char
 	return 0;
 }
 
-static int read_fields(struct reading *r, json_t *object, const char *before, const struct field *fields);
+static int read_fields(struct reading *r, json_t *object, const char *before, const struct request_field *fields);
 
-static int read_limits(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_limits(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
-	static const struct field limits[] = {
+	static const struct request_field limits[] = {
 #define LIMIT(NAME, KEY, ...) { #NAME, KEY, read_limit },
 #include "schema/limits.def"
 		{ NULL },
@@ -405,7 +406,7 @@ static int read_limits(struct reading *r, const struct field *field, const char 
 }
 
 /* true, false, or how large it is. */
-static int read_tty(struct reading *r, const struct field *field, const char *name, json_t *value)
+static int read_tty(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	json_t *rows = json_object_get(value, "rows"), *columns = json_object_get(value, "cols");
 	char text[64];
@@ -420,7 +421,7 @@ static int read_tty(struct reading *r, const struct field *field, const char *na
 	return put_checked(r, name, field->key, text);
 }
 
-static const struct field request_fields[] = {
+static const struct request_field request_fields[] = {
 #define FIELD(NAME, KEY, READ, ...) { #NAME, KEY, READ },
 #define PART(NAME, KEY, READ, ...)  { #NAME, KEY, READ },
 #include "schema/fields.def"
@@ -428,9 +429,9 @@ static const struct field request_fields[] = {
 };
 
 /* The field that is not within `limits`, by its key; NULL: there is none. */
-static const struct field *field_by_key(const char *key)
+static const struct request_field *field_by_key(const char *key)
 {
-	for (const struct field *field = request_fields; field->name; field++)
+	for (const struct request_field *field = request_fields; field->name; field++)
 		if (field->key && strcmp(field->key, key) == 0)
 			return field;
 	return NULL;
@@ -454,7 +455,8 @@ bool field_unknown(const char *typed, const char *const *names, char *why, size_
 }
 
 /* What to say of a name that is none of the fields and none of `own` (or NULL); false: it is one. */
-static bool is_unknown(const struct field *fields, const char *const *own, const char *typed, char *why, size_t size)
+static bool is_unknown(const struct request_field *fields, const char *const *own, const char *typed, char *why,
+		       size_t size)
 {
 	const char *names[ARRAY_SIZE(request_fields) + OWN_MAX] = { NULL };
 	size_t count = 0;
@@ -471,7 +473,7 @@ bool request_unknown(const char *typed, const char *const *own, char *why, size_
 	return is_unknown(request_fields, own, typed, why, size);
 }
 
-static int read_fields(struct reading *r, json_t *object, const char *before, const struct field *fields)
+static int read_fields(struct reading *r, json_t *object, const char *before, const struct request_field *fields)
 {
 	char name[REQUEST_FIELD_MAX], why[128];
 	const char *typed;
@@ -486,7 +488,7 @@ static int read_fields(struct reading *r, json_t *object, const char *before, co
 	}
 	json_object_foreach(object, typed, value)
 	{
-		const struct field *field = fields;
+		const struct request_field *field = fields;
 
 		while (strcmp(field->name, typed) != 0)
 			field++;
@@ -706,7 +708,7 @@ int request_decode(const void *list, size_t size, struct spec *spec, struct erro
 static void json_name(const char *key, const struct request_manner *manner, char out[REQUEST_FIELD_MAX])
 {
 	const struct limit_row *limit = limit_by_key(key);
-	const struct field *field = field_by_key(key);
+	const struct request_field *field = field_by_key(key);
 
 	/* Those of cells are found within `limits` as well. */
 	if (limit && (!field || field->read == read_cell_limit || manner->nested[limit - limit_rows])) {
@@ -715,7 +717,7 @@ static void json_name(const char *key, const struct request_manner *manner, char
 	}
 	if (strcmp(key, "file") == 0 || strcmp(key, "mode") == 0)
 		field = field_by_key("path");
-	for (const struct field *known = request_fields; !field && known->name; known++)
+	for (const struct request_field *known = request_fields; !field && known->name; known++)
 		if (strcmp(key, known->name) == 0)
 			field = known;
 	snprintf(out, REQUEST_FIELD_MAX, "%s", field ? field->name : "");

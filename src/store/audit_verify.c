@@ -15,20 +15,20 @@
 #include <unistd.h>
 
 /* Entries that somebody else knows: the walk must come by them. */
-struct witness {
+struct audit_witness {
 	const char *who;      /* for the sentence */
 	struct audit_end end; /* the entry; seq 0: none */
 };
 
-struct walk {
-	struct audit_end last;         /* the entry before */
-	struct witness witness[2];     /* of audit.head and of history.db */
-	const struct audit_file *file; /* where we are */
-	uint64_t line;                 /* of it */
-	bool torn;                     /* audit.log ends in the middle of a line */
+struct audit_walk {
+	struct audit_end last;           /* the entry before */
+	struct audit_witness witness[2]; /* of audit.head and of history.db */
+	const struct audit_file *file;   /* where we are */
+	uint64_t line;                   /* of it */
+	bool torn;                       /* audit.log ends in the middle of a line */
 };
 
-static int wrong(const struct walk *walk, struct error *err, const char *what)
+static int wrong(const struct audit_walk *walk, struct error *err, const char *what)
 {
 	return error_set(err, ERROR_FAILED, 0, "%s, line %" PRIu64 ": %s", walk->file->name, walk->line, what);
 }
@@ -48,7 +48,7 @@ static bool comes_later(FILE *in, uint64_t seq)
 	return false;
 }
 
-static int wrong_seq(const struct walk *walk, FILE *in, uint64_t seq, struct error *err)
+static int wrong_seq(const struct audit_walk *walk, FILE *in, uint64_t seq, struct error *err)
 {
 	uint64_t expected = walk->last.seq + 1;
 	char what[200];
@@ -68,7 +68,7 @@ static int wrong_seq(const struct walk *walk, FILE *in, uint64_t seq, struct err
 	return wrong(walk, err, what);
 }
 
-static int check_line(struct walk *walk, FILE *in, const char *text, size_t size, struct error *err)
+static int check_line(struct audit_walk *walk, FILE *in, const char *text, size_t size, struct error *err)
 {
 	struct audit_line entry;
 	char what[160];
@@ -100,7 +100,7 @@ static int check_line(struct walk *walk, FILE *in, const char *text, size_t size
 	return 0;
 }
 
-static int walk_file(struct walk *walk, const struct audit_file *file, struct error *err)
+static int walk_file(struct audit_walk *walk, const struct audit_file *file, struct error *err)
 {
 	_cleanup_close_ int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 3);
 	_cleanup_fclose_ FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
@@ -125,7 +125,7 @@ static int walk_file(struct walk *walk, const struct audit_file *file, struct er
 	return ferror(in) ? error_errno(err, "cannot read %s", file->name) : 0;
 }
 
-static int check_missing(const struct walk *walk, bool rebooted, struct error *err)
+static int check_missing(const struct audit_walk *walk, bool rebooted, struct error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(walk->witness); i++) {
 		uint64_t known = walk->witness[i].end.seq;
@@ -145,7 +145,7 @@ static int check_missing(const struct walk *walk, bool rebooted, struct error *e
 }
 
 /* What the log may end with by the heads from before and after the walk: somebody may have been writing meanwhile. */
-static int check_end(const struct walk *walk, const struct audit_mark *before, const struct audit_mark *after,
+static int check_end(const struct audit_walk *walk, const struct audit_mark *before, const struct audit_mark *after,
 		     struct error *err)
 {
 	const struct audit_end *limit = after->next.seq ? &after->next : &after->end;
@@ -181,7 +181,7 @@ static bool read_witness(const char *text, struct audit_end *end)
 
 int audit_verify_at(int dir, const char *witness, uint64_t *entries, char head[AUDIT_HEAD_MAX], struct error *err)
 {
-	struct walk walk = { .witness = { { .who = AUDIT_HEAD }, { .who = "history.db" } } };
+	struct audit_walk walk = { .witness = { { .who = AUDIT_HEAD }, { .who = "history.db" } } };
 	struct audit_mark before, after;
 	struct audit_files files = { 0 };
 	int none = audit_mark_read(dir, &before, err), good = -1;

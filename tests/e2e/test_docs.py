@@ -366,7 +366,7 @@ def service_example_of_an_error_is_true():
 def ember_points_are_documented():
     text = section(text_of("docs", "runtimes.md"), "Embers")
     keys, points = text.split("| `point` | where |", 1)
-    fields = source_of("definition.c").split("struct field ember_fields[]", 1)[1].split("{ NULL }", 1)[0]
+    fields = source_of("definition.c").split("struct definition_field ember_fields[]", 1)[1].split("{ NULL }", 1)[0]
     known = re.findall(r'(?:TEXT|COMMAND|LIST)\("([a-z_]+)"|\{ "([a-z_]+)"|(ENVIRONMENT)\(', fields)
     kit.equal(sorted(set(first_column(keys)) - {"ember"}), sorted("environment" if e else a or b for a, b, e in known))
     kit.equal(sorted(first_column(points)), sorted(re.search(r"one of ([a-z, ]+)", fields).group(1).split(", ")))

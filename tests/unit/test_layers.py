@@ -85,6 +85,13 @@ def two_files_of_one_name_are_found():
 
 
 @kit.test
+def two_structs_of_one_name_are_found():
+    kit.equal(check({**GOOD, "high/words.c": "\nstatic struct words {\n} all;\n", "high/top/page.h": "struct text {\n};\nenum words {\n\tA\n};\n"}),
+              (1, ["high/top/page.h:1: high/text.c has another text",
+                   "high/words.c:2: high/top/page.h has another words"]))
+
+
+@kit.test
 def the_keeper_makes_trees_of_nobody_elses_json():
     """What a driver sent becomes a tree in a process of its own (driver_told.c); the questions are the front's."""
     found = []

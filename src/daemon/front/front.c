@@ -22,7 +22,7 @@ enum {
 
 static const uint64_t memory_default = UINT64_C(512) << 20;
 
-int source_watch(struct front *front, struct source *source, uint32_t events)
+int source_watch(struct front *front, struct front_source *source, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = source };
 
@@ -32,8 +32,8 @@ int source_watch(struct front *front, struct source *source, uint32_t events)
 	return epoll_ctl(front->epoll, EPOLL_CTL_MOD, source->fd, &event);
 }
 
-int source_add(struct front *front, struct source *source, uint32_t events,
-	       void (*ready)(struct front *, struct source *, uint32_t))
+int source_add(struct front *front, struct front_source *source, uint32_t events,
+	       void (*ready)(struct front *, struct front_source *, uint32_t))
 {
 	struct epoll_event event = { .events = events, .data.ptr = source };
 
@@ -43,7 +43,7 @@ int source_add(struct front *front, struct source *source, uint32_t events,
 }
 
 /* Nobody else holds what is behind it, so that epoll forgets it as well; the keeper's is another process's too. */
-void source_close(struct front *front, struct source *source)
+void source_close(struct front *front, struct front_source *source)
 {
 	if (source->fd >= 0 && source->ready)
 		epoll_ctl(front->epoll, EPOLL_CTL_DEL, source->fd, NULL);
@@ -102,7 +102,7 @@ static void front_end_runs(struct front *front)
 	}
 }
 
-static void control_ready(struct front *front, struct source *source, uint32_t events)
+static void control_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
@@ -167,7 +167,7 @@ static bool front_is_full(struct front *front, bool tcp)
 	return false;
 }
 
-static void listen_ready(struct front *front, struct source *source, uint32_t events)
+static void listen_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	const struct door *door = source == &front->tcp ? &door_http : NULL;
 	struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
@@ -221,7 +221,7 @@ static void front_alarm(struct front *front)
 		if (!peer->dead && peer->deadline_usec && (!earliest || peer->deadline_usec < earliest))
 			earliest = peer->deadline_usec;
 	}
-	for (struct run *run = front->runs; run < front->runs + front->options.max_running; run++) {
+	for (struct front_run *run = front->runs; run < front->runs + front->options.max_running; run++) {
 		if (!run->number || !run->orphan_usec)
 			continue;
 		if (run->orphan_usec <= now) {
@@ -265,7 +265,7 @@ static void front_loop(struct front *front)
 		if (count < 0 && errno != EINTR)
 			front_fail(front, "cannot wait for events");
 		for (int i = 0; i < count; i++) {
-			struct source *source = events[i].data.ptr;
+			struct front_source *source = events[i].data.ptr;
 
 			if (source->ready)
 				source->ready(front, source, events[i].events);

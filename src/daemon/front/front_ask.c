@@ -53,7 +53,7 @@ int ask(struct front *front, struct peer *peer, bool store, const char *json, as
 
 int ask_with(struct front *front, struct peer *peer, bool store, const char *json, int given, ask_told *told)
 {
-	const struct source *to = store ? &front->store : &front->keeper;
+	const struct front_source *to = store ? &front->store : &front->keeper;
 	struct message_head head = { .kind = MESSAGE_ASK, .size = strlen(json) };
 	struct ask *question = to->fd >= 0 ? ask_take(front, store) : NULL;
 	struct error err;
@@ -175,7 +175,7 @@ static void audit_say_again(struct front *front)
 	source_watch(front, &front->store, front->unsaid_count > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-static void store_ready(struct front *front, struct source *source, uint32_t events)
+static void store_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	struct message message;
 	struct error err = { 0 };

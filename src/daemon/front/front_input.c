@@ -19,7 +19,7 @@ enum {
 static struct peer *find_run(struct front *front, const struct peer *asks, bool cell)
 {
 	for (size_t i = 0; i < front->options.max_running; i++) {
-		const struct run *run = &front->runs[i];
+		const struct front_run *run = &front->runs[i];
 
 		if (run->number && run->peer && run->peer->manner.input && (run->about.kind == RUN_CELL) == cell &&
 		    strcmp(cell ? run->about.container : run->about.id, asks->exchange->part) == 0 &&

@@ -466,7 +466,7 @@ enum {
 	IN_BOTH = 3
 };
 
-static const struct method {
+static const struct mcp_method {
 	const char *name;                                       /* as messages have it */
 	unsigned eras;                                          /* where there is such a thing */
 	void (*handle)(struct front *front, struct peer *peer); /* answers, now or later */

@@ -41,9 +41,9 @@ struct front;
 struct peer;
 
 /* What epoll speaks of. */
-struct source {
-	void (*ready)(struct front *front, struct source *source, uint32_t events); /* NULL: it is not watched */
-	int fd;                                                                     /* -1: none */
+struct front_source {
+	void (*ready)(struct front *front, struct front_source *source, uint32_t events); /* NULL: it is not watched */
+	int fd;                                                                           /* -1: none */
 	uint32_t events; /* that are watched for, beside its end */
 };
 
@@ -92,14 +92,14 @@ struct door {
 
 extern const struct door door_frames, door_http;
 
-struct run;
+struct front_run;
 struct confirm_used;
 struct peer {
-	struct source source;           /* first: the event's source is the peer */
+	struct front_source source;     /* first: the event's source is the peer */
 	struct connection link;         /* its bytes */
 	const struct door *door;        /* NULL: its first bytes are to tell */
 	struct terminal *terminal;      /* after the door of terminals; freed with it. NULL: none */
-	struct watch *watch;            /* of files, whose events it gets; freed with it. NULL: none */
+	struct front_watch *watch;      /* of files, whose events it gets; freed with it. NULL: none */
 	bool more;                      /* its answer goes on when there is room */
 	struct exchange *exchange;      /* of HTTP: the request and its answer; NULL: none yet */
 	const char *via;                /* what is spoken through the door, in history; NULL: nothing else */
@@ -115,7 +115,7 @@ struct peer {
 	struct queue_item item;         /* its place in the queue */
 	uint64_t asked_usec;            /* when it had to wait for its turn; 0: it had not */
 	uint64_t deadline_usec;         /* when it has to have done something; 0: whenever it likes */
-	struct run *run;                /* its run, if it is running */
+	struct front_run *run;          /* its run, if it is running */
 	struct buf input;               /* stdin on its way to the program */
 	uint64_t ask;                   /* the question whose answer it waits for; 0: none */
 	bool waits;                     /* for a word of its client's that comes by another connection */
@@ -127,17 +127,17 @@ struct peer {
 	size_t held;                    /* its part of the front's */
 };
 
-struct run {
-	struct source input;      /* first: stdin's writing end; -1: none */
-	uint64_t number;          /* as the keeper knows it; 0: this place is free */
-	int window;               /* the writing end of its terminal's sizes; -1: none */
-	int cancel;               /* the writing end whose closing ends it; -1: it was closed */
-	struct peer *peer;        /* whom it is for; NULL: gone */
-	struct message_run about; /* which it is */
-	uint64_t begun_usec;      /* when the keeper got it */
-	uint64_t waited_usec;     /* in the queue before */
-	bool flooded;             /* its output was more than the peer read in time */
-	bool direct;              /* the keeper has the peer's socket, and may be writing to it */
+struct front_run {
+	struct front_source input; /* first: stdin's writing end; -1: none */
+	uint64_t number;           /* as the keeper knows it; 0: this place is free */
+	int window;                /* the writing end of its terminal's sizes; -1: none */
+	int cancel;                /* the writing end whose closing ends it; -1: it was closed */
+	struct peer *peer;         /* whom it is for; NULL: gone */
+	struct message_run about;  /* which it is */
+	uint64_t begun_usec;       /* when the keeper got it */
+	uint64_t waited_usec;      /* in the queue before */
+	bool flooded;              /* its output was more than the peer read in time */
+	bool direct;               /* the keeper has the peer's socket, and may be writing to it */
 	uint64_t orphan_usec; /* when it is ended, since its client went away and may not have meant that; 0: not so */
 };
 
@@ -167,16 +167,16 @@ struct confirm_used {
 };
 
 struct front {
-	struct source listen, tcp, keeper, store, control; /* as front_run() got them */
-	int epoll;                                         /* watches all */
-	struct front_options options;                      /* without zeros */
-	struct front_config config;                        /* registry, tokens, defaults */
-	struct queue queue;                                /* clients that wait */
-	struct run *runs;                                  /* options.max_running places */
-	size_t running;                                    /* of them are taken */
-	uint64_t number;                                   /* of the last round of runs: see run_take() */
+	struct front_source listen, tcp, keeper, store, control; /* as front_run() got them */
+	int epoll;                                               /* watches all */
+	struct front_options options;                            /* without zeros */
+	struct front_config config;                              /* registry, tokens, defaults */
+	struct queue queue;                                      /* clients that wait */
+	struct front_run *runs;                                  /* options.max_running places */
+	size_t running;                                          /* of them are taken */
+	uint64_t number;                                         /* of the last round of runs: see run_take() */
 	uint64_t run_usec;                      /* how long runs take, an average that forgets; 0: none ended yet */
-	struct ask asks[MESSAGE_ASKS];            /* questions */
+	struct ask asks[MESSAGE_ASKS];          /* questions */
 	uint64_t ask_number;                    /* of the last round of them */
 	struct peer *clients, *dead;            /* lists */
 	size_t client_count;                    /* that live */
@@ -206,10 +206,10 @@ struct front {
 };
 
 /* Watches for other events. */
-int source_watch(struct front *front, struct source *source, uint32_t events);
-int source_add(struct front *front, struct source *source, uint32_t events,
-	       void (*ready)(struct front *, struct source *, uint32_t));
-void source_close(struct front *front, struct source *source);
+int source_watch(struct front *front, struct front_source *source, uint32_t events);
+int source_add(struct front *front, struct front_source *source, uint32_t events,
+	       void (*ready)(struct front *, struct front_source *, uint32_t));
+void source_close(struct front *front, struct front_source *source);
 /* It can serve: the supervisor hears of it, once. */
 void front_settle(struct front *front);
 /* Lets connections in again, if there was no descriptor left for them. */
@@ -252,9 +252,9 @@ char *front_error_json(const struct error *err, unsigned retry_after, const char
 /* Sends its request to the keeper. 0; -1: it cannot be run, and was told so; 1: the keeper cannot take it now. */
 int run_start(struct front *front, struct peer *peer);
 /* Writes stdin as far as the program reads. */
-void run_feed(struct front *front, struct run *run);
+void run_feed(struct front *front, struct front_run *run);
 /* Its client is gone: it goes on alone, for so many milliseconds at most. */
-void run_orphan(struct front *front, struct run *run, unsigned msec);
+void run_orphan(struct front *front, struct front_run *run, unsigned msec);
 /* Starts who waits, as far as there are places. */
 void run_dispatch(struct front *front);
 /* A new keeper, whose socket is taken over. */

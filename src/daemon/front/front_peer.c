@@ -359,7 +359,7 @@ static void peer_read(struct front *front, struct peer *peer)
 	while (!peer->dead && !peer->blocked && !peer->link.broken && connection_has_more(&peer->link));
 }
 
-static void peer_ready(struct front *front, struct source *source, uint32_t events)
+static void peer_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	struct peer *peer = (struct peer *)source;
 

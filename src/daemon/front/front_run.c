@@ -13,10 +13,10 @@
 #include <sys/epoll.h>
 
 static void keeper_lost(struct front *front);
-static void input_ready(struct front *front, struct source *source, uint32_t events)
+static void input_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	struct pollfd now = { .fd = source->fd };
-	struct run *run = (struct run *)source;
+	struct front_run *run = (struct front_run *)source;
 	struct peer *peer = run->peer;
 
 	(void)events;
@@ -33,16 +33,16 @@ static void input_ready(struct front *front, struct source *source, uint32_t eve
 }
 
 /* A number tells its place, and is never used twice. */
-static struct run *run_take(struct front *front)
+static struct front_run *run_take(struct front *front)
 {
 	size_t places = front->options.max_running;
 
 	for (size_t i = 0; i < places; i++) {
-		struct run *run = &front->runs[i];
+		struct front_run *run = &front->runs[i];
 
 		if (run->number)
 			continue;
-		*run = (struct run){
+		*run = (struct front_run){
 			.number = ++front->number * places + i, .cancel = -1, .window = -1, .input.fd = -1
 		};
 		front->running++;
@@ -51,15 +51,15 @@ static struct run *run_take(struct front *front)
 	return NULL;
 }
 
-static struct run *run_find(struct front *front, uint64_t number)
+static struct front_run *run_find(struct front *front, uint64_t number)
 {
-	struct run *run = &front->runs[number % front->options.max_running];
+	struct front_run *run = &front->runs[number % front->options.max_running];
 
 	return number && run->number == number ? run : NULL;
 }
 
 /* Its peer, if there is one, is idle then, with its answer still to come. */
-static struct peer *run_end(struct front *front, struct run *run)
+static struct peer *run_end(struct front *front, struct front_run *run)
 {
 	struct peer *peer = run->peer;
 
@@ -74,7 +74,7 @@ static struct peer *run_end(struct front *front, struct run *run)
 	return peer;
 }
 
-void run_orphan(struct front *front, struct run *run, unsigned msec)
+void run_orphan(struct front *front, struct front_run *run, unsigned msec)
 {
 	run->peer = NULL;
 	source_close(front, &run->input);
@@ -83,7 +83,7 @@ void run_orphan(struct front *front, struct run *run, unsigned msec)
 		front->alarm_usec = run->orphan_usec;
 }
 
-void run_feed(struct front *front, struct run *run)
+void run_feed(struct front *front, struct front_run *run)
 {
 	struct buf *input = &run->peer->input;
 	ssize_t n = 0;
@@ -115,7 +115,7 @@ void run_feed(struct front *front, struct run *run)
 
 /* The pipe that ends it, stdin's if it is streamed, and with that the one of a terminal's sizes: the keeper's ends into
  * `fds`, how many they are. */
-static int run_pipes(struct run *run, bool streamed, bool resized, int fds[3])
+static int run_pipes(struct front_run *run, bool streamed, bool resized, int fds[3])
 {
 	int pair[2];
 
@@ -148,7 +148,7 @@ static int run_pipes(struct run *run, bool streamed, bool resized, int fds[3])
 int run_start(struct front *front, struct peer *peer)
 {
 	struct message_head head = { .kind = MESSAGE_RUN, .size = peer->list.size };
-	struct run *run = front->keeper.fd >= 0 ? run_take(front) : NULL;
+	struct front_run *run = front->keeper.fd >= 0 ? run_take(front) : NULL;
 	struct error err = { 0 };
 	int fds[4] = { -1, -1, -1, -1 }, count, done = -1;
 	bool resized;
@@ -237,7 +237,7 @@ static void peer_answered(struct front *front, struct peer *peer)
 		peer_resume(front, peer);
 }
 
-static void run_output(struct front *front, struct run *run, const struct message *message)
+static void run_output(struct front *front, struct front_run *run, const struct message *message)
 {
 	const struct connection *link = &run->peer->link;
 
@@ -252,7 +252,7 @@ static void run_output(struct front *front, struct run *run, const struct messag
 	run->peer->door->output(front, run->peer, (int)message->head.stream, message->body, message->head.size);
 }
 
-static void run_result(struct front *front, struct run *run, const struct message *message)
+static void run_result(struct front *front, struct front_run *run, const struct message *message)
 {
 	uint64_t took = clock_usec() - run->begun_usec, waited = run->waited_usec;
 	bool flooded = run->flooded;
@@ -276,7 +276,7 @@ static void run_result(struct front *front, struct run *run, const struct messag
 	peer_answered(front, peer);
 }
 
-static void run_refused(struct front *front, struct run *run, const struct message *message)
+static void run_refused(struct front *front, struct front_run *run, const struct message *message)
 {
 	struct peer *peer = run_end(front, run);
 	struct error err;
@@ -296,7 +296,7 @@ static void run_refused(struct front *front, struct run *run, const struct messa
 
 static void keeper_message(struct front *front, struct message *message)
 {
-	struct run *run = message->head.kind == MESSAGE_TELL ? NULL : run_find(front, message->head.run);
+	struct front_run *run = message->head.kind == MESSAGE_TELL ? NULL : run_find(front, message->head.run);
 	struct peer *peer = run ? run->peer : NULL;
 
 	if (message->head.kind == MESSAGE_TELL)
@@ -334,7 +334,7 @@ static void keeper_lost(struct front *front)
 	ask_lost(front, false);
 }
 
-static void keeper_ready(struct front *front, struct source *source, uint32_t events)
+static void keeper_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	struct message message;
 	struct error err = { 0 };

@@ -29,11 +29,11 @@ enum {
 };
 
 struct terminal {
-	struct source master;    /* first: the terminal's other side */
-	struct peer *peer;       /* whose it is */
-	struct websocket socket; /* what it says */
-	struct buf typed;        /* bytes that the terminal has no room for yet */
-	bool ended;              /* a close was sent: nothing more is said */
+	struct front_source master; /* first: the terminal's other side */
+	struct peer *peer;          /* whose it is */
+	struct websocket socket;    /* what it says */
+	struct buf typed;           /* bytes that the terminal has no room for yet */
+	bool ended;                 /* a close was sent: nothing more is said */
 };
 
 void terminal_drop(struct front *front, struct peer *peer)
@@ -92,7 +92,7 @@ static void watch(struct front *front, struct terminal *t)
 		source_watch(front, &t->master, (reads ? EPOLLIN : 0) | (t->typed.size > 0 ? EPOLLOUT : 0));
 }
 
-static void master_ready(struct front *front, struct source *source, uint32_t events)
+static void master_ready(struct front *front, struct front_source *source, uint32_t events)
 {
 	struct terminal *t = (struct terminal *)source;
 	struct peer *peer = t->peer;

@@ -21,10 +21,10 @@ enum {
 	AHEAD = 64 << 10,     /* bytes that wait for the client, before it gets no more */
 };
 
-struct watch {
-	struct source source; /* first: what the keeper tells */
-	struct peer *peer;    /* whose it is */
-	struct buf line;      /* the beginning of the next event */
+struct front_watch {
+	struct front_source source; /* first: what the keeper tells */
+	struct peer *peer;          /* whose it is */
+	struct buf line;            /* the beginning of the next event */
 };
 
 void watch_drop(struct front *front, struct peer *peer)
@@ -46,7 +46,7 @@ static void finish(struct front *front, struct peer *peer)
 }
 
 /* Whole lines, "NAME JSON". */
-static void pass_lines(struct watch *w)
+static void pass_lines(struct front_watch *w)
 {
 	struct buf *line = &w->line;
 	size_t used = 0;
@@ -65,9 +65,9 @@ static void pass_lines(struct watch *w)
 	line->size -= used;
 }
 
-static void watch_ready(struct front *front, struct source *source, uint32_t events)
+static void watch_ready(struct front *front, struct front_source *source, uint32_t events)
 {
-	struct watch *w = (struct watch *)source;
+	struct front_watch *w = (struct front_watch *)source;
 	struct peer *peer = w->peer;
 	char block[BLOCK];
 	ssize_t n;
@@ -88,7 +88,7 @@ static void watch_ready(struct front *front, struct source *source, uint32_t eve
 
 void watch_more(struct front *front, struct peer *peer)
 {
-	struct watch *w = peer->watch;
+	struct front_watch *w = peer->watch;
 
 	if (w && w->source.ready)
 		source_watch(front, &w->source, connection_pending(&peer->link) < AHEAD ? EPOLLIN : 0);
@@ -97,7 +97,7 @@ void watch_more(struct front *front, struct peer *peer)
 static void told_watch(struct front *front, struct peer *peer, int status, const char *body, size_t size, int file)
 {
 	_cleanup_close_ int told = file;
-	struct watch *w;
+	struct front_watch *w;
 
 	if (status != 200 || told < 0) {
 		http_answer_json(front, peer, status == 200 ? 500 : status, body, size);

@@ -27,7 +27,7 @@ enum {
 };
 
 /* One run, on its thread's stack. */
-struct run {
+struct keeper_run {
 	struct keeper_work *work;        /* where it is recorded */
 	int front;                       /* whose it is */
 	uint64_t number;                 /* as the front calls it */
@@ -108,7 +108,7 @@ void keeper_work_close(struct keeper_work *work)
 
 /* A front that is gone needs no answer: failures to send are its own. It is one of ours and always reads; if it does
  * not, we wait, and its death ends that. */
-static void answer(const struct run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
+static void answer(const struct keeper_run *run, enum message_kind kind, uint32_t stream, const void *body, size_t size)
 {
 	const struct message_head head = { .kind = kind, .stream = stream, .run = run->number, .size = size };
 	struct error ignored;
@@ -116,7 +116,7 @@ static void answer(const struct run *run, enum message_kind kind, uint32_t strea
 	message_send(run->front, &head, body, NULL, 0, &ignored);
 }
 
-static void refuse(const struct run *run, const struct error *err)
+static void refuse(const struct keeper_run *run, const struct error *err)
 {
 	struct message_refusal refusal;
 
@@ -126,7 +126,7 @@ static void refuse(const struct run *run, const struct error *err)
 
 static void on_output(int stream, const void *data, size_t size, void *userdata)
 {
-	struct run *run = userdata;
+	struct keeper_run *run = userdata;
 	const char *at = data;
 
 	_Static_assert((int)MESSAGE_INLINE <= (int)FRAME_BYTES_MAX, "what fits a message fits a frame");
@@ -142,7 +142,7 @@ static void on_output(int stream, const void *data, size_t size, void *userdata)
 
 static void on_kept(int stream, int file, uint64_t offset, size_t size, void *userdata)
 {
-	struct run *run = userdata;
+	struct keeper_run *run = userdata;
 	char part[MESSAGE_INLINE];
 
 	while (size > 0) {
@@ -163,7 +163,7 @@ static void on_kept(int stream, int file, uint64_t offset, size_t size, void *us
 /* The run is written down already; history may have it now that the program has begun. */
 static void on_started(void *userdata)
 {
-	const struct run *run = userdata;
+	const struct keeper_run *run = userdata;
 
 	journal_tell(run->work->journal);
 }
@@ -183,7 +183,7 @@ static bool is_socket(int fd)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-static struct outcome outcome_of(const struct run *run, const struct result *result)
+static struct outcome outcome_of(const struct keeper_run *run, const struct result *result)
 {
 	const struct verdict *v = &result->verdict;
 	struct outcome outcome = {
@@ -203,7 +203,7 @@ static struct outcome outcome_of(const struct run *run, const struct result *res
 }
 
 /* The front waits for a word of every run: of a result that cannot be sent it hears why. */
-static int answer_result(struct run *run, const struct outcome *outcome, const char *json, struct error *err)
+static int answer_result(struct keeper_run *run, const struct outcome *outcome, const char *json, struct error *err)
 {
 	const size_t size = strlen(json);
 	const bool told = size <= DIRECT_MAX && direct_send(&run->direct, FRAME_RESULT, json, size);
@@ -276,7 +276,7 @@ static struct container_options container_options(const struct message_run *abou
 	};
 }
 
-static int start_container(struct run *run, struct error *err)
+static int start_container(struct keeper_run *run, struct error *err)
 {
 	const struct container_options options = container_options(run->about);
 
@@ -292,7 +292,7 @@ static int start_container(struct run *run, struct error *err)
 }
 
 /* The answer to a start is an object of its own, with the result in it if something ran. */
-static int container_json(const struct run *run, struct result *result, struct buf *json, struct error *err)
+static int container_json(const struct keeper_run *run, struct result *result, struct buf *json, struct error *err)
 {
 	const struct container_options options = container_options(run->about);
 
@@ -302,7 +302,7 @@ static int container_json(const struct run *run, struct result *result, struct b
 }
 
 /* Starts a session; the answer is what is told of it. */
-static int start_session(struct run *run, struct buf *json, struct error *err)
+static int start_session(struct keeper_run *run, struct buf *json, struct error *err)
 {
 	const struct keeper_work *work = run->work;
 	const struct session_options options = {
@@ -331,7 +331,7 @@ static int start_session(struct run *run, struct buf *json, struct error *err)
 }
 
 /* Before anything of it is said or written down: the front answers with the confirmation that is missing. */
-static int check_confirmed(const struct keeper_work *work, const struct run *run, struct error *err)
+static int check_confirmed(const struct keeper_work *work, const struct keeper_run *run, struct error *err)
 {
 	const struct message_run *about = run->about;
 	const char *in_force = run->spec->policy_in_force;
@@ -352,7 +352,7 @@ static int check_confirmed(const struct keeper_work *work, const struct run *run
 /* The run is written down: its client hears that it begins. What it is to run in is made, if that came with it. */
 static int begun(const struct run_request *request, struct error *err)
 {
-	struct run *run = request->userdata;
+	struct keeper_run *run = request->userdata;
 	char started[RESULT_ID + 16];
 
 	snprintf(started, sizeof(started), "{\"id\":\"%s\"}", run->about->id);
@@ -362,7 +362,7 @@ static int begun(const struct run_request *request, struct error *err)
 }
 
 /* By the pipeline, wherever it is to run. */
-static int execute(struct run *run, struct result **out, struct error *err)
+static int execute(struct keeper_run *run, struct result **out, struct error *err)
 {
 	const struct keeper_work *work = run->work;
 	const struct message_run *about = run->about;
@@ -389,12 +389,12 @@ static int execute(struct run *run, struct result **out, struct error *err)
 }
 
 /* A start has a record of its own only when something runs; that it started is in the audit log in any case. */
-static bool is_recorded(const struct run *run)
+static bool is_recorded(const struct keeper_run *run)
 {
 	return run->about->kind != RUN_SESSION && (run->about->kind != RUN_START || run->spec->code);
 }
 
-static void log_run(const struct run *run, const struct outcome *outcome)
+static void log_run(const struct keeper_run *run, const struct outcome *outcome)
 {
 	const char *status = !is_recorded(run) ? "started" : status_name((enum status)outcome->status);
 
@@ -409,7 +409,7 @@ static void log_run(const struct run *run, const struct outcome *outcome)
 }
 
 /* What there is to answer, in `json` if it is more than the result. */
-static int carry_out(struct run *run, struct result **result, struct buf *json, struct error *err)
+static int carry_out(struct keeper_run *run, struct result **result, struct buf *json, struct error *err)
 {
 	const bool starts = run->about->kind == RUN_START;
 
@@ -425,7 +425,7 @@ static int carry_out(struct run *run, struct result **result, struct buf *json, 
 	return starts ? container_json(run, *result, json, err) : 0;
 }
 
-static int run_spec_of(struct run *run, struct error *err)
+static int run_spec_of(struct keeper_run *run, struct error *err)
 {
 	_cleanup_buf_ struct buf own = { 0 };
 	struct outcome outcome = { 0 };
@@ -472,7 +472,7 @@ static int check_about(const struct message_run *about, struct error *err)
 	return error_set(err, ERROR_FAILED, 0, "a run came without saying whose it is");
 }
 
-static int take_run(struct run *run, const struct message *message, struct error *err)
+static int take_run(struct keeper_run *run, const struct message *message, struct error *err)
 {
 	const uint32_t manner = message->head.manner;
 	const bool input = manner & MESSAGE_INPUT;
@@ -531,11 +531,11 @@ static int take_run(struct run *run, const struct message *message, struct error
 
 void keeper_handle(struct keeper_work *work, int front, const struct message *message)
 {
-	struct run run = { .work = work,
-			   .front = front,
-			   .number = message->head.run,
-			   .begun_usec = clock_usec(),
-			   .direct = { .client = -1 } };
+	struct keeper_run run = { .work = work,
+				  .front = front,
+				  .number = message->head.run,
+				  .begun_usec = clock_usec(),
+				  .direct = { .client = -1 } };
 	_cleanup_buf_ struct buf told = { 0 };
 	_cleanup_close_ int file = -1;
 	struct message_head tell;

@@ -44,14 +44,14 @@ enum {
 	PLACE_MAX = 4096            /* bytes of a path, before it is known to be too long for a socket */
 };
 
-enum phase {
+enum serve_phase {
 	SERVING,
 	DRAINING, /* no new runs; those that are there may end */
 	ENDING,   /* runs are ended */
 	KILLING,  /* what did not end is killed */
 };
 
-struct child {
+struct role_child {
 	struct role_process process; /* pid 0: none */
 	enum role role;              /* which */
 	bool ready;                  /* it said that it serves */
@@ -65,33 +65,33 @@ enum {
 };
 
 struct supervisor {
-	const struct serve_options *options; /* as called */
-	struct activation activation;        /* the service manager */
-	struct listener listener;            /* ours, unless the manager passed one */
-	int listen_fd;                       /* either */
-	struct setup setup;                  /* the configuration, and what was made of it */
-	struct journal *journal;             /* where changes of the configuration are written down; NULL: nowhere */
-	int announced;                       /* the file that tells our address; -1: none does */
-	int nudge;                           /* eventfd: there is something in the journal */
-	int signals;                         /* signalfd */
-	struct userns_ids front_ids;         /* who root's front is */
-	struct role_settings settings;       /* of both roles */
-	struct child children[CHILDREN];     /* roles */
-	enum phase phase;                    /* how far the end is */
-	uint64_t deadline_usec;              /* of the phase; 0: none */
-	bool reloading;                      /* the keeper has not said yet that it did */
-	bool told;                           /* that it serves */
-	uint64_t settle_usec;                /* when to look at the files that were touched; 0: none was */
-	uint64_t settle_more;                /* how much later if they are still being written */
-	bool stale;                          /* they could not be used: what is in force is of before */
-	struct languages_watch languages;    /* the user's own */
-	uint64_t languages_usec;             /* when to look at those that were touched; 0: none was */
-	uint64_t languages_more;             /* how much later if they are still being written */
+	const struct serve_options *options;  /* as called */
+	struct activation activation;         /* the service manager */
+	struct listener listener;             /* ours, unless the manager passed one */
+	int listen_fd;                        /* either */
+	struct setup setup;                   /* the configuration, and what was made of it */
+	struct journal *journal;              /* where changes of the configuration are written down; NULL: nowhere */
+	int announced;                        /* the file that tells our address; -1: none does */
+	int nudge;                            /* eventfd: there is something in the journal */
+	int signals;                          /* signalfd */
+	struct userns_ids front_ids;          /* who root's front is */
+	struct role_settings settings;        /* of both roles */
+	struct role_child children[CHILDREN]; /* roles */
+	enum serve_phase phase;               /* how far the end is */
+	uint64_t deadline_usec;               /* of the phase; 0: none */
+	bool reloading;                       /* the keeper has not said yet that it did */
+	bool told;                            /* that it serves */
+	uint64_t settle_usec;                 /* when to look at the files that were touched; 0: none was */
+	uint64_t settle_more;                 /* how much later if they are still being written */
+	bool stale;                           /* they could not be used: what is in force is of before */
+	struct languages_watch languages;     /* the user's own */
+	uint64_t languages_usec;              /* when to look at those that were touched; 0: none was */
+	uint64_t languages_more;              /* how much later if they are still being written */
 };
 
 #define SAY(s, ...) (s)->options->say(__VA_ARGS__)
 
-static bool lives(const struct child *child)
+static bool lives(const struct role_child *child)
 {
 	return child->process.pid > 0;
 }
@@ -154,7 +154,7 @@ static size_t child_fds(const struct supervisor *s, enum role role, uint32_t *gi
 	return count;
 }
 
-static int child_start(struct supervisor *s, struct child *child, struct error *err)
+static int child_start(struct supervisor *s, struct role_child *child, struct error *err)
 {
 	const struct role_row *row = role_table[child->role];
 	int fds[ROLE_FDS];
@@ -176,12 +176,12 @@ static int child_start(struct supervisor *s, struct child *child, struct error *
 
 /* Ending */
 
-static void child_tell_end(struct child *child)
+static void child_tell_end(struct role_child *child)
 {
 	close_fd(&child->process.control);
 }
 
-static void child_kill(const struct child *child)
+static void child_kill(const struct role_child *child)
 {
 	if (lives(child))
 		syscall(SYS_pidfd_send_signal, child->process.pidfd, SIGKILL, NULL, 0);
@@ -192,7 +192,7 @@ static void end_idle(struct supervisor *s)
 {
 	for (int role = 0; role < ROLES && s->phase != SERVING; role++) {
 		const unsigned outlives = role_table[role]->outlives;
-		struct child *child = &s->children[role];
+		struct role_child *child = &s->children[role];
 		bool needed = outlives == 0 || child->process.control < 0;
 
 		for (int other = 0; other < ROLES; other++)
@@ -224,7 +224,7 @@ static void drain(struct supervisor *s)
 static void phase_next(struct supervisor *s)
 {
 	s->phase++;
-	for (struct child *child = s->children; child < s->children + CHILDREN; child++)
+	for (struct role_child *child = s->children; child < s->children + CHILDREN; child++)
 		child->restart_usec = 0;
 	if (s->phase == DRAINING) {
 		drain(s);
@@ -346,7 +346,7 @@ static void reload(struct supervisor *s)
 
 /* Events */
 
-static void on_ready(struct supervisor *s, struct child *child)
+static void on_ready(struct supervisor *s, struct role_child *child)
 {
 	child->ready = true;
 	/* A keeper that was started since has read them. */
@@ -370,7 +370,7 @@ static void on_ready(struct supervisor *s, struct child *child)
 	role_shrink();
 }
 
-static int on_control(struct supervisor *s, struct child *child, struct error *err)
+static int on_control(struct supervisor *s, struct role_child *child, struct error *err)
 {
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
@@ -402,7 +402,7 @@ static int on_control(struct supervisor *s, struct child *child, struct error *e
 
 /* A role that dies before it serves would do so for ever. One that served, and is killed or meets its end by what it is
  * asked, is started again however often. */
-static int restart(struct supervisor *s, struct child *child, const char *why, struct error *err)
+static int restart(struct supervisor *s, struct role_child *child, const char *why, struct error *err)
 {
 	const char *name = role_table[child->role]->name;
 	bool quick = clock_usec() - child->started_usec < QUICK_USEC;
@@ -422,7 +422,7 @@ static int restart(struct supervisor *s, struct child *child, const char *why, s
 	return 0;
 }
 
-static int on_death(struct supervisor *s, struct child *child, struct error *err)
+static int on_death(struct supervisor *s, struct role_child *child, struct error *err)
 {
 	int status = 0;
 	char why[64];
@@ -463,7 +463,7 @@ static uint64_t earliest(const struct supervisor *s)
 {
 	uint64_t when = s->deadline_usec;
 
-	for (const struct child *child = s->children; child < s->children + CHILDREN; child++)
+	for (const struct role_child *child = s->children; child < s->children + CHILDREN; child++)
 		if (child->restart_usec && (!when || child->restart_usec < when))
 			when = child->restart_usec;
 	if (s->settle_usec && (!when || s->settle_usec < when))
@@ -477,7 +477,7 @@ static int on_time(struct supervisor *s, struct error *err)
 {
 	uint64_t now = clock_usec();
 
-	for (struct child *child = s->children; child < s->children + CHILDREN; child++)
+	for (struct role_child *child = s->children; child < s->children + CHILDREN; child++)
 		if (child->restart_usec && child->restart_usec <= now && child_start(s, child, err) < 0)
 			return -1;
 	if (s->settle_usec && s->settle_usec <= now) {
@@ -528,7 +528,7 @@ static int watch_once(struct supervisor *s, struct error *err)
 
 static bool all_over(const struct supervisor *s)
 {
-	for (const struct child *child = s->children; child < s->children + CHILDREN; child++)
+	for (const struct role_child *child = s->children; child < s->children + CHILDREN; child++)
 		if (lives(child))
 			return false;
 	return s->phase != SERVING;
@@ -653,7 +653,7 @@ static int set_up(struct supervisor *s, struct error *err)
 /* After a failure: nothing of ours stays. */
 static void kill_all(struct supervisor *s)
 {
-	for (struct child *child = s->children; child < s->children + CHILDREN; child++) {
+	for (struct role_child *child = s->children; child < s->children + CHILDREN; child++) {
 		child_kill(child);
 		if (lives(child))
 			clone_wait(child->process.pid, NULL);
@@ -677,7 +677,7 @@ int serve_run(const struct serve_options *options, struct error *err)
 	int done;
 
 	for (int i = 0; i < CHILDREN; i++)
-		s.children[i] = (struct child){ .role = (enum role)i, .process = { .pidfd = -1, .control = -1 } };
+		s.children[i] = (struct role_child){ .role = (enum role)i, .process = { .pidfd = -1, .control = -1 } };
 	done = set_up(&s, err);
 	if (done == 0)
 		done = watch(&s, err);

@@ -112,14 +112,14 @@ int enter_box(const struct ember_fork *order, enum ember_step *step)
 }
 
 /* The texts of an order, read in sequence. */
-struct reader {
+struct order_reader {
 	char *at;        /* the next byte */
 	size_t left;     /* how many there are */
 	const int *fds;  /* open files, in order */
 	size_t fd_count; /* how many */
 };
 
-static char *read_text(struct reader *reader)
+static char *read_text(struct order_reader *reader)
 {
 	char *text = reader->at;
 	size_t length = strnlen(text, reader->left);
@@ -132,7 +132,7 @@ static char *read_text(struct reader *reader)
 }
 
 /* A list of texts with NULL at its end. */
-static char **read_list(struct reader *reader, uint32_t count)
+static char **read_list(struct order_reader *reader, uint32_t count)
 {
 	char **list = calloc((size_t)count + 1, sizeof(*list));
 
@@ -142,7 +142,7 @@ static char **read_list(struct reader *reader, uint32_t count)
 	return list;
 }
 
-static void *read_bytes(struct reader *reader, size_t size)
+static void *read_bytes(struct order_reader *reader, size_t size)
 {
 	void *bytes = reader->at;
 
@@ -175,7 +175,7 @@ static int place(const char *path, mode_t mode, const void *data, size_t size)
 }
 
 /* The artifact's own x bits count, as when it is copied into a cold box. */
-static int place_open(struct reader *reader, const char *path, const struct ember_file *file)
+static int place_open(struct order_reader *reader, const char *path, const struct ember_file *file)
 {
 	_cleanup_close_ int from = -1;
 	_cleanup_close_ int to = -1;
@@ -193,7 +193,7 @@ static int place_open(struct reader *reader, const char *path, const struct embe
 	return to < 0 ? -1 : fd_copy(from, to, file->size);
 }
 
-static int place_files(struct reader *reader, uint32_t count)
+static int place_files(struct order_reader *reader, uint32_t count)
 {
 	mode_t before = umask(0);
 
@@ -264,7 +264,7 @@ static char *texts_of(const struct ember_order *order, char *message, size_t siz
 }
 
 /* Refuses what cannot be an order; the words and variables point into the texts. */
-static int read_order(const struct ember_order *order, struct reader *reader, struct enter_claim *claim)
+static int read_order(const struct ember_order *order, struct order_reader *reader, struct enter_claim *claim)
 {
 	errno = EPROTO;
 	if (order->words == 0 || order->first > order->words || order->words > order->size || order->env > order->size)
@@ -309,7 +309,7 @@ const struct enter_claim *enter_await(int control, enum ember_step *step)
 	static struct enter_claim claim;
 	static char message[sizeof(struct ember_order) + EMBER_ORDER_INLINE] __attribute__((aligned(8)));
 	struct ember_order order;
-	struct reader reader;
+	struct order_reader reader;
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
 	ssize_t n;
@@ -324,7 +324,7 @@ const struct enter_claim *enter_await(int control, enum ember_step *step)
 	if ((size_t)n < sizeof(order))
 		return NULL;
 	memcpy(&order, message, sizeof(order));
-	reader = (struct reader){ .left = order.size, .fds = fds };
+	reader = (struct order_reader){ .left = order.size, .fds = fds };
 	reader.at = texts_of(&order, message, (size_t)n, fds, &count);
 	if (!reader.at || read_order(&order, &reader, &claim) < 0 || take_channel(&order, fds, &count) < 0)
 		return NULL;

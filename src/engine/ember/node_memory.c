@@ -72,7 +72,7 @@ struct area {
 };
 
 /* What is looked for. */
-struct pattern {
+struct byte_pattern {
 	bool (*is)(const void *at, const void *wanted); /* whether it is there */
 	const void *wanted;                             /* what that compares with */
 	size_t size;                                    /* bytes */
@@ -106,7 +106,7 @@ static size_t areas_find(struct area areas[AREAS_MAX])
 
 /* Returns how many there are; at most FOUND_MAX are told. Other threads are idle meanwhile, or one could take away the
  * memory that is looked at. */
-static size_t memory_search(const struct pattern *pattern, void *found[FOUND_MAX])
+static size_t memory_search(const struct byte_pattern *pattern, void *found[FOUND_MAX])
 {
 	static struct area areas[AREAS_MAX];
 	size_t area_count, count = 0;
@@ -179,7 +179,7 @@ static bool is_timestamp(const void *place, const void *wanted)
 }
 
 /* The number in memory by which what is told changes; NULL if there is none. */
-static double *number_find(const struct pattern *pattern, double (*tell)(enum node_time), enum node_time which)
+static double *number_find(const struct byte_pattern *pattern, double (*tell)(enum node_time), enum node_time which)
 {
 	void *found[FOUND_MAX];
 	const size_t count = memory_search(pattern, found);
@@ -206,9 +206,9 @@ static void milestones_18_find(double (*tell)(enum node_time))
 	const double first = tell(NODE_TIME_ORIGIN);
 	const double milliseconds = origin ? (double)*origin / 1e6 : 0;
 	const double start = known.start_time ? (double)*known.start_time : 0;
-	const struct pattern stamp = { is_timestamp, &first, sizeof(double), sizeof(double) };
-	const struct pattern variable = { is_number, &milliseconds, sizeof(double), sizeof(double) };
-	const struct pattern since = { is_number, &start, sizeof(double), sizeof(double) };
+	const struct byte_pattern stamp = { is_timestamp, &first, sizeof(double), sizeof(double) };
+	const struct byte_pattern variable = { is_number, &milliseconds, sizeof(double), sizeof(double) };
+	const struct byte_pattern since = { is_number, &start, sizeof(double), sizeof(double) };
 	struct milestones_18 old = { .was = milliseconds };
 
 	if (!origin || !known.start_time)
@@ -226,7 +226,7 @@ static void milestones_18_find(double (*tell)(enum node_time))
 void node_times_find(double (*tell)(enum node_time which))
 {
 	const double first = tell(NODE_TIME_ORIGIN);
-	const struct pattern five = { is_milestones, &first, sizeof(struct milestones), sizeof(double) };
+	const struct byte_pattern five = { is_milestones, &first, sizeof(struct milestones), sizeof(double) };
 	void *found[FOUND_MAX];
 
 	known.start_time = dlsym(RTLD_DEFAULT, "_ZN4node11per_process15node_start_timeE");
@@ -234,7 +234,7 @@ void node_times_find(double (*tell)(enum node_time which))
 	known.process_stamp = dlsym(RTLD_DEFAULT, "_ZN4node11performance35performance_process_start_timestampE");
 	known.milestones = milestones_choose(found, memory_search(&five, found), tell);
 	if (known.milestones) {
-		const struct pattern two = { is_origin, known.milestones, sizeof(struct origin), sizeof(double) };
+		const struct byte_pattern two = { is_origin, known.milestones, sizeof(struct origin), sizeof(double) };
 
 		if (memory_search(&two, found) == 1)
 			known.origin = found[0];
@@ -290,7 +290,7 @@ bool node_exit_find(int32_t code)
 {
 	static void *found[FOUND_MAX];
 	static size_t count;
-	const struct pattern three = { is_exit, &code, sizeof(struct exit_info), sizeof(int32_t) };
+	const struct byte_pattern three = { is_exit, &code, sizeof(struct exit_info), sizeof(int32_t) };
 	size_t matches = 0;
 
 	if (count == 0) {

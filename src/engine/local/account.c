@@ -360,7 +360,7 @@ static int add_memory(struct account *account, const char *pid, enum pass pass, 
 }
 
 /* The two lists of processes, walked side by side: both are in the order of pids, as the kernel lists them. */
-struct walk {
+struct process_walk {
 	const struct account_process *old; /* what the last sample saw */
 	size_t old_count;                  /* of it */
 	size_t at;                         /* the first of it not yet passed */
@@ -370,7 +370,7 @@ struct walk {
 	int64_t waited;                    /* ticks that the living got from children since */
 };
 
-static void walk_to(struct walk *walk, const struct account_process *process)
+static void walk_to(struct process_walk *walk, const struct account_process *process)
 {
 	for (; walk->at < walk->old_count && walk->old[walk->at].pid <= process->pid; walk->at++) {
 		const struct account_process *old = &walk->old[walk->at];
@@ -391,7 +391,7 @@ static void walk_to(struct walk *walk, const struct account_process *process)
  * since, is kept. One that ends while the list is read may reach its parent
  * only by the next sample: as much as the last one added can be taken back.
  */
-static void walk_end(struct account *account, struct walk *walk)
+static void walk_end(struct account *account, struct process_walk *walk)
 {
 	for (; walk->at < walk->old_count; walk->at++)
 		walk->gone += walk->old[walk->at].ticks;
@@ -409,7 +409,7 @@ static void walk_end(struct account *account, struct walk *walk)
 	}
 }
 
-static int add_cpu(struct account *account, const char *pid, struct walk *walk, struct sums *sums)
+static int add_cpu(struct account *account, const char *pid, struct process_walk *walk, struct sums *sums)
 {
 	struct account_process process = { 0 };
 	ssize_t n = read_of(account, pid, "stat");
@@ -426,7 +426,7 @@ static int add_cpu(struct account *account, const char *pid, struct walk *walk, 
 
 static int sum(struct account *account, enum pass pass, struct sums *sums)
 {
-	struct walk walk = {
+	struct process_walk walk = {
 		.old = account->seen[account->turn],
 		.old_count = account->tracked,
 		.now = account->seen[!account->turn],

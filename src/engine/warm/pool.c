@@ -43,12 +43,12 @@ enum {
 };
 
 /* A stem and who uses it. */
-struct source {
-	struct stem *stem;    /* owned */
-	size_t users;         /* embers of it, waiting or at work, and the hearth itself */
-	uint64_t forks;       /* so far */
-	uint64_t opened_usec; /* when */
-	struct source *next;  /* of the hearth's old ones */
+struct ember_source {
+	struct stem *stem;         /* owned */
+	size_t users;              /* embers of it, waiting or at work, and the hearth itself */
+	uint64_t forks;            /* so far */
+	uint64_t opened_usec;      /* when */
+	struct ember_source *next; /* of the hearth's old ones */
 };
 
 struct hearth {
@@ -56,8 +56,8 @@ struct hearth {
 	struct stem_begin begin;     /* what it is for */
 	pthread_t thread;            /* owner of the stems */
 	pthread_cond_t wake;         /* for it */
-	struct source *source;       /* in use; NULL: none yet, or given up */
-	struct source *old;          /* replaced, and still used */
+	struct ember_source *source; /* in use; NULL: none yet, or given up */
+	struct ember_source *old;    /* replaced, and still used */
 	struct held *idle[IDLE_MAX]; /* waiting, the last is taken first */
 	size_t idle_count;           /* how many */
 	size_t target;               /* how many there should be */
@@ -92,7 +92,7 @@ static void say(const struct pool *pool, const char *what, const struct stem_beg
 /* ---- Ends: what is over costs no caller time. */
 
 /* With the lock held: something is wrong with it; one that was replaced already says nothing of the next. */
-static void give_up(struct hearth *hearth, const struct source *source)
+static void give_up(struct hearth *hearth, const struct ember_source *source)
 {
 	hearth->pool->stats.failed++;
 	if (source == hearth->source)
@@ -100,7 +100,7 @@ static void give_up(struct hearth *hearth, const struct source *source)
 }
 
 /* With the lock held: when the last of a stem's boxes is gone, its thread closes it. */
-static void release(struct hearth *hearth, struct source *source)
+static void release(struct hearth *hearth, struct ember_source *source)
 {
 	source->users--;
 	if (source->users == 0)
@@ -159,7 +159,7 @@ static void drop_idle(struct hearth *hearth, size_t keep)
 /* ---- Making embers. */
 
 /* Whoever calls has a use of the source, which the ember takes over. */
-static struct held *make_held(struct hearth *hearth, struct source *source, enum zygote_kind kind, bool hurry,
+static struct held *make_held(struct hearth *hearth, struct ember_source *source, enum zygote_kind kind, bool hurry,
 			      struct error *err)
 {
 	struct held *held = calloc(1, sizeof(*held));
@@ -176,7 +176,7 @@ static struct held *make_held(struct hearth *hearth, struct source *source, enum
 }
 
 /* The zygote that waits for programs; without one, a box alone. */
-static enum zygote_kind best_kind(const struct source *source)
+static enum zygote_kind best_kind(const struct ember_source *source)
 {
 	return stem_has(source->stem, ZYGOTE_FORK) ? ZYGOTE_FORK : ZYGOTE_EXEC;
 }
@@ -213,7 +213,7 @@ static bool wants_more(struct hearth *hearth)
 static void refill(struct hearth *hearth)
 {
 	struct pool *pool = hearth->pool;
-	struct source *source = hearth->source;
+	struct ember_source *source = hearth->source;
 	struct error err = { 0 };
 	struct held *held;
 
@@ -248,7 +248,7 @@ static void refill(struct hearth *hearth)
 static void open_source(struct hearth *hearth)
 {
 	struct pool *pool = hearth->pool;
-	struct source *source = calloc(1, sizeof(*source));
+	struct ember_source *source = calloc(1, sizeof(*source));
 	struct error err = { 0 };
 	int done;
 
@@ -280,7 +280,7 @@ static void open_source(struct hearth *hearth)
 
 static void retire_source(struct hearth *hearth)
 {
-	struct source *source = hearth->source;
+	struct ember_source *source = hearth->source;
 
 	drop_idle(hearth, 0);
 	hearth->source = NULL;
@@ -293,10 +293,10 @@ static void retire_source(struct hearth *hearth)
 /* Those that nobody uses any more. */
 static void close_old(struct hearth *hearth)
 {
-	struct source **at = &hearth->old;
+	struct ember_source **at = &hearth->old;
 
 	while (*at) {
-		struct source *source = *at;
+		struct ember_source *source = *at;
 
 		if (source->users > 0) {
 			at = &source->next;
@@ -312,7 +312,7 @@ static void close_old(struct hearth *hearth)
 	}
 }
 
-static bool is_worn(const struct source *source, uint64_t now)
+static bool is_worn(const struct ember_source *source, uint64_t now)
 {
 	return source->forks >= STEM_FORKS || now - source->opened_usec >= STEM_USEC;
 }
@@ -513,7 +513,7 @@ static enum zygote_kind kind_for(const struct job *job)
 /* One of this kind that waits, or else one made for the purpose; NULL: none can be had. */
 static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_kind kind)
 {
-	struct source *source = hearth->source;
+	struct ember_source *source = hearth->source;
 	struct error err = { 0 };
 	struct held *held = NULL;
 

@@ -11,11 +11,11 @@ struct pool;
 
 /* An ember, and whose it is. */
 struct held {
-	struct box_place common; /* first: the ember as a place of the engine (warm_engine.c) */
-	struct ember ember;      /* itself */
-	struct hearth *hearth;   /* where it waited */
-	struct source *source;   /* what it was made from */
-	struct held *next;       /* of the ashes */
+	struct box_place common;     /* first: the ember as a place of the engine (warm_engine.c) */
+	struct ember ember;          /* itself */
+	struct hearth *hearth;       /* where it waited */
+	struct ember_source *source; /* what it was made from */
+	struct held *next;           /* of the ashes */
 };
 
 /* Starts what has to run; no ember is made before a language was asked for. */
