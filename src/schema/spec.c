@@ -382,9 +382,13 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 int spec_set_surroundings(struct spec *spec, const char *text, struct error *err)
 {
 	char line[SURROUNDINGS_MAX], *value;
+	size_t size;
 
 	for (; *text; text += strcspn(text, "\n") + 1) {
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
+		size = strcspn(text, "\n");
+		size = size < sizeof(line) ? size : sizeof(line) - 1;
+		memcpy(line, text, size);
+		line[size] = '\0';
 		value = strchr(line, ' ');
 		if (!value || !strchr(text, '\n'))
 			return error_set(err, ERROR_FAILED, 0, "the surroundings of a box are broken");
