@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a program may use. In a definition or a request 0 means "not said"; a job has them all. */
+/* What a program may use. In a definition or a request 0 is a limit that is not set; in a job all are set. */
 struct limits {
 #define LIMIT_TYPE_SECONDS             double
 #define LIMIT_TYPE_BYTES               uint64_t
@@ -25,7 +25,7 @@ enum limit_id {
 	LIMITS
 };
 
-/* Limits as somebody wrote them, each checked by limit_set() before it comes here; NULL: not said. */
+/* Limits as text, each checked by limit_set() before it is stored; NULL: not set. */
 struct limit_texts {
 	union {
 		struct {
@@ -57,7 +57,7 @@ struct limit_row {
 	unsigned flags;       /* LIMIT_OF_RUN… */
 	size_t offset;        /* in struct limits */
 	double least, most;   /* what may be asked for */
-	double fallback;      /* what a run gets for which nobody says more; 0: no such limit */
+	double fallback;      /* the default; 0: there is no such limit by default */
 	const char *words;    /* for sentences: examples of a size, or what is counted */
 	const char *expected; /* "a size such as 256m" */
 };
@@ -82,10 +82,12 @@ double limit_amount(enum limit_id id, const char *text);
 /* The names in a row, "timeout, cpu_time … or max_output"; cut to `size`. */
 const char *limit_names_text(char *out, size_t size);
 
-/* The limits in force: what was asked for, else what `own` says (a runtime's or a step's; may be NULL), else ours. */
+/* The limits in force: those of the request, else those in `own` (a runtime's or a step's; may be NULL), else the
+ * defaults. */
 struct limits limits_settle(const struct limits *asked, const struct limits *own);
-/* The same of a place that lives. What it holds in files is its memory: nobody having asked for another disk, that is
- * no larger. */
+/* The same of a session or a container. Its files are held in its memory: unless a disk was asked for, the disk is no
+ * larger than the memory. */
 struct limits limits_settle_place(const struct limits *asked, const struct limits *own);
-/* Those of one run in a place that has `own`: the run's where it may say them, else the place's. */
+/* The limits of one run in a session or a container that has `own`: the request's where a run can have its own
+ * (LIMIT_OF_RUN), else the place's. */
 struct limits limits_of_run(const struct limits *asked, const struct limits *own);

@@ -15,30 +15,30 @@ enum network_mode {
 	NETWORK_NONE, /* nothing */
 };
 
-/* Who carries the run out. */
+/* Which engine executes the run. */
 enum engine_choice {
-	ENGINE_AUTO,  /* whichever can */
-	ENGINE_LOCAL, /* boxes of this machine */
+	ENGINE_AUTO,  /* any that has a place for it */
+	ENGINE_LOCAL, /* one that makes boxes on this machine */
 };
 
-/* Every engine that has a name, of which only local and auto are there yet. */
+/* The names of all engines. Only local and auto are available yet. */
 #define ENGINE_NAMES "local, docker, e2b, cluster, auto"
 
 struct surroundings {
 	enum network_mode network; /* what the program may reach */
-	enum engine_choice engine; /* who carries it out */
+	enum engine_choice engine; /* which engine executes the run */
 	const char *image;         /* what its root is made of; NULL: this machine's own /usr */
 	const char **packages;     /* installed beside what the language has */
 	size_t package_count;      /* how many */
 };
 
-/* Whether there is such an engine, now or later. */
+/* Whether it is one of ENGINE_NAMES. */
 bool engine_is_named(const char *name);
 
 enum {
 	SURROUNDINGS_MAX = 512 /* bytes of surroundings_text() */
 };
 
-/* Lines of "KEY VALUE" as spec_set() takes them. Boxes with one text are made in one way: an engine that was chosen
- * without asking is named, packages keep their order. False: it is too long, or a value has a line end in it. */
+/* Lines of "KEY VALUE" as spec_set() takes them. Boxes with the same text are made in the same way: auto is written as
+ * local, and packages keep their order. False: the text is too long, or a value has a line end in it. */
 bool surroundings_text(const struct surroundings *around, char out[SURROUNDINGS_MAX]);
