@@ -21,8 +21,8 @@ from websocket import PONG, Refused, Socket
 
 
 class Session:
-    def __init__(self, before=(), **fields):
-        self.running = Service(listen=True, before=before)
+    def __init__(self, before=(), env=None, **fields):
+        self.running = Service(listen=True, before=before, env=env)
         self.id = self.ask("POST", "/v1/sessions", {"language": "python", **fields})["id"]
 
     def ask(self, method, target, body=None):
@@ -161,7 +161,8 @@ if os.fork() == 0:
 def hunted():
     """A shell that is stopped while it begins: what its client hears; None when the hunter came too late."""
     # From Linux 6.12 on Landlock keeps signals in; this is what holds without it.
-    s = Session(before=[kit.built("tests/kern/enosys"), "--no", "landlock_create_ruleset", "--"], allow_weaker=["landlock"])
+    s = Session(before=[kit.built("tests/kern/enosys"), "--no", "landlock_create_ruleset", "--"],
+                env={"EMBERBOX_SERVICE_WEAKER": "landlock"}, allow_weaker=["landlock"])
     other = s.ask("POST", "/v1/sessions", {"language": "python", "allow_weaker": ["landlock"]})["id"]
     s.cell(HUNT)
     refusals = []
