@@ -60,7 +60,7 @@ struct engine_io {
 struct engine_usage {
 	uint64_t cpu_usec;    /* user and system, of the whole place since its program began */
 	uint64_t memory;      /* bytes now */
-	uint64_t memory_peak; /* bytes, as far as anybody knows */
+	uint64_t memory_peak; /* bytes; without a control group, the highest that was seen */
 	uint64_t pids;        /* processes and threads, init and the program itself among them */
 	uint64_t oom_kills;   /* processes that the kernel killed for memory */
 };
@@ -75,19 +75,19 @@ struct engine_files {
 
 /* A second program in a place, at a terminal of its own. */
 struct engine_exec {
-	const struct job *job;     /* the place's: its limits, and what may be executed in it */
-	int inside;                /* a pidfd of a process of the place that is no init: that one cannot be looked at */
-	struct terminal_size size; /* of the terminal */
-	const char *const *programs; /* the first that is there is run; NULL at the end */
-	const char *const *envp;     /* its whole environment */
+	const struct job *job; /* the job of the place's first program: its limits and profile */
+	int inside;            /* pidfd of a process in the place other than init, whose namespaces cannot be opened */
+	struct terminal_size size;   /* of the terminal */
+	const char *const *programs; /* the first one that exists is executed; NULL at the end */
+	const char *const *envp;     /* the program's environment; NULL at the end */
 };
 
-/* One that begins. */
+/* A program that begins. */
 struct engine_execution {
-	pid_t pid;  /* has to be waited for with clone_wait(); it ends when the program does */
+	pid_t pid;  /* our child, which ends when the program does; to be waited for with clone_wait() */
 	int socket; /* by which it reports */
-	/* The terminal's other side, which does not wait, or -1, and it was waited for. Programs of the place may
-	 * hinder it: it is given up after some seconds, and nothing that others wait for may be held meanwhile. */
+	/* Returns the terminal's other side, non-blocking. After -1 the child was waited for. Programs in the place may
+	 * hinder the child, so this gives up after some seconds; the caller may not hold a lock meanwhile. */
 	int (*await)(struct engine_execution *execution, struct error *err);
 };
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* An error about the place names the field of the request. Returns -1. */
+/* Renames the field of an error about the place to that of the request. Returns -1. */
 static int blame_field(const struct place_run *run, struct error *err)
 {
 	if (run->field && strcmp(err->field, run->places->kind->field) == 0)
@@ -46,7 +46,7 @@ int place_run_begin(struct run_target *target, struct run_state *state, struct e
 	return place_fill_result(place, state->result, err);
 }
 
-/* As resident_take_turn(); -1: an error. */
+/* As resident_take_turn(), with an error after -1. */
 static int take_turn(struct place *place, const struct engine_io *io, struct error *err)
 {
 	const struct place_kind *kind = place->places->kind;
@@ -75,7 +75,7 @@ int place_run_execute(struct run_target *target, struct run_state *state, struct
 	if (done <= 0)
 		return done == 0 ? 0 : blame_field(run, err);
 	resident_handles(&run->place->home, run->handles);
-	/* What was compiled was another job, whose limits and layers are in the result. */
+	/* The compiler was a job of its own, and the result has its limits and layers. */
 	done = state->result->built ? place_run_begin(target, state, err) : 0;
 	if (done == 0)
 		done = run->execute(run, state, err);

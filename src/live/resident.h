@@ -7,8 +7,8 @@
  * container) keeps its box from one run to the next. `struct resident` is what
  * every place has, whatever runs in it:
  *
- *	box    A thread of the resident makes it, or takes one that was made
- *	       ahead, and supervises it as any box is supervised. The thread
+ *	box    A thread of the resident asks the engines (engine/engine.h) for a
+ *	       place, in their order, and watches it until its end. The thread
  *	       lives as long as the box: a box dies with the thread that cloned
  *	       it. Two things differ from a single run. The box's time limit is
  *	       the resident's `ttl`. And the pipes of its first program are taken
@@ -21,9 +21,9 @@
  *	       bounded queue; a caller that goes away, or a place that ends,
  *	       ends the wait. Only the caller that has the turn touches `input`
  *	       and `output`. `idle_ttl` counts while nobody has it.
- *	usage  resident_usage() reads the control group, or the supervisor's
- *	       account where there is none. What one run used is the difference
- *	       of two readings.
+ *	usage  resident_usage() asks the engine, which reads the control group, or
+ *	       adds up processes where there is none. The usage of one run is the
+ *	       difference of two readings.
  *	end    A box ends by its program, its limits, its time, resident_end(), or
  *	       from outside. The first reason counts, and is kept with the name
  *	       of the caller. `ended_fd` becomes readable: a caller polls it
@@ -37,10 +37,10 @@
  * a driver (session_box.c, session_talk.c) or an agent (container_box.c,
  * agent_order.c). Ids, owners and lists are in live/place.h.
  *
- * A process beside the first program enters the box by resident_beside(), and
- * ends with the box at the latest. That is where terminals come from, and where
- * named processes and their ports belong: they need no turn, their use is the
- * box's, and a table of them is the place's own.
+ * resident_exec() starts a process beside the first program, which ends with the
+ * box at the latest. Terminals are such processes. Named processes and their
+ * ports belong here, too: they need no turn, their usage is part of the box's, and
+ * the kind of place keeps a table of them.
  *
  * An idle place costs no CPU time. Its only timer is that of its end.
  *
