@@ -261,6 +261,18 @@ os.read(r, 1), os.read(r, 1)
 with open('/proc/net/udp') as file:
     print(sum(int(line.split()[4].split(':')[1], 16) for line in list(file)[1:]), flush=True)
 """,
+    "time-wait": """
+import socket
+server = socket.create_server(('127.0.0.1', 0))
+for _ in range(500):
+    client = socket.create_connection(server.getsockname())
+    there = server.accept()[0]
+    client.close()  # who closes first waits
+    there.close()
+with open('/proc/net/sockstat') as file:
+    words = next(line for line in file if line.startswith('TCP:')).split()
+print(words[words.index('tw') + 1], open('/proc/sys/net/ipv4/tcp_max_tw_buckets').read())
+""",
     "pipes": """
 import errno, os
 taken, put = [], 0
@@ -316,6 +328,8 @@ def R3_kernel_memory_that_nobody_counts():
     kit.equal(words["options"], ["EPERM"] * 5 + ["20", "ENOBUFS"])
     with open("/proc/sys/vm/max_map_count", encoding="ascii") as file:
         kit.true(words["mappings"][1] == "ENOMEM" and int(words["mappings"][0]) <= int(file.read()), words["mappings"])
+    waiting, most = (int(word) for word in words["time-wait"])
+    kit.true(400 <= waiting <= most <= 1 << 18, f"{waiting} connections of {most} wait for their end")
     kit.equal((words["pipes"][1], words["epoll"][1]), ("EMFILE", "EMFILE"))
     pipes, items = int(words["pipes"][0]), int(words["epoll"][0])
     if accounted:
