@@ -249,6 +249,20 @@ def each_cell_of_a_session_that_asks_is_confirmed():
     kit.equal(asking.post(f"/v1/sessions/{ids['each']}/restart", {}).status, 200)
     kit.equal(asking.post(f"/v1/sessions/{ids['each']}/execute", {"code": "echo"}).status, 409)
     kit.equal(terminal_status(running, ids["each"]), 403)
+    # Nor has anybody seen what a cell would import that is put there later; data are data.
+    files = {name: f"/v1/sessions/{ids[name]}/files" for name in ids}
+    for path in ("code/own.sh", "temp/.profile", "own.sh", "%2Fsandbox%2Fcode%2Fown.sh"):
+        put = asking.request("PUT", f"{files['each']}/{path}", b"echo unseen")
+        kit.equal((put.status, put.error[1]), (403, "blocked"), path)
+        kit.contains(put.message, "files are put only below data and output")
+        kit.equal(asking.get(f"{files['each']}/{path}").status, 404, path)
+    kit.equal(asking.request("PUT", f"{files['each']}/data/own.txt", b"data").status, 201)
+    kit.equal(asking.request("PUT", f"{files['each']}/data/own.txt?offset=4", b"!").status, 200)
+    kit.equal(asking.post(f"{files['each']}/data/own.txt", {"move": "code/own.sh"}).status, 403)
+    kit.equal(asking.post(f"{files['each']}/data/own.txt", {"move": "output/own.txt"}).status, 200)
+    kit.equal(asking.get(f"{files['each']}/output/own.txt").body, b"data!")
+    for name in ("once", "free"):
+        kit.equal(asking.request("PUT", f"{files[name]}/code/own.sh", b"echo seen").status, 201, name)
     # The stated choice, and a profile that does not ask: each beside it runs, and has its terminal.
     for name in ("once", "free"):
         kit.equal(asking.post(f"/v1/sessions/{ids[name]}/execute", {"code": "echo $0"}).status, 200, name)

@@ -22,6 +22,7 @@ struct file_question {
 	const char *to;                 /* where it is to be moved */
 	int given;                      /* the content; -1: none */
 	const json_t *rest;             /* all that was asked */
+	bool asks;                      /* each of the session's cells needs a confirmation */
 };
 
 static const char *text_of(const json_t *question, const char *key)
@@ -143,6 +144,17 @@ static int look_at_move(const struct file_question *q, struct error *err)
 	return size < 0 ? -1 : look_at_text(q, name, text, (size_t)size, err);
 }
 
+/* What a cell imports is run with it: whoever agreed to the cell has not seen a file that is put there later. */
+static int check_agreed(const struct file_question *q, const char *path, struct error *err)
+{
+	if (!q->asks || strncmp(path, "data/", 5) == 0 || strncmp(path, "output/", 7) == 0)
+		return 0;
+	return error_refuse(
+		err, CODE_BLOCKED, "",
+		"session: each cell of it needs a confirmation, and so files are put only below data and "
+		"output; give what programs import at its start (files), or use a profile with confirm: once");
+}
+
 static int file_write(const struct file_question *q, struct buf *out, int *file, struct error *err)
 {
 	const json_t *offset = json_object_get(q->rest, "offset");
@@ -155,7 +167,8 @@ static int file_write(const struct file_question *q, struct buf *out, int *file,
 		error_set(err, ERROR_FAILED, 0, "a file came without its content");
 		return 0;
 	}
-	if (look_at_write(q, (uint64_t)st.st_size, offset ? (uint64_t)json_integer_value(offset) : 0, offset != NULL,
+	if (check_agreed(q, q->path, err) < 0 ||
+	    look_at_write(q, (uint64_t)st.st_size, offset ? (uint64_t)json_integer_value(offset) : 0, offset != NULL,
 			  err) < 0)
 		return 0;
 	if (offset)
@@ -179,7 +192,7 @@ static int file_remove(const struct file_question *q, struct buf *out, int *file
 
 static int file_move(const struct file_question *q, struct buf *out, int *file, struct error *err)
 {
-	if (look_at_move(q, err) < 0 || live_move(q->files, q->path, q->to, err) < 0)
+	if (check_agreed(q, q->to, err) < 0 || look_at_move(q, err) < 0 || live_move(q->files, q->path, q->to, err) < 0)
 		return 0;
 	buf_text(out, "{\"moved\":true}");
 	return 200;
@@ -265,6 +278,8 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 	for (size_t i = 0; status < 0 && i < ARRAY_SIZE(answers); i++) {
 		if (strcmp(text_of(question, "what"), answers[i].what) != 0)
 			continue;
+		q.asks = sessions_confirm(work->sessions, text_of(question, "id"), keeper_caller(question),
+					  text_of(question, "in_force"));
 		status = find_policy(work, question, &policy, &err) < 0 ||
 					 sessions_files(work->sessions, text_of(question, "id"),
 							keeper_caller(question), &files, &err) < 0
