@@ -5,6 +5,7 @@ is in sys.modules, and all of it is older than the freeze: a program's own objec
 """
 
 import atexit  # noqa: F401  # used by python.c, and so no news after the freeze
+import builtins
 import gc  # noqa: F401
 import io
 import os
@@ -40,10 +41,73 @@ MAIN = sys.modules["__main__"].__dict__
 AT_START = frozenset(sys.modules)  # what a cold run has in it
 FORKERS = []  # what modules that are loaded ahead want to be done after a fork
 
+# `import collections` alone must not give collections.abc, but `import typing` does, for that imports it. So it is taken
+# away, and comes back with the first import of a module that has it loaded: those that are loaded ahead are marked as
+# not complete yet, for which importing asks once more.
+ABC = "collections.abc"
+BOOTSTRAP = sys.modules["_frozen_importlib"]
+ASK_AGAIN = BOOTSTRAP._lock_unlock_module
+IMPORTS = {}  # module: names that it imports when it is loaded
+BRINGERS = []  # modules loaded ahead that have ABC loaded, by themselves or by others
+HIDING = []  # ABC's module, while it is hidden
+
+
+def note_imports(find):
+    begun = [""]
+
+    def noted(name, globals=None, locals=None, fromlist=(), level=0):
+        globals = globals or {"__name__": BOOTSTRAP.__name__}
+        full = name
+        if level:
+            package = globals["__package__"].rsplit(".", level - 1)[0]
+            full = f"{package}.{name}" if name else package
+        # An extension has no frame: what it imports looks as if the importing itself did.
+        importer = begun[-1] if globals["__name__"] == BOOTSTRAP.__name__ else globals["__name__"]
+        IMPORTS.setdefault(importer, set()).update([full], (f"{full}.{part}" for part in fromlist or ()))
+        begun.append(full)
+        try:
+            return find(name, globals, locals, fromlist, level)
+        finally:
+            begun.pop()
+
+    return noted
+
+
+def find_bringers():
+    found = {ABC}
+    while more := {name for name, imports in IMPORTS.items() if imports & found} - found:
+        found |= more
+    BRINGERS[:] = [sys.modules[name] for name in found - {ABC} - AT_START if name in sys.modules]
+
+
+def hide_abc():
+    if HIDING or ABC in AT_START or ABC not in sys.modules:
+        return
+    HIDING.append(sys.modules.pop(ABC))
+    del sys.modules["collections"].abc
+    for module in BRINGERS:
+        module.__spec__._initializing = True
+    BOOTSTRAP._lock_unlock_module = bring_abc
+
+
+def bring_abc(name):
+    # Modules that import each other ask again, too.
+    if sys.modules.get(name) not in BRINGERS:
+        return ASK_AGAIN(name)
+    BOOTSTRAP._lock_unlock_module = ASK_AGAIN
+    for module in BRINGERS:
+        module.__spec__._initializing = False
+    # Another thread may have come first; and a program that imported it by itself has another.
+    if HIDING:
+        sys.modules["collections"].abc = sys.modules.setdefault(ABC, HIDING.pop())
+    return ASK_AGAIN(name)
+
 
 def load():
     """Loads modules ahead; the program's directory is no place to find them."""
     first = sys.path.pop(0)
+    find = builtins.__import__
+    builtins.__import__ = note_imports(find)
     os.register_at_fork = lambda **functions: FORKERS.append(functions)
     for name in AHEAD:
         try:
@@ -54,7 +118,9 @@ def load():
         if name not in AT_START:
             sys.modules.pop(name, None)
     os.register_at_fork = posix.register_at_fork
+    builtins.__import__ = find
     sys.path.insert(0, first)
+    find_bringers()
 
 
 load()
@@ -200,5 +266,6 @@ for n in range(2):
 
 def scene():
     """A dictionary for a rehearsal to run in."""
+    hide_abc()
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     return {"__name__": "rehearsal", "__builtins__": MAIN["__builtins__"], "out": out}

@@ -81,6 +81,33 @@ case("builtins", "import builtins; print(sorted(dir(builtins)), exit, quit, copy
 case("last", "import sys; print(hasattr(sys, 'last_value'), sys.exc_info(), hasattr(sys, 'ps1'))")
 case("site", "import site; print(site.USER_SITE, site.ENABLE_USER_SITE, site.getsitepackages())")
 case("docstring", "'''doc'''\nprint(__doc__, __annotations__, __spec__, __package__, __name__)\nx: int = 1\nprint(__annotations__)")
+# What an import gives: the modules that are found as attributes of it, and of those below it. collections.abc is where
+# somebody has imported it, and importlib.util likewise. Each in a fork, so that one import does not load for the next.
+case("modules", """
+    import os, sys
+    NAMES = '''argparse asyncio bisect collections concurrent.futures contextlib copy csv ctypes dataclasses datetime dbm decimal
+        email enum fractions functools heapq html http importlib inspect io itertools json logging math operator os pathlib queue
+        random re statistics string struct subprocess tempfile textwrap threading traceback types typing unittest urllib uuid
+        xml zipfile zoneinfo'''.split()
+    def found(name, deep=2):
+        for attribute, value in sorted(vars(sys.modules[name]).items()):
+            if type(value) is type(sys):
+                yield f"{name}.{attribute}"
+                if deep and value.__name__ == f"{name}.{attribute}":
+                    yield from found(value.__name__, deep - 1)
+    for name in NAMES:
+        sys.stdout.flush()
+        if os.fork() == 0:
+            __import__(name)
+            text = " ".join(found(name))
+            import collections
+            print(name, text, hasattr(collections, 'abc'), flush=True)
+            os._exit(0)
+        os.wait()
+""")
+case("modules by others", "import collections\nprint(hasattr(collections, 'abc'))\nimport importlib\nimportlib.import_module('typing')\nprint(collections.abc.Mapping)\nimport collections.abc\nprint(collections.abc.__spec__)")
+case("modules by itself", "import collections.abc\nprint(collections.abc.__name__, collections.abc.__spec__, collections.abc.Mapping)\nimport dataclasses, inspect\nprint(collections.abc.__spec__, inspect.__spec__, dataclasses.__spec__._initializing)")
+case("modules of threads", "import threading\nthreads = [threading.Thread(target=__import__, args=(name,)) for name in ('typing', 'traceback', 'dataclasses', 'pathlib')]\n[t.start() for t in threads], [t.join() for t in threads]\nimport collections\nprint(collections.abc.Set)")
 case("main", "if __name__ == '__main__':\n    import __main__, sys\n    print(__main__.__file__, sys.modules['__main__'] is __main__, __main__.__dict__ is globals())")
 case("main again", "import sys\nif len(sys.argv) == 1:\n    sys.argv.append('x')\n    import runpy\n    print(sorted(runpy.run_path(__file__, run_name='other')))\nelse:\n    print(__name__, __file__)")
 case("entry elsewhere", "import sys, helper; print(sys.argv, __file__, sys.path[0], helper.x)", entry="sub/run.py", files={"sub/helper.py": "x = 1\n"})
