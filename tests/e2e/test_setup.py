@@ -34,7 +34,7 @@ def every_group_has_packages():
         kit.true(names, f"{group} is empty")
         kit.equal(names, sorted(set(names)), group)
         for name in names:
-            kit.matches(name, r"^(npm(-test)?:(@[a-z0-9-]+/)?[a-z0-9-]+@(npm:[a-z0-9-]+@)?[0-9]+\.[0-9]+\.[0-9]+(-alpha\.[0-9]+)?|[a-z0-9][a-z0-9.+-]+)$", group)
+            kit.matches(name, r"^(deb-test:[a-z]+|npm(-test)?:(@[a-z0-9-]+/)?[a-z0-9-]+@(npm:[a-z0-9-]+@)?[0-9]+\.[0-9]+\.[0-9]+(-alpha\.[0-9]+)?|[a-z0-9][a-z0-9.+-]+)$", group)
     kit.equal(listed("build", "run"), sorted({*listed("build"), *listed("run")}))
 
 
