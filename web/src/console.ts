@@ -4,20 +4,29 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Terminal, type IBufferLine, type IDecoration, type ILink, type ITheme } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { confirmed } from "./dialog";
-import { h } from "./dom";
+import { h, later } from "./dom";
 
 export type Stream = "stdout" | "stderr" | "note" | "input";
 type Filter = "all" | "stdout" | "stderr";
 
 const MEMORY = 4 << 20; // characters that are kept to show again, and to be copied
 const SCROLLBACK = 5000; // lines that can be scrolled back to
-const WAITING = 1 << 20; // characters that the terminal has not drawn yet; then who writes has to wait
+const SMALL = 128 << 10; // characters that are written again at once
+const WAITING = 1 << 20; // characters that the terminal has not drawn yet; with more, the writer has to wait
 
-/** What a line of the page says: how a run began or ended, or a word about it. */
+/** Kinds of the page's own lines: the start of a run, how it ended, or a remark. */
 export type Kind = "start" | "ok" | "bad" | "stopped" | "warn" | "info";
 
-/** Sequences that move the cursor elsewhere than on; what is written then may not be at the end. */
+/** Sequences that move the cursor other than forward; text written after them may not be at the end. */
 const MOVES = /\x1b(?:[78M]|\[[\d;?]*[ABEFHSTdfsu]|\[\?(?:47|1047|1049)[hl])/;
+
+/** Text as it was written. `kind`: it is a line of the page's; `screen`: the program after it has the screen to itself. */
+interface Chunk {
+  stream: Stream;
+  text: string;
+  kind?: Kind;
+  screen?: boolean;
+}
 
 /** Something to be written later, and how many characters of programs it has. */
 interface Held {
@@ -46,7 +55,7 @@ export async function openLink(address: string): Promise<void> {
     window.open(address, "_blank", "noopener,noreferrer");
 }
 
-/** Addresses in a line of the terminal, and those that go on in the next. */
+/** Addresses in a line of the terminal, including those that continue in the next row. */
 function linksOf(terminal: Terminal, row: number): ILink[] {
   const line = (at: number): IBufferLine | undefined => terminal.buffer.active.getLine(at);
   let first = row - 1;
@@ -62,7 +71,7 @@ function linksOf(terminal: Terminal, row: number): ILink[] {
 }
 
 /** A terminal as this page has them: whatever colours a program chooses can be read, and nothing in it acts by itself. */
-export function terminalOf(place: HTMLElement, dark: boolean, more: { convertEol?: boolean; disableStdin?: boolean; theme?: ITheme }): { terminal: Terminal; fit: FitAddon } {
+export function terminalOf(place: HTMLElement, dark: boolean, more: { convertEol?: boolean; disableStdin?: boolean; reflowCursorLine?: boolean; theme?: ITheme }): { terminal: Terminal; fit: FitAddon } {
   const terminal = new Terminal({
     scrollback: SCROLLBACK,
     // For decorations: they are what the page draws over rows.
@@ -85,7 +94,7 @@ export function terminalOf(place: HTMLElement, dark: boolean, more: { convertEol
 
 const ruler = document.createElement("canvas").getContext("2d");
 
-/** How many rows a line of the page's needs that may be so many pixels wide. */
+/** How many rows a line of the page's needs at a width in pixels. */
 function rowsOf(text: string, width: number): number {
   if (!ruler) return 1;
   // As .mark in style.css has it; the first line of a run is bold, which is wider.
@@ -98,7 +107,7 @@ function rowsOf(text: string, width: number): number {
       rows++;
       line = 0;
     }
-    // A word that is wider than a row goes on in the next.
+    // A word that is wider than a row continues in the next row.
     rows += Math.max(0, Math.ceil(size / width) - 1);
     line += size % width;
   }
@@ -107,22 +116,22 @@ function rowsOf(text: string, width: number): number {
 
 export class Console {
   readonly terminal: Terminal;
-  /** Something was written by a program. */
+  /** Called when a program has written something. */
   onOutput: () => void = () => {};
-  /** More was written than can be scrolled back to, or that is over. */
+  /** Called when the scrollback has become full, or empty again. */
   onCut: (cut: boolean) => void = () => {};
-  /** A character was typed at the console. */
+  /** Called when a character was typed at the console. */
   onKey: (text: string) => void = () => {};
   readonly #fit: FitAddon;
   readonly #empty = h("div", { class: "console-empty" });
-  #chunks: { stream: Stream; text: string; kind?: Kind }[] = [];
+  #chunks: Chunk[] = [];
   #size = 0;
-  /** The oldest of what was written is not kept any more. */
+  /** The oldest text is no longer kept. */
   #lost = false;
   #cut = false;
   #moved = false;
   #marks: { shown: IDecoration; rows: number }[] = [];
-  /** What is to be written when it is known where the text ends; null: that is known. */
+  /** Writes that wait until it is known where the text ends; null: it is known. */
   #held: Held[] | null = null;
   #resets = 0;
   #filter: Filter = "all";
@@ -132,7 +141,7 @@ export class Console {
   #keys: ((text: string) => void) | null = null;
 
   constructor(place: HTMLElement, dark: boolean, empty: (Node | string)[]) {
-    const { terminal, fit } = terminalOf(place, dark, { convertEol: true, disableStdin: true });
+    const { terminal, fit } = terminalOf(place, dark, { convertEol: true, disableStdin: true, reflowCursorLine: true });
     this.terminal = terminal;
     this.#fit = fit;
     terminal.options.cursorInactiveStyle = "none";
@@ -163,12 +172,12 @@ export class Console {
   /** Keeps the page's lines where they are, and nothing of a program's under them. */
   #guard(): void {
     const { terminal } = this;
-    // A screen that is cleared goes up into what can be scrolled back to, with the page's lines in it.
+    // A screen that is cleared is pushed into the scrollback, together with the page's lines.
     terminal.parser.registerCsiHandler({ final: "J" }, ([what]) => {
       terminal.options.scrollOnEraseInDisplay = this.#marked();
       return what === 3;
     });
-    // What was written before stays, and lines with the page's among them are not inserted, deleted or scrolled apart.
+    // Sequences that would remove earlier text, or insert, delete or scroll lines among the page's own, are ignored.
     terminal.parser.registerEscHandler({ final: "c" }, () => true);
     for (const final of ["L", "M", "S", "T", "r"]) terminal.parser.registerCsiHandler({ final }, () => this.#marked());
   }
@@ -183,20 +192,32 @@ export class Console {
     if (give) this.terminal.focus();
   }
 
-  /** A program's last line was not ended: it asks, or has more to say. */
+  /** The program's last line has no newline: it is a question, or more will follow. */
   get asks(): boolean {
     return !this.#column0;
   }
 
-  /** As large as its place. Who has seen the end still sees it: of another width the same text has more or fewer rows. */
+  /** Fits the terminal to its place. If the end was visible, it stays visible: at another width the text has other rows. */
   fit(): void {
-    if (!this.terminal.element?.offsetParent) return;
+    const { element, cols } = this.terminal;
+    // During layout the place can be a column or two wide, which would truncate the text.
+    if (!element?.offsetParent || element.clientWidth < 80) return;
     const { viewportY, baseY } = this.terminal.buffer.active;
     this.#fit.fit();
-    if (viewportY >= baseY) this.terminal.scrollToBottom();
+    if (viewportY < baseY) return;
+    this.terminal.scrollToBottom();
+    if (this.terminal.cols !== cols) this.#widthChanged();
   }
 
-  /** How many pixels high what was written is, when all of it is drawn. */
+  /** The page's own lines have the rows that they needed at their first width. At another width everything is written again,
+   *  unless it is long, or a program has the screen. */
+  readonly #widthChanged = later(150, () => {
+    const { viewportY, baseY } = this.terminal.buffer.active;
+    if (this.#size <= SMALL && this.#waiting === 0 && this.#keys === null && viewportY >= baseY) this.filter = this.#filter;
+  });
+
+
+  /** The height of the text in pixels, when all of it is drawn. */
   height(): Promise<number> {
     return new Promise((done) => this.terminal.write("", () => {
       const { active } = this.terminal.buffer;
@@ -232,7 +253,7 @@ export class Console {
     if (stream !== "note") this.onOutput();
   }
 
-  #keep(chunk: { stream: Stream; text: string; kind?: Kind }): void {
+  #keep(chunk: Chunk): void {
     this.#empty.hidden = true;
     this.#chunks.push(chunk);
     this.#size += chunk.text.length;
@@ -262,7 +283,7 @@ export class Console {
     else write();
   }
 
-  /** Puts the cursor below all that the screen has, when what was written before is drawn; what comes later waits for it. */
+  /** Moves the cursor below all text on the screen once earlier writes are drawn; later writes wait for that. */
   #goBelow(): void {
     const { terminal } = this;
     const resets = this.#resets;
@@ -274,7 +295,7 @@ export class Console {
       for (const { shown, rows } of this.#marks) row = Math.max(row, shown.marker.line - active.baseY + rows - 1);
       row = Math.max(row, active.cursorX > 0 ? active.cursorY : active.cursorY - 1) + 1;
       if (resets === this.#resets) terminal.write(row < terminal.rows ? `\x1b[${row + 1};1H` : "\x1b[9999;1H\r\n");
-      // The next of them may hold those after it.
+      // One of these writes may hold those after it again.
       this.#held = null;
       for (let next = held.shift(); next; next = held.shift()) {
         next.write();
@@ -289,10 +310,10 @@ export class Console {
     }
   }
 
-  /** The page's own words, over rows that are left empty for them. */
-  #mark(text: string, kind: Kind, first: boolean): void {
+  /** Draws a line of the page's, over rows that are left empty for it. */
+  #mark({ text, kind = "info", screen = false }: Chunk, first: boolean): void {
     const { terminal } = this;
-    // Out of the other screen, mouse reports, modes and attributes that a program may have left.
+    // Leaves the alternate screen, mouse reports, modes and attributes that a program may have set.
     this.#write("\x1b[?47;1000;1002;1003l\x1b[!p\x1b]8;;\x1b\\");
     if (this.#moved) this.#goBelow();
     const begin = this.#column0 || this.#moved ? "" : "\r\n";
@@ -308,28 +329,28 @@ export class Console {
         element.style.setProperty("--row", `${element.offsetHeight / rows || 16}px`);
         element.style.setProperty("--rows", String(rows));
         element.title = text;
-        // Of another width it has its lines elsewhere.
+        // The browser breaks the lines, so that they fit another width as well.
         element.append(h("div", {}, text));
       });
     });
     this.#write("\r\n".repeat(rows));
+    if (screen) this.#write(`${"\r\n".repeat(terminal.rows - 1)}\x1b[H`);
     this.#moved = false;
     this.#column0 = true;
   }
 
-  /** A word of the page's. */
-  note(text: string, kind: Kind = "info"): void {
-    const safe = text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
+  /** Writes a line of the page's. */
+  note(text: string, kind: Kind = "info", screen = false): void {
     const first = this.#chunks.length === 0;
-    this.#keep({ stream: "note", text: safe, kind });
-    this.#mark(safe, kind, first);
+    const chunk: Chunk = { stream: "note", text: text.replace(/[\x00-\x1f\x7f-\x9f]/g, " "), kind, screen };
+    this.#keep(chunk);
+    this.#mark(chunk, first);
   }
 
-  /** The first line of a run, apart from what was before. `screen`: the program has all of the screen, and what was before
-   *  can be scrolled back to. */
+  /** The first line of a run, set apart from earlier text. `screen`: the program gets an empty screen, and earlier text can be
+   *  scrolled back to. */
   heading(text: string, screen = false): void {
-    this.note(`▸ ${text}`, "start");
-    if (screen) this.#write(`${"\r\n".repeat(this.terminal.rows - 1)}\x1b[H`);
+    this.note(`▸ ${text}`, "start", screen);
   }
 
   #reset(): void {
@@ -345,7 +366,7 @@ export class Console {
   set filter(filter: Filter) {
     this.#filter = filter;
     this.#reset();
-    this.#chunks.forEach(({ stream, text, kind }, at) => (kind ? this.#mark(text, kind, at === 0) : this.#show(stream, text)));
+    this.#chunks.forEach((chunk, at) => (chunk.kind ? this.#mark(chunk, at === 0) : this.#show(chunk.stream, chunk.text)));
   }
 
   clear(): void {
@@ -356,7 +377,7 @@ export class Console {
     this.#empty.hidden = false;
   }
 
-  /** What is kept of it, without colours and movements; `whole`: nothing was left out. */
+  /** The kept text without escape sequences; `whole`: all of it is kept. */
   text(): { text: string; whole: boolean } {
     const shown = this.#chunks.filter((chunk) => this.#filter === "all" || chunk.stream === "note" || chunk.stream === this.#filter);
     let all = "";
@@ -364,7 +385,7 @@ export class Console {
     return { text: all.replace(/\x1b(?:\[[\x20-\x3f]*[\x40-\x7e]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[\x20-\x2f]*[\x30-\x7e])/g, "").replaceAll("\r\n", "\n"), whole: !this.#lost };
   }
 
-  /** Only one stream of it is seen. */
+  /** The stream that is shown. */
   get filtered(): Filter {
     return this.#filter;
   }
