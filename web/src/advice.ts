@@ -14,7 +14,7 @@ const NOTATION: [RegExp, string][] = [
 
 export const plain = (sentence: string): string => NOTATION.reduce((text, [from, to]) => text.replace(from, to), sentence);
 
-/** What the fields of a request are called on this page. */
+/** The page's names for the fields of a request. */
 const LABELS: Record<string, string> = {
   timeout: "Time", memory: "Memory", cpus: "Cores", pids: "Processes", cpu_time: "CPU time", disk: "Disk",
   stdin: "Standard input", args: "Arguments", env: "Environment", files: "Files", filename: "File name", code: "Code", language: "Language",
@@ -26,7 +26,7 @@ export function refusal(message: string, field: string | null): string {
   return plain(label && message.startsWith(`${field}: `) ? `${label}: ${message.slice(field!.length + 2)}` : message);
 }
 
-/** What can be done on this page about an error of that kind, or a limit. */
+/** An action of this page that helps with an error of a kind, or with a limit. */
 export type Action = "upload" | "input" | "limit";
 
 const BY_KIND: Record<string, Action> = {

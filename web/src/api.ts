@@ -4,7 +4,7 @@ import type { Cell, CodeError, Container, Doctor, Error as ErrorBody, Execution,
 
 export type { Cell, CodeError, Container, Doctor, Execution, ExecutionList, FileEntry, Fix, Health, Language, PolicyReport, Profile, Result, Session, Started };
 
-/** What a run can be refused with, in words for this page. `status` 0: there was no answer. */
+/** A refused request, in words for this page. `status` 0: there was no answer. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -51,7 +51,7 @@ export const hasToken = (): boolean => token !== "";
 
 type Listener = (reached: boolean) => void;
 const listeners = new Set<Listener>();
-/** Hears of every request whether somebody answered it. */
+/** The listener is called after every request, with whether there was an answer. */
 export const onReach = (listener: Listener): void => void listeners.add(listener);
 const reach = (reached: boolean): void => listeners.forEach((listener) => listener(reached));
 
@@ -99,7 +99,7 @@ async function ask<T>(method: string, path: string, body?: unknown): Promise<T> 
 
 export interface RunEvents {
   start?(id: string): void;
-  /** What it returns is waited for: what comes too fast waits on its way here. */
+  /** The stream waits for the returned promise: output that comes too fast is not read yet. */
   stdout?(text: string): Promise<void> | void;
   stderr?(text: string): Promise<void> | void;
   output?(data: Record<string, unknown>): void;

@@ -1,4 +1,4 @@
-// What the service sees in the code before it runs: squiggles while it is written.
+// Findings of the service's check, as squiggles while the code is written.
 import { api, ApiError, hasToken, type PolicyReport } from "./api";
 import { later } from "./dom";
 import type { Editor, Mark } from "./editor";
@@ -7,7 +7,7 @@ import { language, reached } from "./state";
 
 const PAUSE = 500; // milliseconds without a key
 
-// What is on the list of blocked imports runs all the same, unless the service's policy is to block: no error.
+// A blocked import is not an error here: unless the policy is to block, such code runs all the same.
 const level = (severity: string): Mark["severity"] => (severity === "high" ? "warning" : severity === "medium" ? "info" : "hint");
 
 function marksOf(report: PolicyReport): Mark[] {
@@ -18,7 +18,7 @@ function marksOf(report: PolicyReport): Mark[] {
   ];
 }
 
-/** Looks at the file that is seen, if it is one of the language, when nobody has typed for a moment. */
+/** Checks the visible file, if it is code of the language, after a pause in typing. */
 export function checks(editor: Editor): { soon(): void; again(): void } {
   let can = true;
   const look = async (): Promise<void> => {

@@ -8,7 +8,7 @@ type Row = [left: string | null, right: string | null];
 /** The longest common lines kept together, the rest as left and right. */
 export function rowsOf(left: string[], right: string[]): Row[] {
   const [n, m] = [left.length, right.length];
-  // Lengths of what is common from here to the ends.
+  // Lengths of the longest common subsequences from here to the ends.
   const common = new Uint16Array((n + 1) * (m + 1));
   const at = (i: number, j: number): number => i * (m + 1) + j;
   for (let i = n - 1; i >= 0; i--)

@@ -1,4 +1,4 @@
-// Dialogs, messages that go by themselves, and what a screen reader is told.
+// Dialogs, messages that disappear by themselves, and announcements for screen readers.
 import { h, iconButton } from "./dom";
 
 const live = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
@@ -21,7 +21,7 @@ export function toast(text: string, kind: "info" | "bad" = "info", action?: { la
     iconButton("close", "Dismiss", () => item.remove(), { class: "icon-button tiny" }));
   toasts.append(item);
   say(text);
-  // As long as it is looked at, it stays.
+  // A message under the pointer or with the focus stays.
   const go = (): void => (item.matches(":hover, :focus-within") ? void window.setTimeout(go, 1000) : item.remove());
   window.setTimeout(go, action || kind === "bad" ? 8000 : 4000);
 }
@@ -55,7 +55,7 @@ export function confirmed(title: string, text: string, action: string): Promise<
   });
 }
 
-/** A question for a name; null: never mind. `wrong` tells what is the matter with an answer. */
+/** Asks for a name; null: the dialog was cancelled. `wrong` returns what is wrong with an answer. */
 export function asked(title: string, label: string, value: string, wrong: (answer: string) => string | null = () => null): Promise<string | null> {
   return new Promise((done) => {
     let answer: string | null = null;

@@ -1,5 +1,5 @@
-// What is being written, for each language and each tab of the browser: two tabs never write over each other's draft, and
-// a draft that was replaced (by an example, a link, a past run) is kept beside those of the tabs.
+// Drafts, for each language and each tab of the browser: two tabs never overwrite each other's draft, and a draft that was
+// replaced (by an example, a link, a past run) is kept beside those of the tabs.
 import { read, write, type Draft } from "./state";
 
 interface Kept {
@@ -19,7 +19,7 @@ export const content = (draft: Draft): string => JSON.stringify(draft.files.map(
 export class Drafts {
   /** This tab's name. It is the same after a reload. */
   #id = read<string>("tab", sessionStorage) ?? newId();
-  /** What this tab has written last, by language. */
+  /** The drafts that this tab has written last, by language. */
   #own = new Map<string, string>();
   #full = false;
 
@@ -55,7 +55,7 @@ export class Drafts {
   #write(language: string, text: string): void {
     const kept: Kept = { time: Date.now(), draft: JSON.parse(text) as Draft };
     let done = write(this.#key(language), kept);
-    // What was replaced gives way to what is written now, the oldest first.
+    // Replaced drafts make room for the current one, the oldest first.
     for (const { key, replaced } of done ? [] : this.#all(language).reverse()) {
       if (!replaced) continue;
       localStorage.removeItem(key);
@@ -83,7 +83,7 @@ export class Drafts {
     return (read<Kept>(this.#key(language)) ?? this.#all(language).find((item) => !item.replaced)?.kept)?.draft ?? null;
   }
 
-  /** Keeps this tab's draft. False: it is in this page only, for the browser has no room. */
+  /** Keeps this tab's draft. False: the browser has no room, and the draft is in this page only. */
   keep(language: string, draft: Draft): boolean {
     const text = JSON.stringify(draft);
     if (this.#own.get(language) === text && !this.#full) return true;
@@ -93,7 +93,7 @@ export class Drafts {
     return !this.#full;
   }
 
-  /** Keeps a draft that something else has taken the place of. */
+  /** Keeps a draft that is about to be replaced. */
   replaced(draft: Draft): void {
     const text = content(draft);
     if (this.#all(draft.language).some((item) => item.replaced && content(item.kept.draft) === text)) return;
@@ -101,7 +101,7 @@ export class Drafts {
     this.#makeRoom(draft.language, true);
   }
 
-  /** Drafts that say something else than this tab's, the newest first. */
+  /** Drafts that differ from this tab's, the newest first. */
   others(language: string): { draft: Draft; time: number }[] {
     const seen = new Set([content(this.of(language) ?? { language, files: [] })]);
     return this.#all(language).map(({ kept }) => kept).filter(({ draft }) => {

@@ -66,7 +66,7 @@ export interface OpenFile {
   origin: { session: string; path: string; saved: number; text: string | null } | null;
 }
 
-/** What was changed since it was read from the session or written to it. */
+/** Whether a session's file was changed since it was read from the session or written to it. */
 export const isChanged = (file: OpenFile): boolean => file.origin !== null && file.model.getAlternativeVersionId() !== file.origin.saved;
 
 /** The editor's column (of UTF-16) for the service's (of characters). */
@@ -82,7 +82,7 @@ export interface Mark {
   severity: "error" | "warning" | "info" | "hint";
 }
 
-/** What a session knows about a place in some code. */
+/** Completion, inspection and formatting, as a session or the service provides them. */
 export interface Assistant {
   complete(code: string, cursor: number): Promise<{ matches: string[]; start: number; end: number } | null>;
   inspect(code: string, cursor: number): Promise<string | null>;
@@ -222,7 +222,7 @@ export class Editor {
     this.onTabs();
   }
 
-  /** What is selected, and where it begins; null: nothing is. */
+  /** The selected text and where it begins; null: there is no selection. */
   selection(): { text: string; line: number; column: number; all: boolean; last: number } | null {
     const range = this.widget.getSelection();
     const model = this.widget.getModel();
@@ -240,7 +240,7 @@ export class Editor {
     };
   }
 
-  /** Squiggles of one kind of source, in place of those it made before. */
+  /** Sets the squiggles of one owner, in place of its earlier ones. */
   mark(file: OpenFile, owner: string, marks: Mark[]): void {
     const severity = { error: monaco.MarkerSeverity.Error, warning: monaco.MarkerSeverity.Warning, info: monaco.MarkerSeverity.Info, hint: monaco.MarkerSeverity.Hint };
     monaco.editor.setModelMarkers(
@@ -268,7 +268,7 @@ export class Editor {
     if (owner === "run") this.#clearFailure();
   }
 
-  /** The line that failed, and why, behind it; until it is changed, or the next run. */
+  /** Marks the line that failed, with the reason behind it, until the line is changed or the next run begins. */
   fail(file: OpenFile, line: number, why: string): void {
     this.#clearFailure();
     if (line < 1 || line > file.model.getLineCount()) return;

@@ -1,4 +1,4 @@
-// Files: those in the editor, those that go along with the next run, those of the session, those a run left.
+// Files: those in the editor, uploaded ones for the next run, those of the session, and those that a run left.
 import { api, ApiError, watchFiles, type FileEntry } from "./api";
 import { asked, confirmed, toast } from "./dialog";
 import { bytes, counted, fill, h, icon, iconButton, later, listed } from "./dom";
@@ -88,7 +88,7 @@ export class Files {
     });
   }
 
-  /** While it is seen, what happens in the session's box is seen at once. */
+  /** While the panel is visible, it follows the session's files. */
   shown(): void {
     this.draw();
     void this.drawBox();
@@ -106,10 +106,10 @@ export class Files {
     this.#watch = null;
   }
 
-  /** Has somebody choose files. */
+  /** Opens the browser's dialog for files. */
   readonly choose = picker((files) => void this.take(files));
 
-  /** Files that were dropped or chosen: into the session if there is one, along with the next run if not. What is there is
+  /** Takes dropped or chosen files: into the session if there is one, otherwise along with the next run. An existing file is
    *  replaced only after a question. */
   async take(files: File[]): Promise<void> {
     const place = session.get();
@@ -128,7 +128,7 @@ export class Files {
     }
   }
 
-  /** Along with the next run. A tab of that name is what somebody sees: the file needs another. */
+  /** Takes files along with the next run. A file cannot have the name of a tab, whose text is what runs. */
   async #attach(files: File[]): Promise<void> {
     const isTab = (name: string): boolean => this.editor.files.some((file) => file.name === name);
     const isSent = (name: string): boolean => attached.get().some((file) => file.name === name);
@@ -157,7 +157,7 @@ export class Files {
     }
   }
 
-  /** Writes the file that is seen back to where it came from; false: it is none of a session. */
+  /** Writes the visible file back to its session; false: it is not a session's file. */
   async saveBack(): Promise<boolean> {
     const file = this.editor.active;
     if (!file?.origin) return false;
@@ -246,7 +246,7 @@ export class Files {
     const head = h("h3", {}, "In the session", h("code", { class: "hint" }, "/sandbox"), iconButton("restart", "Refresh", () => void this.drawBox()), iconButton("up", "Upload to the session", this.choose));
     try {
       const rows = await this.#rows(place.id, "", 0);
-      // What has the keyboard keeps it.
+      // The focus stays where it was.
       const focused = this.#box.contains(document.activeElement) ? document.activeElement?.getAttribute("data-path") : null;
       if (session.get()?.id !== place.id) return;
       fill(this.#box, head, h("ul", { class: "files" }, ...rows));

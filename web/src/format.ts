@@ -1,9 +1,9 @@
-// Formatting: by the language's own tool where the machine has it, in a box like everything else; and the truth where not.
+// Formatting by the language's own tool, in a box like everything else; a message says if the machine has no such tool.
 import { stream } from "./api";
 import { toast } from "./dialog";
 import { displayOf } from "./state";
 
-/** The command that formats its standard input; a language that is not here has none. */
+/** Commands that format their standard input; other languages have no formatter. */
 const TOOLS: Record<string, { name: string; command: string }> = {
   go: { name: "gofmt", command: "gofmt" },
   rust: { name: "rustfmt", command: "rustfmt --emit stdout" },
@@ -20,7 +20,7 @@ const TOOLS: Record<string, { name: string; command: string }> = {
 
 const MISSING = 127; // as a shell ends when there is no such command
 
-/** The text, formatted; null: it stays as it is, and why was told. */
+/** The formatted text; null: it stays as it is, and a message has said why. */
 export async function formatted(language: string, code: string): Promise<string | null> {
   const tool = TOOLS[language];
   const tidy = `${code.replace(/[ \t]+$/gm, "").replace(/\n+$/, "")}\n`;

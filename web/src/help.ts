@@ -1,4 +1,4 @@
-// What the keyboard does.
+// The list of keyboard shortcuts.
 import { dialog } from "./dialog";
 import { h } from "./dom";
 

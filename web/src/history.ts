@@ -1,4 +1,4 @@
-// Past runs: looked for, opened, run again, compared.
+// Past runs: searched, opened, run again, compared.
 import { api, type Execution, type ExecutionList } from "./api";
 import { sideBySide } from "./compare";
 import { knownOf } from "./languages";
@@ -13,7 +13,7 @@ type Row = ExecutionList["executions"][number];
 const STATUSES = ["ok", "failed", "timeout", "out_of_memory", "output_limit", "killed", "blocked", "error", "running", "interrupted"];
 const KEPT = 60; // programs of this page, for services that do not keep code
 
-/** Code that ran from this browser: the service keeps that of failures only, unless it is told otherwise. */
+/** Code that ran from this browser: by default the service keeps the code of failures only. */
 interface Program {
   id: string;
   code: string;
@@ -22,10 +22,10 @@ interface Program {
   stopped?: boolean;
 }
 
-/** As they are kept now: other tabs of this browser add theirs. */
+/** Reads them each time: other tabs of this browser add theirs. */
 const programs = (): Program[] => read<Program[]>("programs") ?? [];
 
-/** `draft`: all that the run was made of, to make it again. */
+/** `draft`: everything that is needed to run it again. */
 export function remember(id: string, code: string, draft: Draft, stopped: boolean): void {
   if (JSON.stringify(draft).length > 64 << 10) return;
   write("programs", [{ id, code, draft, ...(stopped ? { stopped } : {}) }, ...programs().filter((item) => item.id !== id)].slice(0, KEPT));
@@ -40,7 +40,7 @@ const codeOf = (item: Execution): string | null => {
 const statusOf = ({ id, status }: { id: string; status: string }): string =>
   programs().find((program) => program.id === id)?.stopped ? "stopped" : status;
 
-/** What can be opened of it; null: its code is not known. */
+/** The draft of a past run; null: its code is not known. */
 function draftOf(item: Execution): Draft | null {
   const code = codeOf(item);
   if (code === null) return null;
@@ -104,7 +104,7 @@ export class History {
     return { rows: wanted ? this.#rows.filter(has) : this.#rows, local };
   }
 
-  /** Nothing of what is loaded matches: older runs may. */
+  /** Loads older runs while no loaded one matches. */
   async #lookFurther(): Promise<void> {
     const wanted = this.#search.value;
     for (let pages = 0; pages < 20 && wanted && this.#search.value === wanted && this.#next && this.#matching().rows.length === 0; pages++) await this.#load(this.#next);

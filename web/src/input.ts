@@ -1,11 +1,11 @@
-// A program that asks: the line below the output that answers it.
+// The row below the output that sends input to the program.
 import type { Console } from "./console";
 import { h, icon } from "./dom";
 
-const PROMPT = 150; // milliseconds of silence after a line that was not ended: it asks
-const SILENT = 700; // and after anything else: it may
+const PROMPT = 150; // milliseconds of silence after a line without a newline, which is a question
+const SILENT = 700; // the same after anything else: the program may still read input
 
-/** What is typed goes to the program; null is the end of its input. */
+/** Sends text to the program; null is the end of its input. */
 export type Give = (text: string | null) => Promise<unknown>;
 
 export class InputRow {
@@ -15,7 +15,7 @@ export class InputRow {
   readonly #resized: () => void;
   #give: Give | null = null;
   #timer = 0;
-  #typed = false; // somebody has used the keyboard since the run began, and is not to be interrupted
+  #typed = false; // the keyboard was used since the run began: the row must not take the focus
 
   constructor(shell: Console, resized: () => void) {
     this.#shell = shell;
@@ -36,7 +36,7 @@ export class InputRow {
     });
     document.addEventListener("keydown", (event) => void (this.#typed ||= !event.ctrlKey && !event.metaKey), true);
     shell.onOutput = () => this.#wait();
-    // What is typed at the console is meant for the program.
+    // Characters typed at the console go to the program.
     shell.onKey = (text) => {
       if (!this.#give) return;
       this.#show(true);
@@ -44,7 +44,7 @@ export class InputRow {
     };
   }
 
-  /** A run is asked for. */
+  /** Called when a run begins. */
   prepare(): void {
     this.#typed = false;
   }

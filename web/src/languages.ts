@@ -1,4 +1,4 @@
-// What the editor has to know of each language, and something to begin with.
+// Syntax, file name and examples of each language.
 
 interface Known {
   /** Monaco's name of its syntax. */
@@ -350,7 +350,7 @@ const bySuffix: Record<string, string> = {
 const DATA = new Set(("csv tsv psv dat data json jsonl json5 ndjson geojson ipynb txt text md rst tex xml xsd yaml yml toml ini cfg conf env properties lock log out diff patch "
   + "html htm css svg h hh hpp png jpg jpeg gif webp bmp ico pdf db sqlite sqlite3 parquet feather arrow npy npz pkl pickle xls xlsx ods zip gz bz2 xz zst tar tgz bin").split(" "));
 
-/** Whether a file is code of the language, and not something that it reads; a name that says nothing may be either. */
+/** Whether a file is code of the language, and not data; a file without a suffix counts as code. */
 export function isProgram(file: string, language: string): boolean {
   const own = knownOf(language);
   if (file === own.file || !file.includes(".")) return true;

@@ -1,4 +1,4 @@
-// The page: puts its parts together, and holds what they share.
+// The page: puts its parts together.
 import "./style.css";
 import { api, forgetToken, hasToken, onUnauthorized, setToken, takeToken, type Result } from "./api";
 import { actionOf, type Action } from "./advice";
@@ -40,7 +40,7 @@ async function start(): Promise<void> {
   const app = document.getElementById("app")!;
   const editorPlace = h("div", { class: "editor-place" });
   const consolePlace = h("div", { class: "console-place" });
-  // Both are large, and come beside each other; the rest is small.
+  // The editor and the console are large, and are loaded in parallel.
   const [{ Editor, Keys }, { Console }, { SessionTerminal }] = await Promise.all([import("./editor"), import("./console"), import("./terminal")]);
 
   // The bar
@@ -145,7 +145,7 @@ async function start(): Promise<void> {
   ];
   const panelChosen = kept<string | null>("panel", innerWidth > 1500 ? "files" : null);
 
-  /** On a narrow page one thing is seen at a time. */
+  /** A narrow page shows one view at a time. */
   function view(name: "code" | "output" | "side"): void {
     root.dataset["view"] = name;
     railButtons.forEach(({ button, name: own }) => button.setAttribute("aria-pressed", String(own === name || (name === "side" ? own === panelChosen.get() : innerWidth > 760 && own === panelChosen.get()))));
@@ -221,7 +221,7 @@ async function start(): Promise<void> {
   window.addEventListener("pagehide", () => void keepDraft(language.get()));
 
   function show(draft: Draft): void {
-    // What was typed a moment ago is not lost.
+    // Keeps what was typed a moment ago.
     if (!switching) keepDraft(language.get());
     showing = true;
     language.set(languageOf(draft.language)?.name ?? draft.language);
@@ -236,11 +236,11 @@ async function start(): Promise<void> {
   let showing = false;
   let switching = false;
 
-  /** Nobody has written anything that would be missed. */
+  /** Whether a draft is empty or an unchanged example, so that it need not be kept. */
   const isUntouched = ({ language: name, files: own }: Draft): boolean =>
     own.every(({ text }) => text.trim() === "") || (own.length === 1 && Object.values(knownOf(name).templates).includes(own[0]!.text));
 
-  /** In place of what is there, which can be had back: at once by a button, later from the list of examples. */
+  /** Replaces the editor's files, which can be restored: at once with Undo, later from the list of examples. */
   function replace(draft: Draft, told: string): void {
     const { args, stdin } = options.get();
     const before: Draft = draftOf();
@@ -250,7 +250,7 @@ async function start(): Promise<void> {
     if (!same && loses && !isUntouched(loses)) drafts.replaced({ ...loses, language: name });
     show(draft);
     toast(told, "info", same ? undefined : { label: "Undo", act: () => {
-      // What was written since, or opened after that, is not lost by a late press.
+      // A late Undo must not lose what was written or opened in the meantime.
       const now = draftOf();
       if (content(now) !== content(draft) && !isUntouched(now)) drafts.replaced(now);
       show(before);
@@ -361,7 +361,7 @@ async function start(): Promise<void> {
     },
   };
 
-  /** Of what is run elsewhere than in the editor: its places are none of the editor's lines. */
+  /** For runs whose code is not in the editor: their errors have no place there. */
   const plainWatcher: Watcher = { ...watcher, ended: (result) => {
     sized();
     void showPictures(result);
@@ -472,7 +472,7 @@ async function start(): Promise<void> {
   const runAll = (): Promise<void> => runCode(null);
   const runSelection = (): Promise<void> => runCode(editor.selection());
 
-  /** What runs is ours, or a cell of the session that somebody else has begun. */
+  /** Stop also interrupts a cell of the session that another page has begun. */
   function drawRunning(): void {
     runButton.disabled = running.get();
     const file = editor.files[programIndex()];
@@ -503,7 +503,7 @@ async function start(): Promise<void> {
     act();
   });
 
-  // What the service knows of the code
+  // Help from the service
 
   editor.onChange = () => {
     saveDraft();
@@ -591,7 +591,7 @@ async function start(): Promise<void> {
       event.preventDefault();
       if (!field.value.trim()) return;
       setToken(field.value, keep.checked);
-      // The next may be asked for before this one has told that it is closed.
+      // The next dialog may open before this one has reported that it is closed.
       asking = null;
       open.close();
       void learn();

@@ -1,4 +1,4 @@
-// The colours of the editor, all of them made from those of the page (style.css): one palette for both.
+// The colours of the editor, all derived from those of the page (style.css).
 
 /** A colour of the page as #rrggbb, and its parts. */
 export class Palette {
@@ -31,13 +31,13 @@ export function rulesOf(palette: Palette): { token: string; foreground: string; 
   ];
 }
 
-/** What each of Monaco's colours is. Those that it makes from others are not here. */
+/** The value of each of Monaco's colours, except those that Monaco derives from others. */
 export function coloursOf(palette: Palette): Record<string, string> {
   const of = palette.of.bind(palette);
   const [text, soft, ember, surface, raised, line, chosen] = ["text", "soft", "ember", "surface", "raised", "line", "chosen"].map((name) => of(name)) as [string, string, string, string, string, string, string];
   const none = "#00000000";
   const colours: Record<string, string> = {
-    // What everything else is made from
+    // Base colours, from which Monaco derives others
     "foreground": text,
     "strongForeground": text,
     "descriptionForeground": soft,
@@ -125,7 +125,7 @@ export function coloursOf(palette: Palette): Record<string, string> {
     "editorLightBulbAutoFix.foreground": ember,
     "editorLightBulbAi.foreground": ember,
 
-    // What is wrong with it
+    // Problems in the code
     "editorError.foreground": of("bad"),
     "editorWarning.foreground": of("warn"),
     "editorInfo.foreground": of("code-type"),
@@ -141,7 +141,7 @@ export function coloursOf(palette: Palette): Record<string, string> {
     "editorMarkerNavigationInfo.background": of("code-type"),
     "editorMarkerNavigationInfo.headerBackground": of("code-type", "1a"),
 
-    // What stands above the code: completion, hover, find
+    // Widgets above the code: completion, hover, find
     "editorWidget.background": raised,
     "editorWidget.foreground": text,
     "editorWidget.border": line,

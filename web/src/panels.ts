@@ -44,7 +44,7 @@ export function optionsPanel(): HTMLElement {
       h("p", { class: "hint" }, "Programs can use the packages installed on this machine.")),
     reset,
   );
-  // A session has been given its own when it began.
+  // A session keeps the options that it was started with.
   session.watch((place) => {
     scope.hidden = place === null;
     tty.disabled = place !== null || options.get().stdin !== "";
@@ -142,7 +142,7 @@ export function sessionsPanel(shell: Console, choose: (item: Session) => void, o
       const gone = h("details", { class: "ended-list" }, h("summary", {}, `${over.length} ended`), h("div", { class: "cards" }, ...over.map(card)));
       gone.open = list.querySelector<HTMLDetailsElement>(".ended-list")?.open ?? false;
       fill(list, ...live.map(card), over.length > 0 ? gone : null);
-      // What has the keyboard keeps it.
+      // The focus stays where it was.
       if (where) [...list.querySelectorAll<HTMLElement>("button")].find((item) => item.closest("[data-id]")?.getAttribute("data-id") === where[0] && item.getAttribute("aria-label") === where[1])?.focus();
     }
     fresh.hidden = session.get() === null;

@@ -1,4 +1,4 @@
-// What a run left besides text: pictures, tables, trees, pages; and what went wrong, with the way to its place.
+// Results besides text (pictures, tables, trees, pages), and cards for errors, which link to their place.
 import { ACTIONS, plain, type Action } from "./advice";
 import { bytes, counted, fill, h, icon, iconButton } from "./dom";
 import type { CodeError, Fix, Result } from "./api";
@@ -29,17 +29,17 @@ function picture(type: string, data: string, base64: boolean): HTMLElement {
   return h("div", { class: "picture-frame" }, image, save);
 }
 
-/** Before all that a program gives: nothing is asked for anywhere, not of the service either, which is 'self' here. */
+/** Stands before the program's HTML: nothing is loaded from anywhere, not from the service ('self') either. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:";
-/** What a policy has no say about, as connections made ahead, and what would be refused all the same. */
+/** Elements that can connect in spite of a policy (preconnect), and those that the policy would refuse anyway. */
 const DROPPED = "link, meta, base, script, iframe, frame, frameset, object, embed, portal, fencedframe, template[shadowrootmode]";
 
-/** HTML that asks nobody for anything. The document that reads it is one without a window: nothing is loaded or run there. */
+/** HTML that causes no request. It is parsed into a document without a window, which loads and runs nothing. */
 function sealed(text: string): string {
   const read = new DOMParser().parseFromString(text, "text/html");
   read.querySelectorAll(DROPPED).forEach((element) => element.remove());
-  // A link that is pressed makes a connection before any policy refuses to follow it, and no page can be shown in the frame.
-  // Its address is still there to be read.
+  // Pressing a link opens a connection before the policy refuses to follow it, and the frame cannot show another page anyway.
+  // The title shows the address.
   for (const link of read.querySelectorAll("a, area")) {
     const address = link.getAttribute("href") ?? link.getAttribute("xlink:href") ?? "";
     ["ping", "attributionsrc", ...(address.startsWith("#") ? [] : ["href", "xlink:href"])].forEach((name) => link.removeAttribute(name));
@@ -165,7 +165,7 @@ const views: [string, string, (data: unknown) => HTMLElement | null][] = [
   }],
   ["text/html", "HTML", (data) => page(asText(data))],
   ["application/json", "JSON", (data) => tree(data)],
-  // What Markdown lets through of HTML stays as harmless as any.
+  // HTML inside Markdown is sealed like any other.
   ["text/markdown", "Markdown", (data) => page(import("marked").then(({ marked }) => marked.parse(asText(data))))],
   ["text/latex", "LaTeX", (data) => h("pre", { class: "plain" }, asText(data))],
   ["text/plain", "Text", (data) => h("pre", { class: "plain" }, asText(data))],
@@ -238,7 +238,7 @@ export function limitCard(verdict: NonNullable<Result["verdict"]>, help: Help | 
     verdict.suggestion ? h("div", { class: "suggestion" }, icon("bulb"), sentenceOf(plain(verdict.suggestion)), helpButton(help)) : null);
 }
 
-/** What went wrong, where, and what would help. */
+/** A card that says what failed and where, and what would help. */
 export function errorCard(
   error: CodeError,
   sentence: string | null,

@@ -1,4 +1,4 @@
-// From what is on the page to a run, and back.
+// Runs: from the page's program and options to a request, and from its events to the console.
 import { api, ApiError, stream, type Result, type Session } from "./api";
 import type { Console } from "./console";
 import { confirmed, say } from "./dialog";
@@ -24,7 +24,7 @@ export interface Watcher {
   begin(): void;
   output(data: Record<string, unknown>): void;
   ended(result: Result): void;
-  /** The program may want input; null: no more. `keys`: it has a terminal, and is given each key as it is. */
+  /** The program can be given input; null: no longer. `keys`: it has a terminal and receives each key. */
   input(give: Give | null, keys: boolean): void;
 }
 
@@ -38,7 +38,7 @@ export const limitsChosen = limits;
 
 function request(program: Program, size: { rows: number; cols: number }): Record<string, unknown> {
   const { stdin, args, env, tty } = options.get();
-  // Where an uploaded file has the name of a tab, the tab is what somebody looks at.
+  // Where an uploaded file has the name of a tab, the tab wins, because it is visible.
   const files: Record<string, unknown> = {};
   for (const file of attached.get()) if (!program.tabs.includes(file.name)) files[file.name] = { base64: file.base64 };
   Object.assign(files, program.files);
@@ -73,7 +73,7 @@ let stop: (() => void) | null = null;
 const stopped = new WeakSet<Result>();
 export const wasStopped = (result: Result): boolean => stopped.has(result);
 
-/** How it ended, in one line: the same for people who read and for those who listen. */
+/** How a run ended, in one line, for the console and for screen readers. */
 export function summary(result: Result, isStopped = stopped.has(result)): string {
   const parts: string[] = [];
   if (isStopped) parts.push("stopped");
@@ -85,12 +85,12 @@ export function summary(result: Result, isStopped = stopped.has(result)): string
   return parts.join(" · ");
 }
 
-/** Its sentence is one that the program has written itself. */
+/** Whether the program's own output already has the sentence of its failure. */
 function isTold({ status, error_message: sentence, stderr }: Result): boolean {
   return status === "ok" || (status === "failed" && sentence !== null && stderr.includes(sentence.replace(/^[^:]*: /, "")));
 }
 
-/** Runs something that answers with events, and writes to the console what it does. */
+/** Sends a request that is answered with events, and writes them to the console. */
 export async function runAt(path: string, body: Record<string, unknown>, title: string, shell: Console, watcher: Watcher | null, how: { interrupt?: () => Promise<unknown>; give?: (id: string) => Give; waiting?: () => boolean; begun?: Promise<void> } = {}): Promise<Result | null> {
   if (running.get()) return null;
   running.set(true);
@@ -100,10 +100,10 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   stop = () => {
     if (stopping) abort.abort();
     stopping = true;
-    // A cell that still waits for another's is taken back: what would be interrupted is the other.
+    // A cell that still waits is withdrawn: an interrupt would hit the other page's cell.
     if (how.waiting?.()) abort.abort();
     else if (how.interrupt) how.interrupt().catch(() => abort.abort());
-    // 409: it is over already, and its result is on the way behind what it wrote.
+    // 409: the run has ended already, and its result follows its output.
     else if (id) api.cancel(id).catch((error: unknown) => !(error instanceof ApiError && error.status === 409) && abort.abort());
     else abort.abort();
   };
@@ -113,7 +113,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   let outputs = 0;
   let unseen = 0;
   const written = (name: "stdout" | "stderr", text: string): Promise<void> | void => {
-    // Who has stopped a flood does not want to see the rest of it.
+    // After Stop the rest of a flood is not shown.
     if (stopping && (shell.full || unseen > 0)) return void (unseen += text.length);
     shell.write(name, text);
     return shell.drained();
@@ -122,7 +122,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
     const result = await stream(path, body, {
       start: (name) => {
         id = name;
-        // While another cell runs, what is typed would be that one's input.
+        // While another cell runs, input would go to that cell.
         if (how.give) void (how.begun ?? Promise.resolve()).then(() => over || watcher?.input(how.give!(name), "tty" in body));
       },
       stdout: (text) => written("stdout", text),
@@ -153,7 +153,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
       const retry = error instanceof ApiError && error.retryAfter ? ` Try again in ${error.retryAfter} s.` : "";
       const { message } = error as Error;
       shell.note(`${message}${retry}`, "bad");
-      // What had begun did run, however it ended.
+      // With an id the run had begun, however it ended.
       shell.note(id !== null ? "✗ interrupted: no result was received (see History)" : "✗ not run", "bad");
       say(message);
     }
@@ -166,7 +166,7 @@ export async function runAt(path: string, body: Record<string, unknown>, title: 
   }
 }
 
-/** What this page has put into each session, by path: what is there still is ours to replace. */
+/** Files that this page has put into each session, by path: unchanged ones may be replaced without a question. */
 const brought = new Map<string, Map<string, Blob>>();
 
 const same = async (one: Blob, other: Blob): Promise<boolean> => {
@@ -176,8 +176,8 @@ const same = async (one: Blob, other: Blob): Promise<boolean> => {
   return left.every((byte, at) => byte === right[at]);
 };
 
-/** Puts beside a cell what goes along with it; false: it does not, and that was told. A file that the session has of its
- *  own, or has changed, is not replaced unasked. */
+/** Copies the program's other files into the session; false: it did not, and the console says why. A file that the session
+ *  has of its own, or has changed, is replaced only after a question. */
 async function bring(id: string, program: Program, shell: Console): Promise<boolean> {
   const known = brought.get(id) ?? new Map<string, Blob>();
   brought.set(id, known);
@@ -209,7 +209,7 @@ async function bring(id: string, program: Program, shell: Console): Promise<bool
   }
 }
 
-/** A cell of somebody else's runs in the session: ours waits, and that is said. `begun` hears when it does so no more. */
+/** Says that our cell waits for another page's cell, and calls `begun` when it no longer does. */
 async function watchQueue(id: string, before: Session, shell: Console, over: AbortSignal, begun: () => void): Promise<void> {
   const words = "Waiting: another cell is running in this session.";
   shell.note(words);

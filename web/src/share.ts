@@ -1,4 +1,4 @@
-// A link that carries the code: in the fragment, which no server gets to see.
+// A link that contains the code, in its fragment, which browsers send to no server.
 
 export interface Shared {
   language: string;
@@ -27,13 +27,13 @@ export async function linkOf(shared: Shared): Promise<string> {
   return `${location.origin}${location.pathname}#code=${text}`;
 }
 
-/** What a link carries; null: nothing, or nothing that can be read. */
+/** The code in a link; null: there is none, or it cannot be read. */
 export async function sharedIn(hash: string): Promise<Shared | null> {
   const found = /(?:^#|&)code=([\w-]+)/.exec(hash);
   if (!found?.[1]) return null;
   try {
     const binary = Uint8Array.from(atob(found[1].replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    // A small link may not become a large page.
+    // A small link must not decompress to a huge text.
     const text = new TextDecoder().decode(await through(binary, new DecompressionStream("deflate-raw"), 4 << 20));
     const value = JSON.parse(text) as Partial<Shared>;
     if (typeof value.language !== "string" || !Array.isArray(value.files) || value.files.length === 0) return null;

@@ -1,4 +1,4 @@
-// What the page knows, and who wants to hear when it changes.
+// The page's state, as values that can be watched.
 import type { Language, Result, Session } from "./generated/api";
 
 export class Value<T> {
@@ -28,7 +28,7 @@ export class Value<T> {
   }
 }
 
-/** What was kept under a name; null: nothing, or nothing that can be read. */
+/** A kept value; null: there is none, or it cannot be read. */
 export function read<T>(key: string, where: Storage = localStorage): T | null {
   try {
     const text = where.getItem(`emberbox.${key}`);
@@ -39,7 +39,7 @@ export function read<T>(key: string, where: Storage = localStorage): T | null {
   }
 }
 
-/** False: there is no room for it, or it is not allowed; then it lasts as long as the page. */
+/** Keeps a value. False: the browser has no room or does not allow it, and the value lasts as long as the page. */
 export function write(key: string, value: unknown, where: Storage = localStorage): boolean {
   try {
     where.setItem(`emberbox.${key}`, JSON.stringify(value));
@@ -50,8 +50,8 @@ export function write(key: string, value: unknown, where: Storage = localStorage
 }
 
 /**
- * A value that outlives the page. What was kept and cannot be read is as if it was not. `own`: each tab of the browser has
- * its own, and a new one begins with what was chosen last in any.
+ * A value that outlives the page. `own`: each tab of the browser has its own, and a new tab begins with the last choice of
+ * any tab.
  */
 export function kept<T>(key: string, initial: T, own = false): Value<T> {
   const value = new Value((own ? read<T>(key, sessionStorage) : null) ?? read<T>(key) ?? initial);
@@ -78,7 +78,7 @@ export interface RunOptions {
 
 export const noOptions: RunOptions = { stdin: "", args: "", env: "", timeout: "", memory: "", cpus: "", pids: "", cpu_time: "", disk: "", tty: "" };
 
-/** What the editor has, for later. */
+/** The editor's files, to be opened later. */
 export interface Draft {
   language: string;
   /** `origin`: it is one of a session. */
@@ -98,13 +98,13 @@ export const languages = new Value<Language[]>([]);
 /** The name of the chosen one. */
 export const language = kept("language", "python", true);
 export const options = kept<RunOptions>("options", noOptions, true);
-// What an older page has kept may lack some.
+// An older page may have kept fewer options.
 options.set({ ...noOptions, ...options.get() });
 export const attached = new Value<Attached[]>([]);
 /** The session that code runs in; null: each run has a box of its own. */
 export const session = new Value<Session | null>(null);
 export const sessions = new Value<Session[] | null>(null);
-/** Something of ours runs. */
+/** A run of this page is under way. */
 export const running = new Value(false);
 export const lastResult = new Value<Result | null>(null);
 export type Reach = "yes" | "no" | "unknown";

@@ -1,4 +1,4 @@
-// The line at the bottom: whether the service is there, what isolates, what is warm, what the last run took.
+// The status bar: connection, isolation, warm sandboxes, the session's memory and the last run.
 import { api, ApiError, hasToken, onReach, type Doctor, type Health } from "./api";
 import { plain } from "./advice";
 import { dialog } from "./dialog";
@@ -7,7 +7,7 @@ import { lastResult, reached, session } from "./state";
 import { memoryMeter } from "./panels";
 import { summary } from "./runner";
 
-const EVERY = 3000; // milliseconds between two looks; while nobody looks at the page there is none
+const EVERY = 3000; // milliseconds between two requests; a hidden page sends none
 
 export class Status {
   readonly element = h("footer", { class: "status" });
@@ -22,7 +22,7 @@ export class Status {
   #asked = 0;
   #version = "";
 
-  /** Called with each look while the service answers. */
+  /** Called after each answer of the service. */
   tick: () => void = () => {};
 
   /** `back`: it can be reached again; `restarted` is true when it is another than before. */
@@ -76,7 +76,7 @@ export class Status {
     }
   }
 
-  /** What needs a token: layers and pool. */
+  /** The isolation layers, which only a token can see. */
   async learn(): Promise<void> {
     if (!hasToken()) return;
     try {

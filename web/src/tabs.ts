@@ -1,11 +1,11 @@
-// The files of the editor as tabs: new ones, other names, closed ones that come back.
+// The files of the editor as tabs: created, renamed, closed and reopened.
 import { asked, toast } from "./dialog";
 import { fill, h, iconButton } from "./dom";
 import { isChanged, type Editor } from "./editor";
 import { knownOf, syntaxOf } from "./languages";
 import { attached, language } from "./state";
 
-/** What is the matter with the name of a file; null: nothing. */
+/** What is wrong with the name of a file; null: nothing. */
 function wrongName(editor: Editor, own: number): (name: string) => string | null {
   return (name) => {
     if (name.startsWith("/") || name.split("/").some((part) => part === ".." || part === "." || part === "")) return "Enter a file name or a relative path, such as lib/tools.py.";
