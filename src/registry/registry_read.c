@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	WRITER_USEC = 1000000, /* for whoever writes to the file; editors take less than a millisecond */
+	WRITER_USEC = 5000000, /* for whoever writes to the file; editors take less than a millisecond */
 	WRITER_LOOK_MSEC = 20  /* between two looks, should no event come */
 };
 
