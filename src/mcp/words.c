@@ -21,7 +21,7 @@ static const struct {
 	{ "run programs of it one by one", "run programs of it with run_code" },
 	{ "; install it with: ", "; use another language, or ask the user to install it: " },
 	{ "GET /containers lists them", "container_list names them" },
-	{ ": ask whoever may decide, then send the same request with the field confirm", "" },
+	{ ": ask a person who may approve it, then send the same request with the field confirm", "" },
 };
 
 void words_refusal(const json_t *error, struct buf *out)

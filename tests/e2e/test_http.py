@@ -538,7 +538,7 @@ def tls_with_a_certificate_of_ones_own():
 
 @kit.test
 def without_tls_other_addresses_are_warned_of():
-    warning = r"is not the loopback's, and there is no TLS: whoever sees the traffic can read tokens"
+    warning = r"is not a loopback address, and there is no TLS: anybody who sees the traffic can read tokens"
     running = Service(env={"EMBERBOX_LISTEN": "0.0.0.0:0"}, ready=False)
     kit.matches(running.heard(r"serving at .*\n"), r"http://0\.0\.0\.0:\d+ " + warning)
     running.stop()

@@ -284,7 +284,7 @@ CASES = [
     Case("go", "wrong-argument-count", "package main\nfunc f(a int) {}\nfunc main() { f() }\n", "CompileError", 3, "The number of values in line 3 does not match"),
     Case("go", "slice-bounds", "package main\nimport \"fmt\"\nfunc main() {\n\ta := []int{1}\n\tn := 5\n\tfmt.Println(a[:n])\n}\n", "panic", 6, "len() and cap()"),
     Case("go", "closed-channel", "package main\nfunc main() {\n\tc := make(chan int, 1)\n\tclose(c)\n\tc <- 1\n}\n", "panic", 5, "Only the sender closes"),
-    Case("go", "map-race", "package main\nfunc main() {\n\tm := map[int]int{}\n\tfor i := 0; i < 8; i++ {\n\t\tgo func() {\n\t\t\tfor {\n\t\t\t\tm[1]++\n\t\t\t}\n\t\t}()\n\t}\n\tselect {}\n}\n", "fatal error", 7, "sync.Mutex"),
+    Case("go", "map-race", "package main\nfunc main() {\n\tm := map[int]int{}\n\tfor i := 0; i < 8; i++ {\n\t\tgo func() {\n\t\t\tfor {\n\t\t\t\tm[1]++\n\t\t\t}\n\t\t}()\n\t}\n\tselect {}\n}\n", "fatal error", 7, "sync.Mutex", options=("--cpus", "2")),
     Case("go", "recursion", "package main\nfunc f(n int) int { return f(n+1) + 1 }\nfunc main() { println(f(0)) }\n", "fatal error", 2, "The function calls itself endlessly", options=("--memory", "2g")),
     Case("go", "missing-main", "package main\nfunc f() {}\n", "CompileError", None, "func main()"),
     Case("c", "stack-overflow", "#include <stdio.h>\nint f(int n) { volatile char a[1000]; a[0] = n; return f(n + 1) + a[0]; }\nint main(void) { printf(\"%d\", f(0)); }\n", "SIGSEGV", 2, "A function calls itself endlessly, or an array is too large for the stack"),

@@ -301,8 +301,8 @@ static void a_confirmation_of_streamed_input(void)
 	error = json_object_get(root, "error");
 	CHECK_STR(
 		json_string_value(json_object_get(error, "message")),
-		"profile \"asks\" needs a confirmation (its input comes later, and is not shown with it): ask whoever "
-		"may decide, then send the same request with the field confirm");
+		"profile \"asks\" needs a confirmation (its input comes later, and is not shown with it): ask a person "
+		"who may approve it, then send the same request with the field confirm");
 	confirm = strdup(json_string_value(json_object_get(error, "confirm")) ?: "");
 	json_decref(root);
 	free(body);

@@ -344,7 +344,7 @@ static int check_confirmed(const struct keeper_work *work, const struct keeper_r
 		return 0;
 	return error_refuse(
 		err, CODE_NEEDS_CONFIRMATION, cell ? "session" : "container",
-		"%s needs a confirmation: ask whoever may decide, then send the same request with the field "
+		"%s needs a confirmation: ask a person who may approve it, then send the same request with the field "
 		"confirm",
 		cell ? "each cell of it" : "it");
 }

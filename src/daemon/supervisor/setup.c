@@ -193,9 +193,10 @@ static int listen_tcp(struct setup *setup, struct error *err)
 	if (setup->tcp >= 0) {
 		tell_address(setup);
 		if (setup->tls_cert < 0 && !is_loopback(&at))
-			setup->options->say("%s is not the loopback's, and there is no TLS: whoever sees the traffic "
-					    "can read tokens; use --tls-cert and --tls-key",
-					    setup->address);
+			setup->options->say(
+				"%s is not a loopback address, and there is no TLS: anybody who sees the traffic "
+				"can read tokens; use --tls-cert and --tls-key",
+				setup->address);
 		return 0;
 	}
 	if (setup->config.values[CONFIG_LISTEN].source == CONFIG_DEFAULT) {

@@ -114,7 +114,7 @@ int order_send(int socket, const struct job *job, bool forks, const struct plan 
 	if (order.channel)
 		fds[count++] = job->channel;
 	if (getrandom(&order.seed, sizeof(order.seed), 0) != sizeof(order.seed))
-		return error_errno(err, "cannot have chance");
+		return error_errno(err, "cannot get random bytes");
 	buf_add(&text, &order, sizeof(order));
 	put_entry(&text, job);
 	order.words = put_list(&text, job->argv);
