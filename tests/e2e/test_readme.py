@@ -1,4 +1,6 @@
 #!/usr/bin/python3
+# tests/run: args=--as root | --as user
+# tests/run: timeout=180
 """Every example of README.md and of the pages in docs/ is true.
 
 Blocks marked `console` are run in order, all of one page in one directory, each block in a shell of its own; only
@@ -8,8 +10,6 @@ does. Examples that name the address of the service have one, at an address of i
 is that of docs/containers.md, for the pages that need one. The C example is compiled and run with the shared library, the
 Python example with a service.
 """
-# tests/run: args=--as root | --as user
-# tests/run: timeout=180
 
 import os
 import re

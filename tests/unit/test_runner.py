@@ -122,6 +122,13 @@ def once_for_each_set_of_arguments():
 
 
 @kit.test
+def what_is_asked_too_late_is_an_error():
+    r = run({"e2e/test_a.py": "\n" * 10 + "# tests/run: timeout=5\nprint('ok a')"})
+    kit.equal(r.code, 1)
+    kit.contains(r.errtext, "'# tests/run: timeout=5' is not in the first ten lines")
+
+
+@kit.test
 def a_test_that_hangs_is_killed_with_its_children():
     code = "# tests/run: timeout=1\nimport subprocess\nprint('ok a', flush=True)\n" \
            "subprocess.run(['sleep', '1000'], start_new_session=True)"
