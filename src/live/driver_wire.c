@@ -99,7 +99,7 @@ int driver_next(struct driver_reader *reader, struct driver_message *out)
 
 	if (reader->in.failed)
 		return -1;
-	if (left == 0) {
+	if (!line || left == 0) {
 		if (reader->in.room > KEEP_ROOM)
 			driver_reader_free(reader);
 		return 0;

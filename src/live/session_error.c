@@ -7,13 +7,15 @@
 
 void session_take_error(struct result *result, const struct buf *error)
 {
-	struct driver_told *told = NULL;
+	struct driver_told *told;
 
-	if (error->size > 0)
-		told = driver_told_read(&(struct driver_told_input){
-			.what = DRIVER_TOLD_ERROR, .payload = error->data, .size = error->size });
-	if (told)
-		result->told = strdup(told->text);
+	if (error->size == 0)
+		return;
+	told = driver_told_read(
+		&(struct driver_told_input){ .what = DRIVER_TOLD_ERROR, .payload = error->data, .size = error->size });
+	if (!told)
+		return;
+	result->told = strdup(told->text);
 	if (result->told) {
 		memcpy(result->told_type, told->type, sizeof(told->type));
 		memcpy(result->told_message, told->message, sizeof(told->message));
