@@ -244,6 +244,37 @@ static void the_keeper_refuses(void)
 	stop();
 }
 
+/* Each code of the list, at this door: as it is called there, or by the name that frames have for it. */
+static void each_code_is_told(void)
+{
+	char answer[256];
+	struct message run;
+	int fd;
+
+	start((struct front_options){ 0 });
+	fd = join();
+	for (int i = CODE_NONE + 1; i < CODE_COUNT; i++) {
+		const enum error_code code = (enum error_code)i;
+		const enum error_code here = code == CODE_NOT_FOUND       ? CODE_BAD_REQUEST
+					     : code == CODE_NOT_INSTALLED ? CODE_UNKNOWN_LANGUAGE
+									  : code;
+		struct message_refusal refusal;
+		struct error err;
+
+		error_refuse(&err, code, "", "no");
+		refusal_pack(&err, &refusal);
+		say(fd, FRAME_REQUEST, HELLO);
+		run = taken();
+		tell(&run, MESSAGE_REFUSED, 0, &refusal, sizeof(refusal));
+		message_free(&run);
+		snprintf(answer, sizeof(answer), "{\"error\":{\"code\":\"%s\",\"message\":\"no\"}}",
+			 error_code_name(here));
+		HEAR(fd, FRAME_ERROR, answer);
+	}
+	close(fd);
+	stop();
+}
+
 static void an_early_request_waits(void)
 {
 	struct message run;
@@ -635,6 +666,7 @@ int main(void)
 	RUN(nonsense_while_it_runs_ends_the_run);
 	RUN(a_request_that_cannot_be_meant);
 	RUN(the_keeper_refuses);
+	RUN(each_code_is_told);
 	RUN(an_early_request_waits);
 	RUN(busy);
 	RUN(busy_for_one_caller);

@@ -124,6 +124,42 @@ static void a_large_body_and_a_large_result(void)
 	stop();
 }
 
+/* Each code of the list with its status, of a run and of a question, from the keeper's word to the client's. */
+static void each_code_has_its_status(void)
+{
+	char want[64];
+	struct message message;
+	int fd;
+
+	start((struct front_options){ 0 });
+	fd = join();
+	for (int i = CODE_NONE + 1; i < CODE_COUNT; i++) {
+		const enum error_code code = (enum error_code)i;
+		struct message_refusal refusal;
+		struct message_head head = { .kind = MESSAGE_TELL,
+					     .status = (uint32_t)error_code_status(code),
+					     .size = sizeof(refusal) };
+		struct error err;
+
+		snprintf(want, sizeof(want), "%d %s", error_code_status(code), error_code_name(code));
+		error_refuse(&err, code, "", "no");
+		refusal_pack(&err, &refusal);
+		put_execute(fd, "", HELLO);
+		message = taken();
+		tell(&message, MESSAGE_REFUSED, 0, &refusal, sizeof(refusal));
+		message_free(&message);
+		CHECK_STR(hear_error(fd), want);
+		put_request(fd, "GET /v1/sessions/abc", "", NULL);
+		message = asked(keeper);
+		head.run = message.head.run;
+		CHECK_INT(message_send(keeper, &head, &refusal, NULL, 0, &err), 0);
+		message_free(&message);
+		CHECK_STR(hear_error(fd), want);
+	}
+	close(fd);
+	stop();
+}
+
 static void a_client_that_waits_for_100(void)
 {
 	struct message run;
@@ -773,6 +809,7 @@ int main(void)
 	RUN(pipelined_requests_are_answered_in_order);
 	RUN(requests_cut_at_each_byte);
 	RUN(a_large_body_and_a_large_result);
+	RUN(each_code_has_its_status);
 	RUN(a_client_that_waits_for_100);
 	RUN(how_long_a_connection_lives);
 	RUN(an_old_client_gets_no_events);
