@@ -77,6 +77,7 @@ static void set_text(struct error *err, enum error_code code, int errnum, const 
 	err->code = code;
 	err->kind = error_code_kind(code);
 	err->errnum = errnum;
+	err->remedy = err->with = 0;
 	snprintf(err->field, sizeof(err->field), "%s", field);
 	used = *err->field ? (size_t)snprintf(err->text, sizeof(err->text), "%s: ", err->field) : 0;
 	err->detail = (uint16_t)used;
@@ -161,6 +162,15 @@ int error_field_errno(struct error *err, const char *field, const char *format, 
 	return -1;
 }
 
+/* What is put in front, or taken away there, moves what stands behind it; of a text that was cut nothing may be left.
+ */
+static uint16_t moved(const struct error *err, uint16_t place, size_t before, size_t after)
+{
+	size_t now = place + after - before;
+
+	return place == 0 || now > strlen(err->text) ? 0 : (uint16_t)now;
+}
+
 int error_prefix(struct error *err, const char *format, ...)
 {
 	char tail[sizeof(err->text)];
@@ -176,6 +186,8 @@ int error_prefix(struct error *err, const char *format, ...)
 	used = strlen(err->text);
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", tail);
 	err->detail = 0;
+	err->remedy = moved(err, err->remedy, 0, used + 2);
+	err->with = moved(err, err->with, 0, used + 2);
 	return -1;
 }
 
@@ -184,6 +196,17 @@ void error_hint(struct error *err, const char *hint)
 	size_t used = strlen(err->text);
 
 	snprintf(err->text + used, sizeof(err->text) - used, "%s", hint);
+}
+
+int error_remedy(struct error *err, const char *lead, const char *with)
+{
+	if (err) {
+		err->remedy = (uint16_t)strlen(err->text);
+		error_hint(err, lead);
+		err->with = *with ? (uint16_t)strlen(err->text) : 0;
+		error_hint(err, with);
+	}
+	return -1;
 }
 
 int error_recode(struct error *err, enum error_code code)
@@ -212,6 +235,7 @@ const char *error_detail(const struct error *err)
 void error_rename(struct error *err, const char *field)
 {
 	char tail[sizeof(err->text)];
+	const size_t before = err->detail;
 
 	if (!err->field[0])
 		return;
@@ -221,4 +245,6 @@ void error_rename(struct error *err, const char *field)
 	memcpy(tail, err->text, sizeof(tail));
 	snprintf(err->text, sizeof(err->text), "%s%s%s", err->field, err->field[0] ? ": " : "", tail + err->detail);
 	err->detail = (uint16_t)(err->field[0] ? strlen(err->field) + 2 : 0);
+	err->remedy = moved(err, err->remedy, before, err->detail);
+	err->with = moved(err, err->with, before, err->detail);
 }

@@ -41,6 +41,8 @@ struct error {
 	enum error_code code;        /* decides the API's code and the HTTP status */
 	int errnum;                  /* the errno behind it, or 0; it is reported, and decides nothing but retries */
 	uint16_t detail;             /* where the text goes on after "FIELD: "; 0: it does not begin with the field */
+	uint16_t remedy;             /* where the text says what to do, in the API's words; 0: nowhere */
+	uint16_t with; /* where in that the part begins that holds in any words: a command; 0: no such part */
 	char field[ERROR_FIELD_MAX]; /* which part of the request is wrong, as the failing function names it; "": none
 				      */
 	char text[ERROR_TEXT_MAX];   /* one sentence for a person, no newline */
@@ -61,6 +63,9 @@ int error_field(struct error *err, const char *field, const char *format, ...) E
 int error_field_errno(struct error *err, const char *field, const char *format, ...) EB_PRINTF(3, 4);
 /* Adds to the end of the sentence, if there is room. */
 void error_hint(struct error *err, const char *hint);
+/* The same with what to do about it, as a caller of the API can. Another door may have other words, and puts them in
+ * the place of `lead`; `with` ("" for none) is what it still needs. Returns -1. */
+int error_remedy(struct error *err, const char *lead, const char *with);
 int error_prefix(struct error *err, const char *format, ...) EB_PRINTF(2, 3);
 /* Another code, and its kind, for the same sentence: an inner error that means something else to the caller. */
 int error_recode(struct error *err, enum error_code code);

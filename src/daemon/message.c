@@ -158,7 +158,11 @@ void message_free(struct message *message)
 
 void refusal_pack(const struct error *err, struct message_refusal *refusal)
 {
-	*refusal = (struct message_refusal){ .code = err->code, .errnum = err->errnum, .detail = err->detail };
+	*refusal = (struct message_refusal){ .code = err->code,
+					     .errnum = err->errnum,
+					     .detail = err->detail,
+					     .remedy = err->remedy,
+					     .with = err->with };
 	snprintf(refusal->field, sizeof(refusal->field), "%s", err->field);
 	snprintf(refusal->message, sizeof(refusal->message), "%s", err->text);
 }
@@ -179,6 +183,10 @@ void refusal_unpack(const void *body, size_t size, struct error *err)
 										: CODE_FAILED);
 	if (refusal.detail <= strlen(refusal.message))
 		err->detail = (uint16_t)refusal.detail;
+	if (refusal.remedy <= strlen(refusal.message))
+		err->remedy = (uint16_t)refusal.remedy;
+	if (refusal.with <= strlen(refusal.message))
+		err->with = (uint16_t)refusal.with;
 	memcpy(err->field, refusal.field, sizeof(err->field));
 	memcpy(err->text, refusal.message, sizeof(err->text));
 }

@@ -52,6 +52,9 @@ enum {
 /* The caller of a question that is about everybody's, or about nobody's. No caller has this name. */
 #define MESSAGE_EVERYBODY "*"
 
+/* What to do when a confirmation is needed, whichever process finds that out. */
+#define MESSAGE_CONFIRM ": ask a person who may approve it, then send the same request with the field confirm"
+
 /* How a run is answered, and what came with it. */
 enum message_manner {
 	MESSAGE_STREAM = 1, /* output as it comes, before the result */
@@ -112,7 +115,9 @@ struct message_run {
 struct message_refusal {
 	uint32_t code;                /* enum error_code */
 	int32_t errnum;               /* as in struct error, and so is the rest */
-	uint32_t detail;              /* within the sentence */
+	uint32_t detail;              /* within the sentence, and so are the next two */
+	uint32_t remedy;              /* … */
+	uint32_t with;                /* … */
 	char field[ERROR_FIELD_MAX];  /* terminated */
 	char message[ERROR_TEXT_MAX]; /* terminated */
 };

@@ -24,6 +24,8 @@ struct outcome {
 	uint64_t usec;      /* from the keeper's receipt to the result */
 	uint64_t run_usec;  /* of that, the program; 0: it never started */
 	uint64_t memory;    /* its peak; 0: not known */
+	uint32_t remedy;    /* of a language that is not there: in error_message, as in struct error */
+	uint32_t with;      /* the same */
 };
 
 /* verdict.limit ("timeout", "cpu_time", "memory", "output" or NULL) as a number, and back; NULL for none and for what

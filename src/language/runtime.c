@@ -490,7 +490,8 @@ int runtime_missing(const struct runtime *runtime, struct error *err)
 	if (runtime->broken)
 		error_refuse(err, CODE_NOT_INSTALLED, "", "%s cannot be used: %s", runtime->name, runtime->broken);
 	else
-		error_refuse(err, CODE_NOT_INSTALLED, "", "%s is not installed on this machine; install it with: %s",
-			     runtime->display, runtime->install);
+		error_refuse(err, CODE_NOT_INSTALLED, "", "%s is not installed on this machine", runtime->display);
+	if (!runtime->broken)
+		error_remedy(err, "; install it with: ", runtime->install);
 	return error_about(err, "language");
 }

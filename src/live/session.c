@@ -85,9 +85,10 @@ static int check_start(const struct spec *spec, double ttl, double idle_ttl, str
 
 	if (!runtime)
 		return error_field(err, "language", "it is not set; name one, such as python");
-	if (!runtime->session.step.argv)
-		return error_refuse(err, CODE_NO_SESSIONS, "language",
-				    "%s has no sessions; run programs of it one by one", runtime->display);
+	if (!runtime->session.step.argv) {
+		error_refuse(err, CODE_NO_SESSIONS, "language", "%s has no sessions", runtime->display);
+		return error_remedy(err, "; run programs of it one by one", "");
+	}
 	if (spec->code)
 		return error_field(err, "code", "a session starts without; send it as the first cell");
 	if (check_time("ttl", ttl, err) < 0 || check_time("idle_ttl", idle_ttl, err) < 0)
@@ -198,8 +199,8 @@ void sessions_tell_owner(struct sessions *sessions, const char *id, struct error
 
 	if (!session)
 		return;
-	error_refuse(err, CODE_FORBIDDEN_SCOPE, "",
-		     "session: it is another caller's, \"%s\", who alone runs cells in it; you may see, interrupt, "
+	error_refuse(err, CODE_FORBIDDEN_SCOPE, "session",
+		     "it is another caller's, \"%s\", who alone runs cells in it; you may see, interrupt, "
 		     "restart and end it",
 		     session->place.owner);
 	place_let_go(&session->place);

@@ -30,8 +30,8 @@ int session_refuse_ended(struct place *place, struct error *err)
 	char why[256];
 
 	resident_why(&place->home, why);
-	return error_refuse(err, CODE_NOT_FOUND, "session", "%s has ended: %s; start another, or restart it", place->id,
-			    why);
+	error_refuse(err, CODE_NOT_FOUND, "session", "%s has ended: %s", place->id, why);
+	return error_remedy(err, "; start another, or restart it", "");
 }
 
 /* A cell, as the target of a run. */

@@ -1,5 +1,6 @@
 #include "mcp/words.h"
 
+#include "base/error.h"
 #include "base/own.h"
 
 #include <stdint.h>
@@ -12,32 +13,33 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* What other doors say, and what is true at this one. tests/e2e/test_mcp_words.py has each of them said. */
-static const struct {
-	const char *said; /* a part of a sentence */
-	const char *here; /* instead of it */
-} phrases[] = {
-	{ "; start another, or restart it", "" },
-	{ "run programs of it one by one", "run programs of it with run_code" },
-	{ "; install it with: ", "; use another language, or ask the user to install it: " },
-	{ "GET /containers lists them", "container_list names them" },
-	{ ": ask a person who may approve it, then send the same request with the field confirm", "" },
-};
+/* What a model can do about a refusal; "": no tool helps. `told`: clients of other doors are told what they can do. */
+static const char *remedy_of(enum error_code code, const char *field, bool told)
+{
+	const bool session = strcmp(field, "session") == 0,
+		   lists = told && strcmp(field, "container") == 0 &&
+			   (code == CODE_NOT_FOUND || code == CODE_BAD_REQUEST);
+
+	if (code == CODE_NO_SESSIONS)
+		return "; run programs of it with run_code";
+	if (code == CODE_NOT_INSTALLED)
+		return "; use another language, or ask the user to install it: ";
+	if (session && (code == CODE_NOT_FOUND || code == CODE_FORBIDDEN_SCOPE))
+		return "; call run_in_session with a language and without a session for another";
+	if (lists)
+		return "; container_list names them";
+	return "";
+}
 
 void words_refusal(const json_t *error, struct buf *out)
 {
-	const char *message = text_of(error, "message"), *at = NULL;
+	const enum error_code code = error_code_find(text_of(error, "code"));
+	const char *problem = text_of(error, "problem"), *message = text_of(error, "message");
 	json_t *retry = json_object_get(error, "retry_after");
-	size_t i = 0;
 
 	message = *message ? message : "the service refused it and did not say why";
-	while (i < ARRAY_SIZE(phrases) && !(at = strstr(message, phrases[i].said)))
-		i++;
-	buf_add(out, message, at ? (size_t)(at - message) : strlen(message));
-	if (at)
-		buf_printf(out, "%s%s", phrases[i].here, at + strlen(phrases[i].said));
-	if (strncmp(message, "session: ", 9) == 0)
-		buf_text(out, "; call run_in_session with a language and without a session for another");
+	buf_printf(out, "%s%s%s", *problem ? problem : message, remedy_of(code, text_of(error, "field"), *problem),
+		   text_of(error, "with"));
 	if (json_is_integer(retry))
 		buf_printf(out, " (in %lld s)", (long long)json_integer_value(retry));
 }

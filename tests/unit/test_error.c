@@ -164,6 +164,30 @@ static void a_field_is_renamed(void)
 	CHECK_STR(err.text, "f: x");
 }
 
+/* What to do about it can be put in other words at another door. */
+static void a_remedy_is_found_again(void)
+{
+	struct error err;
+
+	error_refuse(&err, CODE_NOT_INSTALLED, "language", "X is not here");
+	CHECK_INT(error_remedy(&err, "; install it with: ", "make x"), -1);
+	CHECK_STR(err.text, "language: X is not here; install it with: make x");
+	CHECK_STR(err.text + err.remedy, "; install it with: make x");
+	CHECK_STR(err.text + err.with, "make x");
+	error_rename(&err, "what");
+	CHECK_STR(err.text + err.remedy, "; install it with: make x");
+	CHECK_STR(err.text + err.with, "make x");
+	error_prefix(&err, "before");
+	CHECK_STR(err.text, "before: what: X is not here; install it with: make x");
+	CHECK_STR(err.text + err.remedy, "; install it with: make x");
+	CHECK_STR(err.text + err.with, "make x");
+	error_set(&err, ERROR_FAILED, 0, "another");
+	CHECK_INT(err.remedy, 0);
+	error_remedy(&err, "; ask again", "");
+	CHECK_STR(err.text + err.remedy, "; ask again");
+	CHECK_INT(err.with, 0);
+}
+
 static void nobody_who_listens(void)
 {
 	CHECK_INT(error_set(NULL, ERROR_FAILED, 1, "x"), -1);
@@ -172,6 +196,7 @@ static void nobody_who_listens(void)
 	CHECK_INT(error_refuse(NULL, CODE_BUSY, "f", "x"), -1);
 	CHECK_INT(error_field(NULL, "f", "x"), -1);
 	CHECK_INT(error_recode(NULL, CODE_BUSY), -1);
+	CHECK_INT(error_remedy(NULL, "x", "y"), -1);
 	CHECK_INT(error_prefix(NULL, "x"), -1);
 }
 
@@ -201,6 +226,7 @@ int main(void)
 	RUN(each_kind_has_a_general_code);
 	RUN(a_refusal_has_code_and_field);
 	RUN(a_field_is_renamed);
+	RUN(a_remedy_is_found_again);
 	RUN(context_is_put_in_front);
 	RUN(nobody_who_listens);
 	RUN(long_texts_are_cut_and_terminated);

@@ -1,5 +1,5 @@
 /* Questions to the keeper and the store, whose answers come when they come. */
-#include "daemon/front/front_parts.h"
+#include "daemon/front/front_http.h"
 
 #include "base/fd.h"
 #include "base/own.h"
@@ -123,9 +123,14 @@ void ask_answer(struct front *front, const struct message *message, int fd, bool
 	if (question && question->store == store && message->head.status >= 400) {
 		_cleanup_free_ char *json = NULL;
 		struct error err;
+		bool inside;
 
 		refusal_unpack(message->body, message->head.size, &err);
-		json = front_error_json(&err, 0, NULL);
+		/* In the paths of a session its id is called so. */
+		inside = question->peer && question->peer->exchange && mcp_is_inside(question->peer->exchange);
+		if (!inside && strcmp(err.field, "session") == 0)
+			error_about(&err, "id");
+		json = front_error_json(&err, 0, NULL, inside);
 		ask_end(front, question, (int)message->head.status, json ? json : "{}", json ? strlen(json) : 2, fd);
 		return;
 	}
@@ -149,7 +154,7 @@ void ask_lost(struct front *front, bool store)
 
 		if (!front->asks[i].number || front->asks[i].store != store)
 			continue;
-		json = front_error_json(&err, 1, NULL);
+		json = front_error_json(&err, 1, NULL, false);
 		ask_end(front, &front->asks[i], 503, json ? json : "{}", json ? strlen(json) : 2, -1);
 	}
 }

@@ -100,7 +100,7 @@ static void answer_no_range(struct front *front, struct peer *peer, uint64_t tot
 	snprintf(extra, sizeof(extra), "Content-Range: bytes */%llu\r\n", (unsigned long long)total);
 	error_refuse(&err, CODE_RANGE_NOT_SATISFIABLE, "Range", "there are no such bytes; there are %llu",
 		     (unsigned long long)total);
-	json = front_error_json(&err, 0, NULL);
+	json = front_error_json(&err, 0, NULL, mcp_is_inside(peer->exchange));
 	http_answer_json_with(front, peer, error_code_status(err.code), json ? json : "{}", json ? strlen(json) : 2,
 			      extra);
 }

@@ -166,7 +166,8 @@ void execute_result(struct front *front, struct peer *peer, const struct message
 	struct exchange *x = peer->exchange;
 	const char *json = message->body;
 	size_t size = message->head.size;
-	char extra[64], sentence[1024];
+	char extra[64], sentence[ERROR_TEXT_MAX];
+	struct error err;
 
 	if (has_events(x)) {
 		for (int i = 0; i < 2; i++)
@@ -176,7 +177,13 @@ void execute_result(struct front *front, struct peer *peer, const struct message
 		events_end(front, peer);
 	} else if (outcome->status == STATUS_ERROR && outcome->exit_code == 127) {
 		result_sentence(json, size, sentence, sizeof(sentence));
-		http_answer_error(front, peer, CODE_NOT_INSTALLED, "language", 0, sentence);
+		error_refuse(&err, CODE_NOT_INSTALLED, "", "%s", sentence);
+		error_about(&err, "language");
+		if (outcome->with <= strlen(sentence)) {
+			err.remedy = outcome->remedy;
+			err.with = outcome->with;
+		}
+		http_answer_refusal(front, peer, &err, 0);
 	} else {
 		/* A session that starts runs nothing yet. */
 		snprintf(extra, sizeof(extra), "X-Execution-Id: %s\r\n", peer->about.id);
@@ -208,7 +215,7 @@ void execute_refuse(struct front *front, struct peer *peer, const struct error *
 		http_answer_refusal(front, peer, &named, retry_after);
 		return;
 	}
-	json = front_error_json(&named, retry_after, NULL);
+	json = front_error_json(&named, retry_after, NULL, false);
 	if (json)
 		event_send(peer, "error", json, strlen(json));
 	events_end(front, peer);
@@ -218,7 +225,7 @@ void execute_refuse(struct front *front, struct peer *peer, const struct error *
 
 void execute_confirm(struct front *front, struct peer *peer, const char *confirm, const struct error *err)
 {
-	_cleanup_free_ char *json = front_error_json(err, 0, confirm);
+	_cleanup_free_ char *json = front_error_json(err, 0, confirm, mcp_is_inside(peer->exchange));
 	const char *text = json ? json : "{}";
 
 	peer_abandon(front, peer);
@@ -339,13 +346,17 @@ bool execute_has_known(struct front *front, struct peer *peer, json_t *root, con
 
 /* Moves a member to another name; false: it is not there as a text, and that was answered. */
 static bool rename_member(struct front *front, struct peer *peer, json_t *root, const char *from, const char *to,
-			  const char *hint)
+			  const char *hint, const char *remedy)
 {
 	json_t *value = json_object_get(root, from);
 	const char *text = json_string_value(value);
+	struct error err;
 
 	if (!text || !*text || strlen(text) != json_string_length(value)) {
-		http_refuse_field(front, peer, from, hint);
+		error_field(&err, from, "%s", hint);
+		error_remedy(&err, remedy, "");
+		peer_abandon(front, peer);
+		http_answer_refusal(front, peer, &err, 0);
 		return false;
 	}
 	json_object_set(root, to, value);
@@ -374,7 +385,7 @@ void execute_exec(struct front *front, struct peer *peer, const char *body, size
 
 	if (root && execute_has_known(front, peer, root, own, foreign) &&
 	    rename_member(front, peer, root, "id", "container",
-			  "expected the id of a container, as /containers/start gave it") &&
+			  "expected the id of a container, as /containers/start gave it", "") &&
 	    execute_apply_object(front, peer, root) == 0)
 		execute_submit(front, peer);
 	json_decref(root);
@@ -406,17 +417,19 @@ void execute_start(struct front *front, struct peer *peer, const char *body, siz
 	json_t *root = http_load_object(front, peer, body, size);
 	const struct token *token = peer->caller.token ? policy_token(front, peer->caller.name) : NULL;
 	const struct profile *profile;
+	struct error err;
 
 	if (!root)
 		return;
 	if (execute_has_known(front, peer, root, own, foreign) && take_ttl(front, peer, root) &&
-	    rename_member(front, peer, root, "container", "profile",
-			  "expected the name of a container; GET /containers lists them")) {
+	    rename_member(front, peer, root, "container", "profile", "expected the name of a container",
+			  "; GET /containers lists them")) {
 		profile = registry_find(&front->config.registry, json_string_value(json_object_get(root, "profile")),
 					NULL);
 		if (!profile) {
-			peer_refuse(front, peer, CODE_NOT_FOUND, "container", 0,
-				    "container: the registry has none of that name; GET /containers lists them");
+			error_refuse(&err, CODE_NOT_FOUND, "container", "the registry has none of that name");
+			error_remedy(&err, "; GET /containers lists them", "");
+			peer_refuse_error(front, peer, &err);
 		} else if (execute_apply_object(front, peer, root) == 0) {
 			peer->about.auto_cleanup = front->config.registry.auto_cleanup;
 			peer->about.max_concurrent = front->config.registry.max_concurrent;

@@ -23,7 +23,7 @@ static void frames_refuse(struct front *front, struct peer *peer, const struct e
 	struct error told = *err;
 
 	error_recode(&told, code_of_frames(err->code));
-	text = front_error_json(&told, retry_after, NULL);
+	text = front_error_json(&told, retry_after, NULL, false);
 
 	if (text)
 		connection_send(&peer->link, FRAME_ERROR, text, strlen(text));
@@ -40,7 +40,7 @@ static void violation(struct front *front, struct peer *peer, const char *messag
 
 static void frames_confirm(struct front *front, struct peer *peer, const char *confirm, const struct error *err)
 {
-	_cleanup_free_ char *text = front_error_json(err, 0, confirm);
+	_cleanup_free_ char *text = front_error_json(err, 0, confirm, false);
 
 	peer_abandon(front, peer);
 	if (text)

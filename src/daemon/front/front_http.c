@@ -140,7 +140,7 @@ void http_answer_json(struct front *front, struct peer *peer, int status, const 
 static void answer_refusal(struct front *front, struct peer *peer, int status, const struct error *err,
 			   unsigned retry_after)
 {
-	_cleanup_free_ char *json = front_error_json(err, retry_after, NULL);
+	_cleanup_free_ char *json = front_error_json(err, retry_after, NULL, mcp_is_inside(peer->exchange));
 	char extra[128] = "";
 
 	if (retry_after)

@@ -246,8 +246,10 @@ bool peer_refuse_blind(struct front *front, struct peer *peer);
 struct peer *peer_of_item(struct queue_item *item);
 /* When it is worth to ask again: as long as those that wait will take. */
 unsigned front_retry_after(const struct front *front);
-/* {"error": {"code", "message", "field"?, "retry_after"?, "confirm"?}}; the caller frees. NULL without memory. */
-char *front_error_json(const struct error *err, unsigned retry_after, const char *confirm);
+/* {"error": {"code", "message", "field"?, "retry_after"?, "confirm"?}}; the caller frees. NULL without memory. What a
+ * call of MCP is answered with inside of us has `problem`, the message without its remedy, and `with` as well: a model
+ * has other tools. */
+char *front_error_json(const struct error *err, unsigned retry_after, const char *confirm, bool inside);
 
 /* Sends its request to the keeper. 0; -1: it cannot be run, and was told so; 1: the keeper cannot take it now. */
 int run_start(struct front *front, struct peer *peer);

@@ -137,11 +137,11 @@ static json_t *utf8(const char *text)
 	return json_string(clean.data ? clean.data : "");
 }
 
-char *front_error_json(const struct error *err, unsigned retry_after, const char *confirm)
+char *front_error_json(const struct error *err, unsigned retry_after, const char *confirm, bool inside)
 {
 	json_t *error = json_pack("{s:s, s:o}", "code", error_code_name(err->code), "message", utf8(err->text));
 	json_t *root = json_pack("{s:o}", "error", error);
-	char *text;
+	char problem[sizeof(err->text)], *text;
 
 	if (err->field[0])
 		json_object_set_new(error, "field", utf8(err->field));
@@ -149,6 +149,12 @@ char *front_error_json(const struct error *err, unsigned retry_after, const char
 		json_object_set_new(error, "retry_after", json_integer(retry_after));
 	if (confirm)
 		json_object_set_new(error, "confirm", json_string(confirm));
+	if (inside && err->remedy) {
+		snprintf(problem, sizeof(problem), "%.*s", (int)err->remedy, err->text);
+		json_object_set_new(error, "problem", utf8(problem));
+	}
+	if (inside && err->with)
+		json_object_set_new(error, "with", utf8(err->text + err->with));
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	return text;
@@ -434,7 +440,7 @@ void peer_turn_away(const struct front *front, int fd, const struct door *door)
 		.code = CODE_BUSY,
 		.text = "the service is busy: it has as many connections as it may; ask again later",
 	};
-	_cleanup_free_ char *json = front_error_json(&err, front_retry_after(front), NULL);
+	_cleanup_free_ char *json = front_error_json(&err, front_retry_after(front), NULL, false);
 	struct connection link = { .fd = fd };
 	_cleanup_buf_ struct buf reply = { 0 }, line = { 0 };
 

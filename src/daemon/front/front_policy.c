@@ -263,11 +263,9 @@ static enum policy_answer confirm(struct front *front, struct peer *peer, const 
 			error_set(err, ERROR_FAILED, ENOMEM, "cannot make a confirmation");
 			return POLICY_REFUSED;
 		}
-		error_refuse(err, CODE_NEEDS_CONFIRMATION, "",
-			     "profile \"%s\" needs a confirmation%s: ask a person who may approve it, then send the "
-			     "same request "
-			     "with the field confirm",
-			     profile->name, peer->manner.input ? INPUT_LATER : "");
+		error_refuse(err, CODE_NEEDS_CONFIRMATION, "", "profile \"%s\" needs a confirmation%s", profile->name,
+			     peer->manner.input ? INPUT_LATER : "");
+		error_remedy(err, MESSAGE_CONFIRM, "");
 		error_about(err, "confirm");
 		return POLICY_CONFIRM;
 	}

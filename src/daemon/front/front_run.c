@@ -1,4 +1,4 @@
-#include "daemon/front/front_parts.h"
+#include "daemon/front/front_http.h"
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -284,8 +284,10 @@ static void run_refused(struct front *front, struct front_run *run, const struct
 	refusal_unpack(message->body, message->head.size, &err);
 	if (peer)
 		peer_name_field(peer, &err);
-	/* Not wrong, but too many: no field would be right. When it works again is for whoever stops one. */
-	if (err.code == CODE_TOO_MANY)
+	/* No field is wrong where there are too many, or where the session is another's. A model is told which tool
+	 * helps, and that follows from the field. */
+	if ((err.code == CODE_TOO_MANY || err.code == CODE_FORBIDDEN_SCOPE) &&
+	    !(peer && peer->exchange && mcp_is_inside(peer->exchange)))
 		error_about(&err, "");
 	if (peer && err.code == CODE_NEEDS_CONFIRMATION && peer->seal[0])
 		policy_ask(front, peer, &err);

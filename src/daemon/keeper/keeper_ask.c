@@ -23,12 +23,8 @@ enum {
 int keeper_tell_refusal(struct buf *out, const struct error *err)
 {
 	struct message_refusal refusal;
-	struct error named = *err;
 
-	/* In the paths of a session its id is called so. */
-	if (strcmp(named.field, "session") == 0)
-		error_about(&named, "id");
-	refusal_pack(&named, &refusal);
+	refusal_pack(err, &refusal);
 	buf_add(out, &refusal, sizeof(refusal));
 	return error_code_status(err->code);
 }

@@ -194,6 +194,8 @@ static struct outcome outcome_of(const struct keeper_run *run, const struct resu
 		.usec = clock_usec() - run->begun_usec,
 		.run_usec = v->started_usec && v->ended_usec > v->started_usec ? v->ended_usec - v->started_usec : 0,
 		.memory = v->memory_peak,
+		.remedy = v->failure.remedy,
+		.with = v->failure.with,
 	};
 
 	if (result->runtime)
@@ -342,11 +344,9 @@ static int check_confirmed(const struct keeper_work *work, const struct keeper_r
 	if (!(cell ? sessions_confirm(work->sessions, about->container, about->caller, in_force)
 		   : containers_ask(work->containers, about->container, about->caller, in_force)))
 		return 0;
-	return error_refuse(
-		err, CODE_NEEDS_CONFIRMATION, cell ? "session" : "container",
-		"%s needs a confirmation: ask a person who may approve it, then send the same request with the field "
-		"confirm",
-		cell ? "each cell of it" : "it");
+	error_refuse(err, CODE_NEEDS_CONFIRMATION, cell ? "session" : "container", "%s needs a confirmation",
+		     cell ? "each cell of it" : "it");
+	return error_remedy(err, MESSAGE_CONFIRM, "");
 }
 
 /* The run is written down: its client hears that it begins. What it is to run in is made, if that came with it. */
