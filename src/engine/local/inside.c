@@ -472,7 +472,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 	case OP_MASK:
 		return mount_mask(op->path, "dev/null", "var/empty");
 	case OP_WORK:
-		return mount_tmpfs(in->plan->work, op->size, op->inodes, 0755, MOUNT_NODEV | op->flags);
+		return mount_tmpfs(in->plan->work, op->size + plan_cores_room(in->plan),
+				   op->inodes + (in->plan->cores > 0), 0755, MOUNT_NODEV | op->flags);
 	case OP_CORES:
 		return show_cores(in, op);
 	case OP_PLACE:

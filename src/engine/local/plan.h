@@ -144,6 +144,8 @@ unsigned plan_cores(const struct plan *plan, const struct limits *limits);
 /* What /proc/stat says of them, which may be written anew when the limit is another; NULL: no memory. */
 char *plan_cores_text(unsigned cores, struct arena *arena);
 #define PLAN_CORES_FILE "proc/stat"
+/* Bytes of the work tmpfs for that, which are not the program's. */
+uint64_t plan_cores_room(const struct plan *plan);
 
 /* The operation's name, as --explain prints it and errors name it: "pivot". */
 const char *op_name(enum op_kind kind);

@@ -47,6 +47,16 @@ char *plan_cores_text(unsigned cores, struct arena *arena)
 	return text;
 }
 
+uint64_t plan_cores_room(const struct plan *plan)
+{
+	enum {
+		PAGE = 4096,
+		LINE = 40 /* at most */
+	};
+
+	return plan->cores > 0 ? ((uint64_t)plan->host_cores * LINE / PAGE + 1) * PAGE : 0;
+}
+
 void plan_cores_file(struct builder *b)
 {
 	const char *text = b->plan->cores > 0 ? plan_cores_text(b->plan->cores, &b->plan->arena) : NULL;

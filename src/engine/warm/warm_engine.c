@@ -47,7 +47,7 @@ static int shrink_disk(const struct box *box, uint64_t size)
 {
 	_cleanup_close_ int sandbox = openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return sandbox < 0 ? -1 : mount_resize(sandbox, size);
+	return sandbox < 0 ? -1 : mount_resize(sandbox, size + plan_cores_room(box->plan));
 }
 
 /* What tells a program of its processors: a file of the box's, and who listens to its calls. */
