@@ -137,6 +137,8 @@ export class Console {
   #filter: Filter = "all";
   #column0 = true;
   #waiting = 0;
+  /** Writes that the terminal has not parsed yet. */
+  #pending = 0;
   #drained: (() => void)[] = [];
   #keys: ((text: string) => void) | null = null;
 
@@ -213,7 +215,10 @@ export class Console {
    *  unless it is long, or a program has the screen. */
   readonly #widthChanged = later(150, () => {
     const { viewportY, baseY } = this.terminal.buffer.active;
-    if (this.#size <= SMALL && this.#waiting === 0 && this.#keys === null && viewportY >= baseY) this.filter = this.#filter;
+    if (this.#size > SMALL || this.#keys !== null || viewportY < baseY) return;
+    // What is still to be drawn would be drawn twice.
+    if (this.#pending > 0 || this.#held) this.#widthChanged();
+    else this.filter = this.#filter;
   });
 
 
@@ -278,7 +283,11 @@ export class Console {
   }
 
   #write(text: string, size = 0, then?: () => void): void {
-    const write = (): void => this.terminal.write(text, then);
+    this.#pending++;
+    const write = (): void => this.terminal.write(text, () => {
+      this.#pending--;
+      then?.();
+    });
     if (this.#held) this.#held.push({ write, size });
     else write();
   }
@@ -303,8 +312,14 @@ export class Console {
         if (after) return void after.push(...held);
       }
     });
-    if (this.#held) this.#held.push({ write: () => { this.#held = held; go(); }, size: 0 });
-    else {
+    if (this.#held) {
+      this.#pending++;
+      this.#held.push({ write: () => {
+        this.#pending--;
+        this.#held = held;
+        go();
+      }, size: 0 });
+    } else {
       this.#held = held;
       go();
     }
@@ -355,7 +370,10 @@ export class Console {
 
   #reset(): void {
     this.#resets++;
-    this.#held?.splice(0).forEach(({ size }) => this.#written(size));
+    this.#held?.splice(0).forEach(({ size }) => {
+      this.#pending--;
+      this.#written(size);
+    });
     this.#marks.splice(0).forEach(({ shown }) => shown.dispose());
     this.terminal.reset();
     this.#column0 = true;
