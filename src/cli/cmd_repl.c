@@ -63,7 +63,7 @@ static int print_help(void)
 	     "       emberbox repl --session ID\n"
 	     "An interactive session in a box: what cells define stays. Reads cells from\n"
 	     "standard input if that is no terminal, and exits as the last one did.\n"
-	     "Inside, :help tells the commands.\n");
+	     "Inside, :help lists the commands.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
@@ -349,7 +349,7 @@ static void greet(struct repl *repl, bool joined)
 {
 	const char *version = json_string_value(json_object_get(repl->object, "language_version"));
 
-	show_note(&repl->show, "%s%s%s in a box%s%s. :help tells the commands, Ctrl-D ends.", repl->title,
+	show_note(&repl->show, "%s%s%s in a box%s%s. :help lists the commands, Ctrl-D ends.", repl->title,
 		  version ? " " : "", version ? version : "", joined || repl->keep ? ", session " : "",
 		  joined || repl->keep ? repl->link.id : "");
 }

@@ -258,6 +258,6 @@ int mcp_config_print(const struct mcp_config *config)
 	code = cmd_print(out.data, 0);
 	if (code == 0)
 		fprintf(stderr, "for %s%s\n", client->people,
-			config->http ? "; it holds a token: let nobody else read it" : "");
+			config->http ? "; it contains a token: keep it private" : "");
 	return code;
 }

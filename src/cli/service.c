@@ -69,7 +69,7 @@ int service_start(bool listen)
 	int fd = service_connect();
 
 	if (fd < 0 && state_path("serve.log", log, sizeof(log)) == 0)
-		cmd_complain("the service %s, this run does without; \"%s\" tells why",
+		cmd_complain("the service %s, this run starts its own box; \"%s\" says why",
 			     started ? "cannot be reached" : "did not start", log);
 	else if (fd < 0)
 		cmd_complain("the service cannot start without a directory for its state, this run does without");

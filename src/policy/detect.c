@@ -117,7 +117,7 @@ static void decide_by_words(struct detect_parts *parts, const struct detect_word
 	}
 	if (wish > other || (wish == other && run > 0)) {
 		best = trigger && !score->phrase[DETECT_RUN] ? "a trigger of the registry" : NULL;
-		best = best ? best : score->phrase[DETECT_RUN] ? "it asks for a run" : "it asks what a run would tell";
+		best = best ? best : score->phrase[DETECT_RUN] ? "it asks for a run" : "it asks what a run would show";
 		decide(out, true, wish - other, best);
 		return;
 	}

@@ -69,7 +69,7 @@ static void tell_timeout(const struct result *result, struct told *told)
 			 (unsigned)result->limits.pids, (unsigned)result->limits.pids * 2);
 	else if (waited)
 		snprintf(told->suggestion, sizeof(told->suggestion),
-			 "It waited nearly all of the time: look for input that nobody gives (stdin), a network or "
+			 "It waited nearly all of the time: look for a read of standard input (stdin), a network or "
 			 "server that "
 			 "does not answer, a sleep or a lock; or allow more with --timeout %s (limits.timeout).",
 			 twice);

@@ -28,7 +28,7 @@ int audit_tampered(struct error *err, const char *format, ...)
 	va_end(args);
 	return error_set(
 		err, ERROR_FAILED, 0,
-		"the audit log was changed by somebody else: %s; `emberbox audit verify` tells more, and a new "
+		"the audit log was changed by another program: %s; `emberbox audit verify` has details, and a new "
 		"log begins when its files (audit*) are moved away",
 		what);
 }

@@ -663,7 +663,7 @@ def a_service_that_does_not_start_is_told_once():
     env = {"EMBERBOX_HOME": home, "EMBERBOX_SERVICE": "start", "EMBERBOX_SOCKET": "/nonexistent/s"}
     r = kit.emberbox("run", "-l", "python", "-c", CODE, env=env)
     kit.equal((r.code, r.text, r.errtext),
-              (0, "cold [] \n", f'emberbox: the service did not start, this run does without; "{home}/serve.log" tells why\n'))
+              (0, "cold [] \n", f'emberbox: the service did not start, this run starts its own box; "{home}/serve.log" says why\n'))
     with open(f"{home}/serve.log") as file:
         kit.contains(file.read(), "/nonexistent")
     # A mistake is found before anything is started.

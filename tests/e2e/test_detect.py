@@ -44,7 +44,7 @@ def what_was_seen_stays_right():
 @kit.test
 def the_command_line():
     r = kit.emberbox("detect", stdin=MESSAGE.encode())
-    kit.equal((r.code, r.text), (0, "yes (0.96): it asks what a run would tell\nblock 1: python, 1 line\n"))
+    kit.equal((r.code, r.text), (0, "yes (0.96): it asks what a run would show\nblock 1: python, 1 line\n"))
     r = kit.emberbox("detect", "--json", stdin=b"explain\n```js\nx()\n```")
     kit.equal((r.code, r.json["execute"], r.json["blocks"]), (1, False, [{"language": "javascript", "code": "x()\n"}]))
     kit.equal(kit.emberbox("detect", "/nowhere").code, 2)

@@ -344,7 +344,7 @@ def two_at_once_are_apart():
 @kit.test(timeout=60)
 def a_conversation():
     with Tmux("python") as repl:
-        repl.until(r"^Python 3\.\S+ in a box\. :help tells the commands, Ctrl-D ends\.$")
+        repl.until(r"^Python 3\.\S+ in a box\. :help lists the commands, Ctrl-D ends\.$")
         repl.prompt(1)
         repl.type('x = {"a": [1, None], "b": "日本"}')
         repl.prompt(2)

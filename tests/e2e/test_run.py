@@ -459,7 +459,7 @@ def quiet_says_nothing_of_its_own():
     loud = python("import time; time.sleep(9)", "--timeout", "0.2")
     quiet = python("import time; time.sleep(9)", "--timeout", "0.2", "--quiet")
     kit.equal((loud.code, loud.errtext), (124, "emberbox: Code execution timed out after 0.2s\n"
-              "emberbox: hint: It waited nearly all of the time: look for input that nobody gives (stdin), a network or "
+              "emberbox: hint: It waited nearly all of the time: look for a read of standard input (stdin), a network or "
               "server that does not answer, a sleep or a lock; or allow more with --timeout 0.4 (limits.timeout).\n"))
     kit.equal((quiet.code, quiet.errtext), (124, ""))
 

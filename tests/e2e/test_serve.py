@@ -413,7 +413,7 @@ def a_place_that_others_can_write_to_is_refused():
     os.chmod(shared, 0o777)
     r = kit.emberbox("serve", "--socket", f"{shared}/s", env={"EMBERBOX_HOME": home})
     kit.equal((r.code, r.errtext), (
-        2, f'emberbox: socket: the directory "{shared}" has to belong to you, and nobody else may write to it\n'))
+        2, f'emberbox: socket: the directory "{shared}" must belong to you, and no other user may be able to write to it\n'))
     # A path that is too long is named, also where nobody chose it.
     for args, long, env in ((["--socket", f"{home}/{'x' * 120}"], f"{home}/{'x' * 120}", home),
                             ([], f"{home}/{'y' * 110}/emberbox.sock", f"{home}/{'y' * 110}")):

@@ -75,7 +75,7 @@ static void the_last_entry_replaced_is_found(void)
 	replace(line, size, forged, forged_size);
 	save("audit.log");
 	CHECK_STR(verified(), "audit.log, line 9: entry 9 was replaced: audit.head knows another");
-	CHECK(strncmp(open_refused(), "the audit log was changed by somebody else: ", 44) == 0);
+	CHECK(strncmp(open_refused(), "the audit log was changed by another program: ", 44) == 0);
 	place_free();
 }
 
@@ -166,8 +166,8 @@ static void an_end_cut_off_is_found(void)
 	CHECK_STR(verified(),
 		  "the last 3 entries are missing: the log ends with entry 6, but audit.head knows entry 9");
 	CHECK_STR(open_refused(),
-		  "the audit log was changed by somebody else: the last 3 entries are missing; `emberbox audit verify` "
-		  "tells more, and a new log begins when its files (audit*) are moved away");
+		  "the audit log was changed by another program: the last 3 entries are missing; `emberbox audit verify` "
+		  "has details, and a new log begins when its files (audit*) are moved away");
 	text_size = 0;
 	save("audit.log");
 	CHECK_STR(verified(),
@@ -177,7 +177,7 @@ static void an_end_cut_off_is_found(void)
 		  "the last 9 entries are missing: the log ends with entry 0, but audit.head knows entry 9");
 	CHECK_STR(
 		open_refused(),
-		"the audit log was changed by somebody else: audit.log is missing; `emberbox audit verify` tells more, "
+		"the audit log was changed by another program: audit.log is missing; `emberbox audit verify` has details, "
 		"and a new log begins when its files (audit*) are moved away");
 	/* As it says. */
 	unlinkat(dir, "audit.head", 0);
@@ -275,7 +275,7 @@ static void what_others_change_meanwhile_is_found(void)
 	save("audit.log");
 	CHECK_INT(audit_append(audit, "r4", "denied", NULL, &err), 0);
 	CHECK_INT(audit_flush(audit, &err), -1);
-	CHECK(strstr(err.text, "the audit log was changed by somebody else: audit.log has "));
+	CHECK(strstr(err.text, "the audit log was changed by another program: audit.log has "));
 	/* The batch is gone, and not remembered as logged. */
 	text_size--;
 	save("audit.log");

@@ -28,7 +28,7 @@ static int check_directory(const char *path, struct error *err)
 		return error_errno(err, "socket: cannot open the directory \"%s\"", directory);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
 		return error_usage(err,
-				   "socket: the directory \"%s\" has to belong to you, and nobody else may write to it",
+				   "socket: the directory \"%s\" must belong to you, and no other user may be able to write to it",
 				   directory);
 	return 0;
 }

@@ -249,7 +249,7 @@ static int clone_box(struct box *box, struct staging *staging, struct error *err
 	    errno != EUSERS)
 		return error_errno(err, "cannot make the box's first process");
 	if (pid < 0) {
-		error_errno(err, "the kernel refuses the namespaces of a box (emberbox doctor tells what to change)");
+		error_errno(err, "the kernel refuses the namespaces of a box (`emberbox doctor` shows what to change)");
 		return error_recode(err, CODE_CANNOT_ENFORCE);
 	}
 	box->pid = pid;

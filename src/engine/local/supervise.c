@@ -97,7 +97,7 @@ static void explain_failure(struct watch *w, const struct report *report)
 				  text.data ? text.data : op_name(op->kind));
 		/* AppArmor and container runtimes let a namespace be made, and then deny what it is for. */
 		if (op->kind <= OP_PROC && (report->errnum == EPERM || report->errnum == EACCES))
-			error_hint(&err, " (emberbox doctor tells what to change)");
+			error_hint(&err, " (`emberbox doctor` shows what to change)");
 	}
 	watch_fail(w, &err);
 }
