@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
-/* Crockford's base 32: 10 digits of milliseconds, 16 of chance, as ULIDs have it. */
+/* Crockford's base 32: 10 digits of milliseconds, 16 of random bits, as ULIDs have it. */
 static void make_id(char *id, const struct timeval *time)
 {
 	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -5,7 +5,7 @@
  *	frame, parts      a record: a head of 64 bytes, then up to three parts
  *	frame, parts      …
  *
- * A generation is 16 bytes of chance. Each frame begins with it, so what a
+ * A generation is 16 random bytes. Each frame begins with it, so what a
  * program wrote into its output or its code can never be taken for a record,
  * wherever a reader looks for the next one. It never changes for a file: the
  * reader begins a new one by renaming a file with another generation over the

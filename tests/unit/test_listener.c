@@ -121,9 +121,9 @@ static void places_that_are_not_ours_are_refused(void)
 	memset(long_path, 'x', sizeof(long_path));
 	long_path[108] = '\0';
 	refused(long_path, "x\" has 108; use --socket or EMBERBOX_SOCKET");
-	refused("/tmp/emberbox-test.sock", "has to belong to you");
+	refused("/tmp/emberbox-test.sock", "must belong to you");
 	CHECK_INT(chmod(place, 0770), 0);
-	refused(path, "nobody else may write to it");
+	refused(path, "no other user may be able to write to it");
 	CHECK_INT(chmod(place, 0700), 0);
 }
 

@@ -27,7 +27,7 @@
 
 enum {
 	CONFIG_MAX = 8 << 20, /* bytes of a configuration */
-	NONCE = 16,           /* bytes of chance in a confirmation */
+	NONCE = 16,           /* random bytes in a confirmation */
 	SEAL = 32,            /* bytes of its HMAC */
 	ABOUT = sizeof(struct message_run)
 };
