@@ -52,18 +52,11 @@ static int print_help(void)
 /* Somebody who types --failed wants --status failed. */
 static int unknown_option(const struct option_reader *reader)
 {
-	static const char unknown[] = "unknown option --";
-	const char *typed = reader->message + strlen(unknown);
-	size_t size;
-
-	if (strncmp(reader->message, unknown, strlen(unknown)) != 0)
-		return cmd_usage("history", "%s", reader->message);
-	size = strcspn(typed, ";");
 	for (int status = STATUS_OK; status <= STATUS_ERROR; status++) {
 		const char *name = status_name((enum status)status);
 
-		if (strlen(name) == size && memcmp(name, typed, size) == 0)
-			return cmd_usage("history", "%s%s; did you mean --status %s?", unknown, name, name);
+		if (strncmp(reader->unknown, "--", 2) == 0 && strcmp(reader->unknown + 2, name) == 0)
+			return cmd_usage("history", "unknown option --%s; did you mean --status %s?", name, name);
 	}
 	return cmd_usage("history", "%s", reader->message);
 }

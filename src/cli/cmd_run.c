@@ -393,7 +393,7 @@ static int read_arguments(struct run *run, int argc, char **argv)
 	while (code == 0 && (option = option_next(&reader)) != OPTION_END) {
 		if (option == OPTION_BAD)
 			code = run_usage(run,
-					 (run->file || run->code) && !strchr(reader.message, '?')
+					 (run->file || run->code) && !reader.suggests
 						 ? "%s; before options of the program's own put --"
 						 : "%s",
 					 reader.message);

@@ -127,9 +127,8 @@ static int read_option(int option, struct option_reader *reader, struct serve_op
 		return cmd_usage("serve", "unexpected argument \"%s\"", reader->value);
 	default:
 		/* As others call it. */
-		if (strcmp(reader->message, "unknown option --port") == 0 ||
-		    strcmp(reader->message, "unknown option --host") == 0 ||
-		    strcmp(reader->message, "unknown option -p") == 0)
+		if (!reader->suggests && (strcmp(reader->unknown, "--port") == 0 ||
+					  strcmp(reader->unknown, "--host") == 0 || strcmp(reader->unknown, "-p") == 0))
 			return cmd_usage("serve", "%s; did you mean --listen HOST:PORT?", reader->message);
 		return cmd_usage("serve", "%s", reader->message);
 	}

@@ -23,6 +23,8 @@ static int option_unknown(struct option_reader *reader, const char *typed, size_
 	for (size_t i = 0; reader->specs[i].id && i < NAMES_MAX; i++)
 		names[i] = reader->specs[i].name;
 	nearest = text_nearest(word, names);
+	snprintf(reader->unknown, sizeof(reader->unknown), "--%s", word);
+	reader->suggests = nearest != NULL;
 	if (nearest)
 		snprintf(reader->message, sizeof(reader->message), "unknown option --%s; did you mean --%s?", word,
 			 nearest);
@@ -84,6 +86,7 @@ static int option_short(struct option_reader *reader)
 		return spec->id;
 	}
 	reader->cluster = NULL;
+	snprintf(reader->unknown, sizeof(reader->unknown), "-%c", letter);
 	snprintf(reader->message, sizeof(reader->message), "unknown option -%c", letter);
 	return OPTION_BAD;
 }

@@ -41,6 +41,8 @@ struct option_reader {
 	int only_words;                  /* a `--` was seen */
 	const char *value;               /* of the option or word just read */
 	char message[256];               /* for OPTION_BAD: one sentence */
+	char unknown[80]; /* for OPTION_BAD: the option that there is not, as it was typed; "": it is there */
+	int suggests;     /* the message names another one */
 };
 
 /* The next option's id, or one of OPTION_…; value and message are in the reader. */
