@@ -37,12 +37,12 @@ enum {
 };
 
 struct error {
-	enum error_kind kind;        /* decides the exit code */
-	enum error_code code;        /* decides the API's code and the HTTP status */
-	int errnum;                  /* the errno behind it, or 0; it is reported, and decides nothing but retries */
-	uint16_t detail;             /* where the text goes on after "FIELD: "; 0: it does not begin with the field */
-	uint16_t remedy;             /* where the text says what to do, in the API's words; 0: nowhere */
-	uint16_t with; /* where in that the part begins that holds in any words: a command; 0: no such part */
+	enum error_kind kind; /* decides the exit code */
+	enum error_code code; /* decides the API's code and the HTTP status */
+	int errnum;           /* the errno behind it, or 0; it is reported, and decides nothing but retries */
+	uint16_t detail;      /* where the text goes on after "FIELD: "; 0: it does not begin with the field */
+	uint16_t remedy;      /* where the text says what to do, in the API's words; 0: nowhere */
+	uint16_t with;        /* where in that the part begins that holds in any words: a command; 0: no such part */
 	char field[ERROR_FIELD_MAX]; /* which part of the request is wrong, as the failing function names it; "": none
 				      */
 	char text[ERROR_TEXT_MAX];   /* one sentence for a person, no newline */

@@ -68,16 +68,16 @@ enum {
 };
 
 struct message_head {
-	uint32_t kind;   /* enum message_kind */
+	uint32_t kind; /* enum message_kind */
 	union {
 		uint32_t manner; /* RUN: enum message_manner, or-ed */
 		uint32_t stream; /* OUTPUT: 1 or 2 */
 		uint32_t direct; /* RESULT: 1 when the client has it already */
 		uint32_t status; /* TELL: as HTTP has it */
 	};
-	uint64_t run;    /* which run, or which question, as the front numbers them */
-	uint64_t size;   /* of the body */
-	uint64_t waited; /* RUN: microseconds in the queue */
+	uint64_t run;           /* which run, or which question, as the front numbers them */
+	uint64_t size;          /* of the body */
+	uint64_t waited;        /* RUN: microseconds in the queue */
 	struct outcome outcome; /* RESULT: what came of it, for those who count */
 };
 

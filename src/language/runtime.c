@@ -382,8 +382,8 @@ static size_t read_answer(int from, char *text, size_t size, uint64_t until_usec
 	return used;
 }
 
-/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered. Nothing
- * of a tool that fails: the numbers of an error message are no version. */
+/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered.
+ * Nothing of a tool that fails: the numbers of an error message are no version. */
 static size_t ask(char *const argv[], char *text, size_t size)
 {
 	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", (char *)"GOTOOLCHAIN=local", NULL };

@@ -82,15 +82,15 @@ enum policy_mode config_policy(const struct config *config);
 /* What the front gets of it, in one text that crosses to another process: the limits' defaults, hosts, registry and
  * tokens (with the first token's text hashed). Parsed again there by config_decode(), which opens nothing. */
 struct front_config {
-	struct arena arena;            /* owns all */
-	struct registry registry;      /* as parsed */
-	struct tokens tokens;          /* who may ask */
-	struct limit_texts said;       /* limits by the environment and .env */
-	struct limit_texts settings;   /* by the registry's settings, which a profile beats */
-	const char *const *hosts;      /* NULL-terminated, never NULL */
-	const char *store_code;        /* SANDBOX_STORE_CODE; NULL: the default */
-	enum policy_mode policy;       /* config_policy() */
-	const char *audit;             /* EMBERBOX_AUDIT; NULL: the default */
+	struct arena arena;          /* owns all */
+	struct registry registry;    /* as parsed */
+	struct tokens tokens;        /* who may ask */
+	struct limit_texts said;     /* limits by the environment and .env */
+	struct limit_texts settings; /* by the registry's settings, which a profile beats */
+	const char *const *hosts;    /* NULL-terminated, never NULL */
+	const char *store_code;      /* SANDBOX_STORE_CODE; NULL: the default */
+	enum policy_mode policy;     /* config_policy() */
+	const char *audit;           /* EMBERBOX_AUDIT; NULL: the default */
 };
 /* `first_token` may be NULL: there is none then. The caller frees *text. */
 int config_encode(const struct config *config, const char *first_token, const char *tokens_json, size_t tokens_size,

@@ -285,7 +285,8 @@ static void memory_beyond_the_limit(void)
 	CHECK(poll_fd.revents & events);
 	uint64_t kills = 0;
 	CHECK_INT(cgroup_oom_kills(group, &kills), 0);
-	/* A read makes a v2 descriptor quiet, until the group's own kill is counted as well; a v1 event waits to be taken. */
+	/* A read makes a v2 descriptor quiet, until the group's own kill is counted as well; a v1 event waits to be
+	 * taken. */
 	for (int i = 0; i < 2 && v2_has(CGROUP_MEMORY) && poll(&poll_fd, 1, 0) == 1; i++)
 		CHECK_INT(cgroup_oom_kills(group, &kills), 0);
 	CHECK_INT(poll(&poll_fd, 1, 0), v2_has(CGROUP_MEMORY) ? 0 : 1);

@@ -165,9 +165,10 @@ static void an_end_cut_off_is_found(void)
 	save("audit.log");
 	CHECK_STR(verified(),
 		  "the last 3 entries are missing: the log ends with entry 6, but audit.head knows entry 9");
-	CHECK_STR(open_refused(),
-		  "the audit log was changed by another program: the last 3 entries are missing; `emberbox audit verify` "
-		  "has details, and a new log begins when its files (audit*) are moved away");
+	CHECK_STR(
+		open_refused(),
+		"the audit log was changed by another program: the last 3 entries are missing; `emberbox audit verify` "
+		"has details, and a new log begins when its files (audit*) are moved away");
 	text_size = 0;
 	save("audit.log");
 	CHECK_STR(verified(),
@@ -175,10 +176,9 @@ static void an_end_cut_off_is_found(void)
 	unlinkat(dir, "audit.log", 0);
 	CHECK_STR(verified(),
 		  "the last 9 entries are missing: the log ends with entry 0, but audit.head knows entry 9");
-	CHECK_STR(
-		open_refused(),
-		"the audit log was changed by another program: audit.log is missing; `emberbox audit verify` has details, "
-		"and a new log begins when its files (audit*) are moved away");
+	CHECK_STR(open_refused(), "the audit log was changed by another program: audit.log is missing; `emberbox audit "
+				  "verify` has details, "
+				  "and a new log begins when its files (audit*) are moved away");
 	/* As it says. */
 	unlinkat(dir, "audit.head", 0);
 	CHECK_STR(open_refused(), "(opened)");

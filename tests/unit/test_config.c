@@ -287,8 +287,8 @@ static void lines_of_the_file(void)
 		{ "NOTHING=7\n", "line 1: \"NOTHING\": there is no such setting" },
 		{ "EMBERBOX_HOME=/x\n",
 		  "line 1: \"EMBERBOX_HOME\": it is only for the environment: it says where this file is" },
-		{ "\nSANDBOX_TIMEOUT_SEC=abc\n",
-		  "line 2: SANDBOX_TIMEOUT_SEC: \"abc\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
+		{ "\nSANDBOX_TIMEOUT_SEC=abc\n", "line 2: SANDBOX_TIMEOUT_SEC: \"abc\" is not a time between 0.001 and "
+						 "86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 		{ "SANDBOX_TIMEOUT_SEC=7\n#\nSANDBOX_TIMEOUT_SEC=8\n",
 		  "line 3: \"SANDBOX_TIMEOUT_SEC\": this setting is on line 1 already" },
 	};

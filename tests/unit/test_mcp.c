@@ -314,7 +314,8 @@ static void requests(void)
 	     "path: expected a file below /sandbox/code, data, output or temp");
 	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandboxes/x\"}", 0, "",
 	     "path: expected a file below /sandbox/code, data, output or temp");
-	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandbox\"}", 0, "", "path: expected a file below /sandbox/code, data, output or temp");
+	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandbox\"}", 0, "",
+	     "path: expected a file below /sandbox/code, data, output or temp");
 	asks("list_files", "{\"session\":\"s1\"}", HTTP_GET, "/v1/sessions/s1/files", "");
 	asks("get_output", "{\"id\":\"e1\",\"stream\":\"stderr\"}", HTTP_GET, "/v1/executions/e1/stderr", "");
 	asks("get_report", "{\"id\":\"e1\"}", HTTP_GET, "/v1/executions/e1/report", "");
@@ -504,15 +505,15 @@ static void pictures_come_once_and_links_when_wanted(void)
 				    json_pack("[{s:s, s:s}]", "image/png", "iVBORw0K", "text/plain", "<Figure>"));
 		json_object_set_new(result, "files",
 				    json_pack("[{s:s, s:i, s:b}]", "path", "a b", "size", 3, "kept", 1));
-		answer = content_run(result,
-				     &(struct content_form){ .lead = "", .tokens = 2000, .links = links == 1 });
+		answer = content_run(result, &(struct content_form){ .lead = "", .tokens = 2000, .links = links == 1 });
 		content = json_object_get(answer, "content");
 		outputs = json_object_get(json_object_get(answer, "structuredContent"), "outputs");
 		CHECK_INT(json_array_size(content), 2 + links);
 		CHECK_STR(json_string_value(json_object_get(json_array_get(content, 1), "data")), "iVBORw0K");
 		CHECK(json_is_null(json_object_get(json_array_get(outputs, 0), "image/png")));
 		CHECK_STR(json_string_value(json_object_get(json_array_get(outputs, 0), "text/plain")), "<Figure>");
-		CHECK(strstr(json_string_value(json_object_get(json_array_get(content, 0), "text")), "  a b (3 bytes)"));
+		CHECK(strstr(json_string_value(json_object_get(json_array_get(content, 0), "text")),
+			     "  a b (3 bytes)"));
 		if (links)
 			CHECK_STR(json_string_value(json_object_get(json_array_get(content, 2), "uri")),
 				  "emberbox://execution/X/output/a%20b");

@@ -27,16 +27,11 @@ static void is_left_out(void)
 	static const struct {
 		const char *shown, *comes, *left;
 	} cases[] = {
-		{ "", "abc", "abc" },
-		{ "abc", "abc", "" },
-		{ "abc", "abcdef", "def" },
-		{ "abc", "ab", "" },
-		{ "abc", "xyabcz", "xyz" },
-		{ "abc", "ababcabc", "ababc" },
-		{ "aab", "aaaab", "aa" },
-		{ "abab", "abaabab", "aba" },
-		{ "aa", "aaaa", "aa" },
-		{ "a\nb\n", "a\na\nb\nb\n", "a\nb\n" },
+		{ "", "abc", "abc" },       { "abc", "abc", "" },
+		{ "abc", "abcdef", "def" }, { "abc", "ab", "" },
+		{ "abc", "xyabcz", "xyz" }, { "abc", "ababcabc", "ababc" },
+		{ "aab", "aaaab", "aa" },   { "abab", "abaabab", "aba" },
+		{ "aa", "aaaa", "aa" },     { "a\nb\n", "a\na\nb\nb\n", "a\nb\n" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)

@@ -121,9 +121,23 @@ static void ruby(void)
 					     "class A\n def self.x? = 5\n def y(a, b = (1)) = a\nend",
 					     "def f(a)=a",
 					     NULL };
-	static const char *const open[] = { "def x=(v)", "def ==(o)", "def f(a", "def f(a) =", "class A\n def x = 5",
-					    "def f",    "class A", "if x", "[1].each do |i|", "while x do", "x = if y",
-					    "x = <<~A", "puts(",   "a.b.", "begin",           "x = case y", "a ||",
+	static const char *const open[] = { "def x=(v)",
+					    "def ==(o)",
+					    "def f(a",
+					    "def f(a) =",
+					    "class A\n def x = 5",
+					    "def f",
+					    "class A",
+					    "if x",
+					    "[1].each do |i|",
+					    "while x do",
+					    "x = if y",
+					    "x = <<~A",
+					    "puts(",
+					    "a.b.",
+					    "begin",
+					    "x = case y",
+					    "a ||",
 					    NULL };
 
 	all("ruby", whole, UNFINISHED_NOT);

@@ -78,8 +78,9 @@ static void seconds(void)
 	CHECK(spec.limits.timeout == 0.001);
 	taken("timeout", "86400");
 	taken("timeout", "2.5");
-	REFUSES("timeout", "is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m", NOT_NUMBERS, "0", "0.0009", "86400.1",
-		"86401", "1d", "m", "1mm", "1m30", "30s1m", "1m2m", "1 m", "1M", "25h", "0ms", "0.5ms", "1ns", "-1m");
+	REFUSES("timeout", "is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m",
+		NOT_NUMBERS, "0", "0.0009", "86400.1", "86401", "1d", "m", "1mm", "1m30", "30s1m", "1m2m", "1 m", "1M",
+		"25h", "0ms", "0.5ms", "1ns", "-1m");
 	CHECK(spec.limits.timeout == 2.5);
 	taken("timeout", "500ms");
 	CHECK(spec.limits.timeout == 0.5);
@@ -90,8 +91,8 @@ static void seconds(void)
 	taken("cpu-time", "0.001");
 	taken("cpu-time", "86400");
 	taken("cpu-time", "1.5");
-	REFUSES("cpu-time", "is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m", NOT_NUMBERS, "0", "0.0009",
-		"86400.1");
+	REFUSES("cpu-time", "is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m",
+		NOT_NUMBERS, "0", "0.0009", "86400.1");
 	CHECK(spec.limits.cpu_time == 1.5);
 }
 
@@ -102,14 +103,14 @@ static void sizes(void)
 	CHECK_INT(spec.limits.memory, 4 << 20);
 	taken("memory", "1024g");
 	taken("memory", "64m");
-	REFUSES("memory", "is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes", NOT_NUMBERS, "0",
-		"1", "4194303", "4095k", "1099511627777", "1025g", "999999999g", "64mb", "64 m");
+	REFUSES("memory", "is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes", NOT_NUMBERS,
+		"0", "1", "4194303", "4095k", "1099511627777", "1025g", "999999999g", "64mb", "64 m");
 	CHECK_INT(spec.limits.memory, 64 << 20);
 	taken("disk", "64k");
 	CHECK_INT(spec.limits.disk, 64 << 10);
 	taken("disk", "1024g");
-	REFUSES("disk", "is not a size between 64k and 1024g; write it as 64m, 1g or a number of bytes", NOT_NUMBERS, "0",
-		"65535", "63k", "1025g");
+	REFUSES("disk", "is not a size between 64k and 1024g; write it as 64m, 1g or a number of bytes", NOT_NUMBERS,
+		"0", "65535", "63k", "1025g");
 	taken("max-output", "1");
 	CHECK_INT(spec.limits.max_output, 1);
 	taken("max-output", "16m");
@@ -518,7 +519,9 @@ static void surroundings_are_all_in_the_text(void)
 #include "schema/fields.def"
 	};
 	static const char *packages[] = { "a" };
-	const struct surroundings all = { .engine = ENGINE_LOCAL, .image = "x", .packages = packages, .package_count = 1 };
+	const struct surroundings all = {
+		.engine = ENGINE_LOCAL, .image = "x", .packages = packages, .package_count = 1
+	};
 	char text[SURROUNDINGS_MAX], line[64];
 	size_t lines = 0, fields = 0;
 

@@ -147,7 +147,8 @@ static void mistakes_are_named(void)
 	refused(TOKEN(", \"limits\": {\"timeout\": 1}"),
 		"t.json: tokens[0].limits.timeout: expected a text such as \"256m\" or \"10\"");
 	refused(TOKEN(", \"limits\": {\"cpu_time\": \"x\"}"),
-		"t.json: tokens[0].limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
+		"t.json: tokens[0].limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as "
+		"30, 500ms, 2m or 1h30m");
 	refused(TOKEN(", \"limit\": {}"),
 		"t.json: tokens[0]: unknown key \"limit\"; expected name, sha256, scopes, max_concurrent or limits");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH

@@ -27,9 +27,10 @@ static int check_directory(const char *path, struct error *err)
 	if (dir < 0 || fstat(dir, &st) < 0)
 		return error_errno(err, "socket: cannot open the directory \"%s\"", directory);
 	if (st.st_uid != geteuid() || (st.st_mode & 022))
-		return error_usage(err,
-				   "socket: the directory \"%s\" must belong to you, and no other user may be able to write to it",
-				   directory);
+		return error_usage(
+			err,
+			"socket: the directory \"%s\" must belong to you, and no other user may be able to write to it",
+			directory);
 	return 0;
 }
 

@@ -25,8 +25,8 @@ enum notice_kind {
 
 /* Addresses in the process, and offsets within its objects. */
 struct notice {
-	uint64_t magic;       /* NOTICE_MAGIC */
-	uint32_t kind;        /* enum notice_kind */
+	uint64_t magic;   /* NOTICE_MAGIC */
+	uint32_t kind;    /* enum notice_kind */
 	uint32_t pending; /* CPython: in a TextIOWrapper, what is not encoded into its buffer yet; Ruby: in an rb_io_t,
 			     its buffer */
 	uint32_t characters; /* CPython: in a str of ASCII, its characters */

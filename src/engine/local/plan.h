@@ -115,7 +115,7 @@ struct plan {
 	const char *work;                           /* where the work tmpfs is while the root is built */
 	unsigned host_cores; /* processors of the host; 0: nobody bounds what a box has of them */
 	unsigned cores;      /* that its processes find; 0: the host's */
-	bool segments;                              /* and the list of System V segments, which then count as memory */
+	bool segments;       /* and the list of System V segments, which then count as memory */
 };
 
 /* Refuses with CODE_CANNOT_ENFORCE when the host lacks a layer that the request does not give up. The plan borrows from

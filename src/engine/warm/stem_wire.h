@@ -24,11 +24,11 @@ enum zygote_kind {
 /* First, with the sockets of its zygotes: what the stem is for. It answers with a struct stem_answer when it is made.
  */
 struct stem_begin {
-	struct probe probe;           /* of the host, as the keeper found it */
-	bool weaker[LAYERS];          /* layers that the host may lack */
-	bool forks;                   /* an interpreter is wanted */
-	char language[STEM_NAME_MAX]; /* the runtime's name */
-	char profile[STEM_NAME_MAX];  /* one of it, or empty */
+	struct probe probe;            /* of the host, as the keeper found it */
+	bool weaker[LAYERS];           /* layers that the host may lack */
+	bool forks;                    /* an interpreter is wanted */
+	char language[STEM_NAME_MAX];  /* the runtime's name */
+	char profile[STEM_NAME_MAX];   /* one of it, or empty */
 	char around[SURROUNDINGS_MAX]; /* surroundings_text() */
 };
 
