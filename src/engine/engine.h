@@ -104,7 +104,6 @@ struct engine_place {
  * has to keep that thread from closing it (live/resident.c).
  */
 struct engine {
-	const char *name;          /* for people who read the table */
 	const char *runtime;       /* meta.runtime of its results */
 	enum engine_choice choice; /* the one by which a request names it */
 	unsigned can;              /* enum engine_can */

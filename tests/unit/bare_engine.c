@@ -220,7 +220,6 @@ static int place_close(struct engine_place *place, struct error *err)
 }
 
 const struct engine bare_engine = {
-	.name = "bare",
 	.runtime = "bare",
 	.open = bare_open,
 	.close = bare_close,

@@ -68,7 +68,6 @@ static int place_close(struct engine_place *place, struct error *err)
 }
 
 const struct engine local_engine = {
-	.name = "local",
 	.runtime = "local",
 	.choice = ENGINE_LOCAL,
 	.can = ENGINE_BUILDS,

@@ -138,7 +138,6 @@ static int place_close(struct engine_place *place, struct error *err)
 }
 
 const struct engine warm_engine = {
-	.name = "warm",
 	.runtime = "local",
 	.choice = ENGINE_LOCAL,
 	.can = ENGINE_IS_WARM | ENGINE_CLOSES_LATE,
