@@ -357,14 +357,22 @@ static int read_profile(struct reading *r, const struct request_field *field, co
 	return read_word(r, name, value, r->manner->profile, sizeof(r->manner->profile));
 }
 
+/* The id of a place that stays. One that is longer than any id names a place that is not there. */
+static int read_place(struct reading *r, const char *name, json_t *value, char *out, size_t size)
+{
+	if (json_is_string(value) && strlen(json_string_value(value)) >= size)
+		return error_refuse(r->err, CODE_NOT_FOUND, name, "there is no %s of that id", name);
+	return read_word(r, name, value, out, size);
+}
+
 static int read_container(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
-	return read_word(r, name, value, r->manner->container, sizeof(r->manner->container));
+	return read_place(r, name, value, r->manner->container, sizeof(r->manner->container));
 }
 
 static int read_session(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
-	return read_word(r, name, value, r->manner->session, sizeof(r->manner->session));
+	return read_place(r, name, value, r->manner->session, sizeof(r->manner->session));
 }
 
 static int read_applied(struct reading *r, const struct request_field *field, const char *name, json_t *value)

@@ -101,10 +101,13 @@ def the_release_has_no_fixtures():
             program = file.read()
         kit.true(b"run_in_session" in program, "its own tools")
         kit.equal([word for word in words if (word.encode() in program) != there], [], build)
-        archive = kit.command(["nm", "--defined-only", os.path.join(place, "src", "libemberbox.a")])
-        kit.equal(archive.code, 0, archive.errtext)
-        kit.contains(archive.text, " T mcp_call\n")
-        kit.equal(("mcp_fixture" in archive.text), there, build)
+        tier = kit.command(["nm", "--defined-only", os.path.join(place, "src", "libtier_daemon_front.a")])
+        kit.equal(tier.code, 0, tier.errtext)
+        kit.contains(tier.text, " T mcp_call\n")
+        kit.equal(("mcp_fixture" in tier.text), there, build)
+        # The library has nothing of MCP at all.
+        library = kit.command(["nm", "--defined-only", os.path.join(place, "src", "libemberbox.a")])
+        kit.equal((library.code, "mcp_" in library.text), (0, False), library.errtext)
     # Nor does the release listen to what asks for them.
     choose(RELEASE)
     kit.equal(len(Http(Service(listen=True, env={"EMBERBOX_TEST_MCP_FIXTURES": "1"})).tools()), 13)
