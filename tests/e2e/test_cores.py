@@ -85,7 +85,7 @@ def programs_see_their_cores():
 @kit.test(timeout=120)
 def languages_see_their_cores():
     if not bounded():
-        kit.skip("nothing bounds them here")
+        kit.skip("no delegated cgroup bounds them here")
     for language, tool, code in (
         ("go", "go", 'package main\nimport ("fmt"; "runtime")\nfunc main() { fmt.Println(runtime.NumCPU(), runtime.GOMAXPROCS(0)) }'),
         ("javascript", "node", "const os = require('os'); console.log(os.cpus().length, os.availableParallelism?.() ?? os.cpus().length)"),
