@@ -94,7 +94,7 @@ def each_client_can_reach_the_service():
         server = understood(client, r)
         kit.equal(server.pop("type", None), "http" if client in ("json", "vscode") else None, client)
         kit.equal(server, {"url": f"http://{host}:{port}/mcp", "headers": {"Authorization": f"Bearer {running.token}"}}, client)
-        kit.contains(r.errtext, "it holds a token")
+        kit.contains(r.errtext, "it contains a token")
     client = Http(running, token=server["headers"]["Authorization"].removeprefix("Bearer "))
     kit.equal(client.run("bash", "echo there")["structuredContent"]["stdout"], "there\n")
     running.stop()

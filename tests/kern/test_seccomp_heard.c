@@ -228,7 +228,9 @@ static void who_asks_too_often_waits(void)
 	}
 	CHECK_INT(box.count, REFUSALS_QUICK + ASKERS * MORE);
 	CHECK_INT(box.call, SYS_mount);
-	CHECK_INT(waits, ASKERS * MORE);
+	/* The sanitizers' threads ask for their processors too, which is heard and granted in the same line. */
+	CHECK(box.heard >= REFUSALS_QUICK + ASKERS * MORE);
+	CHECK_INT(waits, box.heard - REFUSALS_QUICK);
 	CHECK(ticks >= ASKERS * MORE / REFUSALS_PACE);
 	CHECK(most > REFUSALS_PACE && most <= ASKERS);
 	CHECK_INT(refusals.count, 0);
