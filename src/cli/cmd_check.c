@@ -1,4 +1,5 @@
-/* emberbox check: what a look at a program tells before it runs. Nothing is executed. */
+/* emberbox check: what a look at a program tells before it runs. Nothing of the program is executed. */
+#include "api/type_check.h"
 #include "base/own.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
@@ -16,6 +17,7 @@ enum {
 	OPT_CODE,
 	OPT_JSON,
 	OPT_REGISTRY,
+	OPT_NO_CHECK,
 	OPT_HELP
 };
 
@@ -24,6 +26,7 @@ static const struct option_spec specs[] = {
 	{ OPT_CODE, 'c', "code", "CODE", "the program itself, instead of a FILE" },
 	{ OPT_JSON, 0, "json", NULL, "print one report object" },
 	{ OPT_REGISTRY, 0, "registry", "FILE", "the registry, for its lists" },
+	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: leave out the compiler's check of types" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
 };
@@ -33,17 +36,20 @@ struct check {
 	const char *registry;               /* of --registry, or NULL */
 	bool refuses;                       /* the settings are that runs are refused by what is found */
 	int json;                           /* --json */
+	bool without_types;                 /* --no-check */
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox check FILE|- [options]\n"
 	     "Checks a program without running it: its syntax, its imports, and calls that are\n"
-	     "dangerous.\n");
+	     "dangerous. TypeScript is compiled as well, in a box, for the errors of its\n"
+	     "types.\n");
 	option_print(stdout, specs);
 	puts("\n"
-	     "Exit code: 0 clean; 1 syntax errors, blocked imports or findings of medium or\n"
-	     "high severity; 2 bad usage; 125 it could not be looked at; 127 unknown language.");
+	     "Exit code: 0 clean; 1 syntax errors, type errors, blocked imports or findings of\n"
+	     "medium or high severity; 2 bad usage; 125 it could not be looked at; 127 unknown\n"
+	     "language.");
 	return cmd_flush(0);
 }
 
@@ -72,6 +78,37 @@ static void entry_print(const struct policy_entry *entry, bool refuses, const ch
 		buf_printf(out, "    %s\n", line);
 }
 
+/* "1:7 type error: Type 'string' is not assignable to type 'number'. (TS2322)" and the line itself. */
+static void type_error_print(const struct errors_found *error, const char *code, size_t size, struct buf *out)
+{
+	const bool placed = !error->file[0] && error->line > 0;
+	char line[120];
+
+	if (placed)
+		buf_printf(out, "%ld:%ld ", error->line, error->column);
+	buf_text(out, "type error: ");
+	if (error->file[0])
+		buf_printf(out, "%s: ", error->file);
+	buf_text(out, error->message);
+	if (error->code[0])
+		buf_printf(out, " (%s)", error->code);
+	buf_text(out, "\n");
+	if (placed) {
+		report_line(code, size, (unsigned)error->line, line, sizeof(line));
+		buf_printf(out, "    %s\n", line);
+	}
+}
+
+static void types_print(const struct policy_report *report, const struct source *source, struct buf *out)
+{
+	const struct policy_types *types = report->types;
+
+	for (size_t i = 0; types && i < types->count; i++)
+		type_error_print(&types->errors[i], source->data, source->size, out);
+	if (types && types->unchecked)
+		buf_printf(out, "%s: types are not checked: %s\n", report->language, types->unchecked);
+}
+
 static int report_print(const struct check *check, const struct policy_report *report, const struct source *source)
 {
 	_cleanup_buf_ struct buf raw = { 0 }, text = { 0 };
@@ -86,7 +123,8 @@ static int report_print(const struct check *check, const struct policy_report *r
 	} else {
 		for (size_t i = 0; i < report->count; i++)
 			entry_print(&report->entries[i], check->refuses, source->data, source->size, &raw);
-		if (report->cut)
+		types_print(report, source, &raw);
+		if (report->cut || (report->types && report->types->cut))
 			buf_text(&raw, "and more\n");
 		if (report->unread)
 			buf_printf(&raw, "%s: not checked: %s\n", report->language, report->unread);
@@ -120,6 +158,25 @@ static int source_take(const struct check *check, struct source *source)
 	return EXIT_USAGE;
 }
 
+static bool report_has_mistake(const struct policy_report *report)
+{
+	size_t mistakes, findings;
+
+	report_count(report, &mistakes, &findings);
+	return mistakes > 0;
+}
+
+/* Of a program that is none of its language a compiler would say once more what is known. */
+static void ask_compiler(const struct check *check, const struct runtime *runtime, const struct source *source,
+			 struct policy_report *report)
+{
+	const char *slash = source->name ? strrchr(source->name, '/') : NULL;
+
+	if (check->without_types || !type_check_there(runtime) || report->unread || report_has_mistake(report))
+		return;
+	type_check(runtime, slash ? slash + 1 : source->name, source->data, source->size, report);
+}
+
 static int look(const struct check *check, const struct source *source, const struct config *config)
 {
 	_cleanup_report_ struct policy_report report = { 0 };
@@ -142,6 +199,7 @@ static int look(const struct check *check, const struct source *source, const st
 		cmd_complain("%s", err.text);
 		return EXIT_BROKEN;
 	}
+	ask_compiler(check, runtime, source, &report);
 	return report_print(check, &report, source);
 }
 
@@ -168,6 +226,9 @@ int cmd_check(int argc, char **argv)
 			break;
 		case OPT_REGISTRY:
 			chosen.value = reader.value;
+			break;
+		case OPT_NO_CHECK:
+			check.without_types = true;
 			break;
 		case OPT_HELP:
 			return print_help();

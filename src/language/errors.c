@@ -73,6 +73,8 @@ static void take_message(struct errors_reader *reader, const struct pattern *pat
 	if (!pattern_group(&reader->matcher, pattern, line, "message", &span))
 		span = line->here;
 	span_copy(span, found->message, sizeof(found->message));
+	if (pattern_group(&reader->matcher, pattern, line, "code", &span))
+		span_copy(span, found->code, sizeof(found->code));
 }
 
 struct form {
@@ -140,25 +142,27 @@ static bool find_form(struct errors_reader *reader, const struct runtime_syntax 
 	return is && matcher_able(&reader->matcher);
 }
 
-/* In what is looked at: the first of them. */
-static void find_compile(struct errors_reader *reader, const char *const *texts, struct errors_found *found)
+/* In what is looked at: the first `max` of them, and how many that are. */
+static size_t find_compile(struct errors_reader *reader, const char *const *texts, struct errors_found *found,
+			   size_t max)
 {
-	size_t count;
+	size_t count, told = 0;
 	struct pattern *list = pattern_list(&reader->matcher, texts, reader->file, &count);
 	const char *at = reader->text.start;
 	struct line line;
 
-	while (count && line_next(reader->text, &at, &line)) {
+	while (count && told < max && line_next(reader->text, &at, &line)) {
 		const struct pattern *pattern = pattern_match_any(&reader->matcher, list, count, &line);
 
 		if (!pattern)
 			continue;
-		*found = (struct errors_found){ .kind = ERRORS_COMPILE };
-		take_place(reader, pattern, &line, found);
-		take_message(reader, pattern, &line, found);
-		break;
+		found[told] = (struct errors_found){ .kind = ERRORS_COMPILE };
+		take_place(reader, pattern, &line, &found[told]);
+		take_message(reader, pattern, &line, &found[told]);
+		told++;
 	}
 	pattern_list_free(&reader->matcher, list, count);
+	return told;
 }
 
 /* A compiler that goes on after an error stumbles over what that left: its first is the cause. */
@@ -166,7 +170,7 @@ static void find_earlier(struct errors_reader *reader, const struct runtime_erro
 {
 	reader->text.size = (size_t)(reader->at - reader->text.start);
 	reader->matcher.effort.left = PATTERN_STEPS / 2;
-	find_compile(reader, errors->compile, found);
+	find_compile(reader, errors->compile, found, 1);
 }
 
 void errors_find(const struct runtime *runtime, const struct errors_input *input, struct errors_found *found)
@@ -195,8 +199,20 @@ void errors_find(const struct runtime *runtime, const struct errors_input *input
 	if (input->compiling) {
 		/* Syntax forms that took long must not hide what else there is. */
 		reader.matcher.effort.left = PATTERN_STEPS / 2;
-		find_compile(&reader, errors->compile, found);
+		find_compile(&reader, errors->compile, found, 1);
 	}
+}
+
+size_t errors_list(const struct runtime *runtime, const struct errors_input *input, struct errors_found *found,
+		   size_t max)
+{
+	_cleanup_(reader_close) struct errors_reader reader = { 0 };
+
+	if (input->size == 0 || !reader_open(&reader, input->file, input->heap))
+		return 0;
+	reader.text = span_part(input->text, input->size, true);
+	reader.matcher.effort.left = PATTERN_STEPS;
+	return find_compile(&reader, runtime->errors.compile, found, max);
 }
 
 /* The last line that is like one of the patterns, or like none of them; what it says is in *said. */

@@ -38,12 +38,17 @@ struct errors_input {
 struct errors_found {
 	enum errors_kind kind;
 	char message[384]; /* what is wrong: (?<message>), else the line; one line in any case */
+	char code[16];     /* of a compiler's error, (?<code>); empty: not told */
 	char file[256];    /* where, below /sandbox/code if it is there; empty: the code file */
 	long line;         /* 0: not told */
 	long column;       /* 0: not told */
 };
 
 void errors_find(const struct runtime *runtime, const struct errors_input *input, struct errors_found *found);
+
+/* All errors that a compiler names, by `compile` alone and in its order: how many of at most `max` are in `found`. */
+size_t errors_list(const struct runtime *runtime, const struct errors_input *input, struct errors_found *found,
+		   size_t max);
 
 /* The line that says why a program failed: the last that matches `cause`, or what (?<message>) is of it; else the last
  * that is neither blank nor `noise`; empty when there is none. {file} is nothing in these. */

@@ -155,7 +155,8 @@ enum policy_severity entry_severity(const struct policy_entry *entry)
 
 void report_count(const struct policy_report *report, size_t *mistakes, size_t *findings)
 {
-	*mistakes = *findings = 0;
+	*mistakes = report->types ? report->types->count : 0;
+	*findings = 0;
 	for (size_t i = 0; i < report->count; i++) {
 		const struct policy_entry *entry = &report->entries[i];
 
@@ -186,14 +187,14 @@ void report_line(const char *code, size_t size, unsigned line, char *out, size_t
 }
 
 /* Where it is, and what stands there. */
-static json_t *place_json(const struct policy_entry *entry, const char *code, size_t size)
+static json_t *place_json(unsigned at_line, unsigned column, const char *code, size_t size)
 {
 	char line[LINE_SHOWN + 1];
 	_cleanup_buf_ struct buf clean = { 0 };
 
-	report_line(code, size, entry->line, line, sizeof(line));
+	report_line(code, size, at_line, line, sizeof(line));
 	buf_utf8(&clean, line, strlen(line));
-	return json_pack("{s:i, s:i, s:o}", "line", (int)entry->line, "column", (int)entry->column, "text",
+	return json_pack("{s:i, s:i, s:o}", "line", (int)at_line, "column", (int)column, "text",
 			 json_stringn(clean.data ? clean.data : "", clean.size));
 }
 
@@ -254,6 +255,44 @@ static bool has_text(const json_t *list, const char *text)
 	return false;
 }
 
+static json_t *text_json(const struct buf *text)
+{
+	_cleanup_buf_ struct buf clean = { 0 };
+
+	buf_utf8(&clean, text->data ? text->data : "", text->size);
+	return json_stringn(clean.data ? clean.data : "", clean.size);
+}
+
+/* The bytes are a compiler's, which quotes the program. An error of no place in it has none. */
+static json_t *type_error_json(const struct errors_found *error, const char *code, size_t size)
+{
+	_cleanup_buf_ struct buf message = { 0 }, number = { 0 };
+	json_t *entry;
+
+	entry = error->file[0] || error->line <= 0
+			? json_pack("{s:n, s:n, s:s}", "line", "column", "text", "")
+			: place_json((unsigned)error->line, (unsigned)error->column, code, size);
+	if (error->file[0])
+		buf_printf(&message, "%s: ", error->file);
+	buf_text(&message, error->message);
+	buf_text(&number, error->code);
+	json_object_set_new(entry, "message", text_json(&message));
+	json_object_set_new(entry, "code", number.size > 0 ? text_json(&number) : json_null());
+	return entry;
+}
+
+static void types_json(json_t *root, const struct policy_types *types, const char *code, size_t size)
+{
+	json_t *errors = json_array();
+
+	for (size_t i = 0; i < types->count; i++)
+		json_array_append_new(errors, type_error_json(&types->errors[i], code, size));
+	json_object_set_new(root, "types_checked", json_boolean(!types->unchecked));
+	json_object_set_new(root, "types_unchecked_because",
+			    types->unchecked ? json_string(types->unchecked) : json_null());
+	json_object_set_new(root, "type_errors", errors);
+}
+
 void report_json(const struct policy_report *report, const char *code, size_t size, struct buf *out)
 {
 	json_t *mistakes = json_array(), *imports = json_array(), *findings = json_array(), *blocked = json_array(),
@@ -263,7 +302,7 @@ void report_json(const struct policy_report *report, const char *code, size_t si
 
 	for (size_t i = 0; i < report->count; i++) {
 		const struct policy_entry *entry = &report->entries[i];
-		json_t *place = place_json(entry, code, size);
+		json_t *place = place_json(entry->line, entry->column, code, size);
 
 		if (entry->kind == WIRE_SYNTAX)
 			syntax_json(mistakes, entry, place);
@@ -278,7 +317,10 @@ void report_json(const struct policy_report *report, const char *code, size_t si
 	root = json_pack("{s:s, s:b, s:s?, s:b, s:o, s:o, s:o, s:o, s:b}", "language", report->language, "checked",
 			 report->unread == NULL, "unchecked_because", report->unread, "clean",
 			 report->unread == NULL && wrong == 0 && found == 0, "syntax_errors", mistakes, "imports",
-			 imports, "findings", findings, "blocked_imports", blocked, "truncated", report->cut);
+			 imports, "findings", findings, "blocked_imports", blocked, "truncated",
+			 report->cut || (report->types && report->types->cut));
+	if (root && report->types)
+		types_json(root, report->types, code, size);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	if (text)

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "language/errors.h"
 #include "policy/rules.h"
 #include "policy/reader_wire.h"
 #include "registry/registry.h"
@@ -26,6 +27,14 @@ struct policy_entry {
 	bool blocked;                   /* an import on the list */
 };
 
+/* What the compiler of a language says of a program's types (api/type_check.h). */
+struct policy_types {
+	const char *unchecked;             /* why they were not checked; NULL: they were */
+	const struct errors_found *errors; /* in the compiler's order */
+	size_t count;                      /* how many */
+	bool cut;                          /* there were more */
+};
+
 struct policy_report {
 	struct arena arena;           /* owns all */
 	const char *language;         /* as the runtime is called */
@@ -33,6 +42,7 @@ struct policy_report {
 	struct policy_entry *entries; /* in the source's order */
 	size_t count;                 /* how many */
 	bool cut;                     /* there were more */
+	struct policy_types *types;   /* NULL: nobody asked the compiler, or the language has none that checks types */
 };
 
 /* Fills the entries from an answer's records. */
@@ -42,7 +52,7 @@ int report_decode(const struct policy_rules *rules, const struct wire_tell *head
 void report_judge(struct policy_report *report, const struct policy_rules *rules, const struct policy_lists *lists);
 /* One line; `code` is what was read, for the lines' texts. */
 void report_json(const struct policy_report *report, const char *code, size_t size, struct buf *out);
-/* How many mistakes, and findings of at least medium severity; blocked imports are such. */
+/* How many mistakes, errors of types among them, and findings of at least medium severity; blocked imports are such. */
 void report_count(const struct policy_report *report, size_t *mistakes, size_t *findings);
 /* A line's text without its blanks, cut. */
 /* What is wrong at a mistake, without its line once more, which stands beside it. */

@@ -120,6 +120,22 @@ int run_prepare(const struct spec *spec, struct error *err)
 	return done;
 }
 
+int run_compile(const struct spec *spec, struct result *result, struct error *err)
+{
+	const struct engine_io io = { .cancel_fd = -1, .stdin_fd = -1 };
+	struct engines engines = { 0 };
+	struct build build = BUILD_INIT;
+	int done = spec_check(spec, err);
+
+	if (done == 0)
+		done = engines_open(&engines, engine_table, NULL, err);
+	if (done == 0)
+		done = build_compile(spec, &engines, &io, &build, result, err);
+	build_free(&build);
+	engines_close(&engines);
+	return done;
+}
+
 /* One job's plan, under a heading when there are several. */
 static int explain_job(enum job_kind kind, const struct spec *spec, const struct engines *engines, struct buf *out,
 		       struct error *err)

@@ -95,5 +95,9 @@ int run_collect(const int handles[], struct result *result, void *userdata, stru
 /* Makes what the language is prepared with, if it is not there yet. */
 int run_prepare(const struct spec *spec, struct error *err);
 
+/* Compiles the program, as a run of it would, and keeps what is made for that run. 1: it does not compile, and the
+ * result says why. -1: we failed, or what was asked cannot be meant. */
+int run_compile(const struct spec *spec, struct result *result, struct error *err);
+
 /* The plan as text; the caller frees it. */
 int run_explain(const struct spec *spec, char **text, struct error *err);

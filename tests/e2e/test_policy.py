@@ -85,6 +85,87 @@ def check_tells_and_runs_nothing():
     kit.equal((clean.code, clean.text), (0, "python: no findings\n"))
 
 
+TYPE_ERROR = "1:7 type error: Type 'string' is not assignable to type 'number'. (TS2322)\n    const x: number = \"a\"\n"
+
+
+@kit.test(timeout=60)
+def types_are_checked_by_the_compiler():
+    place = home()
+    wrong = run(place, "check", "-l", "typescript", "-", stdin=b'const x: number = "a"\n')
+    kit.equal((wrong.code, wrong.text, wrong.err), (1, TYPE_ERROR, b""))
+    right = run(place, "check", "-l", "typescript", "-", stdin=b'const x: string = "a"\nconsole.log(x)\n')
+    kit.equal((right.code, right.text, right.err), (0, "typescript: no findings\n", b""))
+    # It says what a run would, and nothing of the program is executed: not what is right, and not what is wrong.
+    path = kit.write(os.path.join(place, "a.tsx"), 'console.log("ran")\nlet é = q, n: number = "é"\nz()\n')
+    told = json.loads(run(place, "check", path, "--json").text)
+    kit.equal((told["checked"], told["clean"], told["types_checked"], told["types_unchecked_because"], told["syntax_errors"]),
+              (True, False, True, None, []))
+    kit.equal([(e["line"], e["column"], e["code"], e["message"], e["text"]) for e in told["type_errors"]],
+              [(2, 9, "TS2304", "Cannot find name 'q'.", 'let é = q, n: number = "é"'),
+               (2, 12, "TS2322", "Type 'string' is not assignable to type 'number'.", 'let é = q, n: number = "é"'),
+               (3, 1, "TS2304", "Cannot find name 'z'.", "z()")])
+    kit.true("ran" not in run(place, "check", path).text.replace('console.log("ran")', ""), "it ran")
+    # A language without types says nothing of them.
+    kit.true("types_checked" not in json.loads(run(place, "check", "-l", "python", "-c", "1", "--json").text), "python")
+
+
+@kit.test(timeout=60)
+def many_type_errors_are_cut():
+    place = home()
+    for count, shown in ((100, 100), (101, 100)):
+        code = "".join(f"missing_{i}()\n" for i in range(count))
+        told = json.loads(run(place, "check", "-l", "ts", "-", "--json", stdin=code.encode()).text)
+        kit.equal([e["line"] for e in told["type_errors"]], list(range(1, shown + 1)))
+        kit.equal(told["truncated"], count > shown)
+    kit.true(run(place, "check", "-l", "ts", "-", stdin=code.encode()).text.endswith("    missing_99()\nand more\n"), "cut")
+
+
+@kit.test(timeout=60)
+def no_check_and_wrong_syntax_leave_the_compiler_out():
+    place = home()
+    r = run(place, "check", "-l", "typescript", "--no-check", "-", stdin=b'const x: number = "a"\n')
+    kit.equal((r.code, r.text, r.err), (0, "typescript: no findings\n", b""))
+    kit.true("type_errors" not in json.loads(run(place, "check", "-l", "ts", "-c", "1", "--no-check", "--json").text), "left out")
+    r = run(place, "check", "-l", "typescript", "-", stdin=b'let (x =\nconst y: number = "a"\n')
+    kit.equal((r.code, "syntax error" in r.text, "type" in r.text), (1, True, False))
+
+
+def with_compiler(tool, script):
+    """A home whose TypeScript has this tool for its compiler."""
+    place = home()
+    folder = os.path.join(place, "runtimes", "typescript")
+    os.makedirs(folder)
+    kit.write(os.path.join(folder, "runtime.yaml"), f"""display: TypeScript
+extensions: [ts]
+file: main.ts
+tools:
+  tsc: [{tool}]
+version: ["{{tsc}}", -c, "echo 1"]
+install: sudo npm install -g typescript
+compile:
+  run: ["{{tsc}}", -c, "{script}"]
+  unchecked: ["{{tsc}}", -c, "exit 0"]
+  sources: ["*.ts"]
+  artifact: main.mjs
+run: ["{{tsc}}", "{{artifact}}"]
+""")
+    return place
+
+
+@kit.test(timeout=60)
+def without_a_compiler_the_look_is_what_it_was():
+    for tool, script, why in (("/nonexistent/tsc", "exit 0", "TypeScript is not installed on this machine; install it with: sudo npm install -g typescript"),
+                              ("/bin/sh", "exit 3", "Execution failed: exit code 3"),
+                              ("/bin/sh", "kill -9 $$", "Execution failed: ended by signal SIGKILL (Killed)")):
+        place = with_compiler(tool, script)
+        clean = run(place, "check", "-l", "typescript", "-", stdin=b'const x: number = "a"\n')
+        kit.equal((clean.code, clean.err), (0, b""), script)
+        kit.equal(clean.text, f"typescript: types are not checked: {why}\ntypescript: no findings\n")
+        told = json.loads(run(place, "check", "-l", "typescript", "-c", "eval('1')", "--json").text)
+        kit.equal((told["types_checked"], told["types_unchecked_because"], told["type_errors"]), (False, why, []))
+        kit.equal((told["clean"], len(told["findings"])), (False, 1))
+
+
 # Ways to hide a call, each beside what only looks like it.
 HIDDEN = [
     ('python', 'globals()["__builtins__"].__import__("os").system("ls")', 'globals()["x"].imports("os")'),

@@ -275,6 +275,32 @@ static void causes(void)
 	says("bash", 1, "  indented \t\r\n", "Execution failed:   indented");
 }
 
+/* All that a compiler names, with the codes that it has for them. */
+static void lists(void)
+{
+	static const char text[] = "main.ts(1,7): error TS2322: Type 'string' is no number.\n"
+				   "  Its second line.\n"
+				   "other.d.ts(3,1): error TS1005: ';' expected.\n"
+				   "error TS18003: No inputs were found.\n";
+	const struct errors_input input = {
+		.text = text, .size = sizeof(text) - 1, .file = "/sandbox/code/main.ts", .compiling = true
+	};
+	struct errors_found list[4];
+
+	CHECK_INT(errors_list(runtime_find("typescript"), &input, list, 4), 3);
+	found = list[0];
+	CHECK_STR(told(), "compile 1:7 [] Type 'string' is no number.");
+	CHECK_STR(list[0].code, "TS2322");
+	found = list[1];
+	CHECK_STR(told(), "compile 3:1 [other.d.ts] ';' expected.");
+	CHECK_STR(list[1].code, "TS1005");
+	found = list[2];
+	CHECK_STR(told(), "compile 0:0 [] No inputs were found.");
+	CHECK_STR(list[2].code, "TS18003");
+	CHECK_INT(errors_list(runtime_find("typescript"), &input, list, 2), 2);
+	CHECK_INT(errors_list(runtime_find("python"), &input, list, 4), 0);
+}
+
 /* Patterns of our own. */
 static struct runtime_syntax form;
 static const char *compile_patterns[3], *cause_patterns[2], *noise_patterns[2];
@@ -612,6 +638,7 @@ int main(void)
 	RUN(syntax_errors);
 	RUN(errors_that_are_called_so);
 	RUN(causes);
+	RUN(lists);
 	RUN(places_before_and_after);
 	RUN(what_speaks_against_it);
 	RUN(compilers);
