@@ -1,19 +1,26 @@
 # A thin front for Meson and Ninja: every target works on a fresh checkout.
 #
 #   make            build/emberbox and libemberbox
-#   make run        the program, then a demonstration, and the service at http://127.0.0.1:7320 until Ctrl-C
-#   make check      for the time while you work, under two minutes: unit tests, one language, one door, the documents, lint
-#   make test       the tests, each in the release build or in one with sanitizers and fault injection
-#   make test-all   every test, in both builds; 200 programs in ten languages, Go's and CPython's own tests, bare and in boxes
-#   make bench      speed and memory against bare interpreters and other sandboxes; writes bench/RESULTS.md
+#   make run        the program, then a demonstration, and the service at
+#                   http://127.0.0.1:7320 until Ctrl-C
+#   make check      for the time while you work, under two minutes: unit tests,
+#                   one language, one door, the documents, lint
+#   make test       the tests, each in the release build or in one with
+#                   sanitizers and fault injection
+#   make test-all   every test, in both builds; 200 programs in ten languages,
+#                   Go's and CPython's own tests, bare and in boxes
+#   make bench      speed and memory against bare interpreters and other
+#                   sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)
 #   make dist       an archive of the sources of the last commit, in build-dist/
 #   make deb        Debian packages of it, checked by lintian, in build-deb/
 #   make uninstall  remove what the last `make install` put there
 #   make fuzz       each fuzz target for TIME seconds
-#   make soak       every test, none of them twice; many runs, cold, SOAK_RUNS through the service, and by 200 clients over HTTP, then nothing may be left
-#                   behind; CPython's own tests
-#   make coverage   which lines of src/ the tests reach; fails below 89 of a hundred
+#   make soak       every test, none of them twice; many runs: cold, SOAK_RUNS
+#                   through the service, and by 200 clients over HTTP, then
+#                   nothing may be left behind; CPython's own tests
+#   make coverage   which lines of src/ the tests reach; fails below 89 of a
+#                   hundred
 #   make lint       clang-format and clang-tidy
 #   make clean
 #   make help       these lines

@@ -103,6 +103,7 @@ def help_names_every_target():
         targets = re.search(r"^\.PHONY: (.*)", file.read(), re.M)[1].split()
     told = set(re.findall(r"^make ([a-z-]+)", r.text, re.M))
     kit.equal({*targets} - told - {"all", "asan"}, set(), "targets that are not told")
+    kit.equal([line for line in r.text.splitlines() if len(line) > 80], [], "lines that a terminal wraps")
 
 
 def until(fd, wanted, out=b""):
