@@ -182,8 +182,9 @@ static void row_print(struct proof *proof, const char *id, bool holds, const cha
 	proof->hold += holds;
 	if (proof->rows) {
 		if (json_array_append_new(proof->rows,
-					  json_pack("{s:s, s:b, s:s, s:s, s:s?}", "id", id, "holds", holds, "attempt",
-						    text, "answer", seen, "wrong", *wrong ? wrong : NULL)) < 0)
+					  json_pack("{s:i, s:s, s:b, s:s, s:s, s:s?}", "number", (int)proof->count,
+						    "id", id, "holds", holds, "attempt", text, "answer", seen, "wrong",
+						    *wrong ? wrong : NULL)) < 0)
 			proof->failed_at++;
 		return;
 	}

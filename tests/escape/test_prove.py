@@ -26,6 +26,7 @@ def doctor_proves_this_host():
     kit.matches(rows[-1], rf"^{len(shown)} of {len(shown)} hold, by \d+ attempts in 6 boxes\.$")
     r = kit.emberbox("doctor", "--prove", "--json")
     kit.equal((r.code, r.err, r.json["all_hold"], r.json["hold"]), (0, b"", True, len(shown)))
+    kit.equal([row["number"] for row in r.json["rows"]], [int(number) for number in shown], "the rows' numbers")
     kit.true({"F1", "P1", "X1", "R1", "N1", "S1", "T1", "O1"} <= {row["id"] for row in r.json["rows"]}, r.text)
     kit.equal([row for row in r.json["rows"] if not row["holds"] or row["wrong"] or not row["attempt"]], [])
 
