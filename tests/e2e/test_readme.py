@@ -111,44 +111,8 @@ def run_page(name):
         run_block(number, text, directory, running if ADDRESS in text else None, name)
 
 
-@kit.test(timeout=60)
-def readme_examples():
-    run_page("README.md")
-
-
-@kit.test(timeout=60)
-def cli_examples():
-    run_page("docs/cli.md")
-
-
-@kit.test(timeout=60)
-def containers_examples():
-    run_page("docs/containers.md")
-
-
-@kit.test(timeout=60)
-def errors_examples():
-    run_page("docs/errors.md")
-
-
-@kit.test(timeout=90)
-def languages_examples():
-    run_page("docs/languages.md")
-
-
-@kit.test(timeout=60)
-def policy_examples():
-    run_page("docs/policy.md")
-
-
-@kit.test(timeout=60)
-def result_examples():
-    run_page("docs/result.md")
-
-
-@kit.test(timeout=60)
-def sessions_examples():
-    run_page("docs/sessions.md")
+for page in PAGES:
+    kit.test(lambda page=page: run_page(page), name=f"examples_of_{page.removeprefix('docs/').removesuffix('.md').lower()}", timeout=90)
 
 
 @kit.test(timeout=60)
