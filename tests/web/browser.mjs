@@ -79,11 +79,16 @@ export class Visit {
     await this.page.waitForFunction(() => location.hash === "");
   }
   async run() {
+    const before = await this.output();
     await this.page.click(".run");
-    return this.ended();
+    return this.ended(before);
   }
-  async ended() {
+  /** What the console shows at the end of a run. The terminal draws a frame or two after it was written to: so this waits
+   * for the line with which the page ends a run, but not for ever, because it may be out of sight. */
+  async ended(before = null) {
     await this.page.waitForSelector(".app:not(.running)", { timeout: 30_000 });
+    const drawn = (old) => window.consoleText() !== old && /[✓✗■][^▸]*$/.test(window.consoleText());
+    await this.page.waitForFunction(drawn, before, { timeout: 3_000 }).catch(() => {});
     return this.output();
   }
   output() {
