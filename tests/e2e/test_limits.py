@@ -191,19 +191,26 @@ def memory_limit_of_node_and_bash():
 # Processors
 
 
-@kit.test(modes=("root",))
+@kit.test(modes=("root",), timeout=60)
 def cpus_bound_the_speed():
     r = run("while True: pass", "--cpus", "0.25", "--timeout", "2")
     share = r.json["cpu_time"] / r.json["execution_time"]
     kit.true(share < 0.4, f"{share:.2f} of a core")
-    # The control, which gets less where others want the cores as well: then it is held against what we get ourselves.
-    r = run("import os\nos.fork()\nwhile True: pass", "--cpus", "1", "--timeout", "2")
-    share = r.json["cpu_time"] / r.json["execution_time"]
-    began, used = time.monotonic(), time.process_time()
-    while time.monotonic() < began + 0.5:
-        pass
-    bare = (time.process_time() - used) / (time.monotonic() - began)
-    kit.true(min(0.4, bare / 2) < share < 1.25, f"{share:.2f} of a core, where a loop outside gets {bare:.2f}")
+    # The control, which gets less where others want the cores as well: then it is held against what we get ourselves, and
+    # the best of five counts.
+    shares = []
+    for _ in range(5):
+        r = run("import os\nos.fork()\nwhile True: pass", "--cpus", "1", "--timeout", "2")
+        share = r.json["cpu_time"] / r.json["execution_time"]
+        began, used = time.monotonic(), time.process_time()
+        while time.monotonic() < began + 0.5:
+            pass
+        bare = (time.process_time() - used) / (time.monotonic() - began)
+        kit.true(share < 1.25, f"{share:.2f} of a core")
+        shares.append(f"{share:.2f} of a core, where a loop outside gets {bare:.2f}")
+        if share > min(0.4, bare / 2):
+            return
+    kit.fail("; ".join(shares))
 
 
 # Processes
