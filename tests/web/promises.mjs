@@ -738,7 +738,12 @@ test("html_asks_nobody", async (open) => {
     equal(await frame.locator("p").textContent(), "told", "the page in the frame is not shown");
     // Pictures that are part of it are shown.
     await page.waitForFunction(() => document.querySelector(".results iframe"));
-    equal(await frame.locator("#inner").evaluate((image) => image.decode().then(() => image.naturalWidth)), 1);
+    // Looked at until it is: a promise to decode it is kept only when the browser draws the frame, which it may put off.
+    const inner = () => frame.locator("#inner").evaluate((image) => (image.complete ? image.naturalWidth : 0));
+    for (let tries = 0; (await inner()) !== 1; tries++) {
+      truth(tries < 200, "a picture that is part of the result is not shown");
+      await new Promise((done) => setTimeout(done, 50));
+    }
     // Nor when somebody follows a link of it.
     await frame.locator("#followed").click();
   }
