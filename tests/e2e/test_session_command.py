@@ -63,7 +63,8 @@ def a_session_from_its_start_to_its_end():
     kit.equal([each["id"] for each in sh("list", "-a", "--json").json["sessions"]], [one])
     # As others call them. One who takes rm for remove loses no session by it.
     two = sh.start("python", "--timeout", "1m", "--ttl", "2h", "--name", "two")
-    kit.equal(sh("ls", "--json").json, sh("list", "--json").json)
+    listed = [[(each["id"], each["name"], each["status"]) for each in sh(word, "--json").json["sessions"]] for word in ("ls", "list")]
+    kit.equal(listed, [[(two, "two", "idle")]] * 2)
     kit.equal(sh("show", two, "--json").json["limits"]["timeout"], 60)
     r = sh("rm", "two", "x.txt", code=2)
     kit.equal(r.errtext.splitlines()[-1],
