@@ -267,3 +267,17 @@ static inline int web_config(const char *registry, const struct web_token tokens
 	free(config);
 	return fd;
 }
+
+/* What the front asks the store for a list of runs. */
+#define GET_LIST "{\"what\":\"list\",\"caller\":\"*\"}"
+
+/* A run that the keeper answers at once. */
+static inline void one_run(int fd, const char *result)
+{
+	struct message run;
+
+	put_execute(fd, "", HELLO);
+	run = taken();
+	finish(&run, result);
+	ANSWER(fd, 200, result);
+}

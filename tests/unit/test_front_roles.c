@@ -2,8 +2,6 @@
 /* tests/run: timeout=120 */
 #include "front_web.h"
 
-#define GET_LIST "{\"what\":\"list\",\"caller\":\"*\"}"
-
 /* Connections that never say who they are make room for those that do. */
 static void silent_connections_make_room(void)
 {

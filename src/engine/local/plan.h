@@ -38,7 +38,7 @@ enum op_kind {
 	OP_PROC,         /* a fresh /proc; flags: MOUNT_READONLY in boxes */
 	OP_MASK,         /* path is hidden */
 	OP_WORK,         /* the tmpfs that holds all that can be written; size, inodes */
-	OP_CORES,        /* path shows a file of the work tmpfs, which tells of inodes processors */
+	OP_CORES,        /* path shows a file of the work tmpfs with the text in data */
 	OP_PLACE,        /* path is a directory of the work tmpfs */
 	OP_ATTACH,       /* path shows the tree of that index, read-only */
 	OP_OVERLAY,      /* path shows it, changes go to the work tmpfs */
@@ -75,6 +75,7 @@ struct op {
 		uint64_t index;   /* OP_COPY: of the file in the job; OP_TREE, OP_ATTACH, OP_OVERLAY: of the tree */
 		uint64_t columns; /* OP_TERMINAL */
 		uint64_t count;   /* OP_SECCOMP: of the numbers in data */
+		uint64_t cores;   /* OP_CORES: how many processors the text in data names */
 	};
 	union {
 		unsigned mode;     /* of a file or directory */

@@ -68,5 +68,5 @@ void plan_cores_file(struct builder *b)
 				 .path = PLAN_CORES_FILE,
 				 .data = text,
 				 .size = text ? strlen(text) : 0,
-				 .inodes = b->plan->cores });
+				 .cores = b->plan->cores });
 }

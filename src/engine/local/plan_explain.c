@@ -84,7 +84,7 @@ void op_explain(const struct plan *plan, const struct op *op, int width, struct 
 		buf_printf(out, " /%s mode %04o", op->path, op->mode);
 		break;
 	case OP_CORES:
-		buf_printf(out, " /%s, %" PRIu64, op->path, op->inodes);
+		buf_printf(out, " /%s, %" PRIu64, op->path, op->cores);
 		break;
 	case OP_PTS:
 		buf_printf(out, " /%s, at most %" PRIu64, op->path, op->most);
