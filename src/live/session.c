@@ -200,8 +200,8 @@ void sessions_tell_owner(struct sessions *sessions, const char *id, struct error
 	if (!session)
 		return;
 	error_refuse(err, CODE_FORBIDDEN_SCOPE, "session",
-		     "it is another caller's, \"%s\", who alone runs cells in it; you may see, interrupt, "
-		     "restart and end it",
+		     "it belongs to the caller \"%s\", and only that caller can run cells in it; you can see, "
+		     "interrupt, restart and end it",
 		     session->place.owner);
 	place_let_go(&session->place);
 }

@@ -170,7 +170,7 @@ def sessions_of_others_are_seen_and_not_used():
     kit.contains(named[1].json["error"]["message"], f'name: the session {named[0].json["id"]} is called "work" already')
     sh("start", "bash", "--name", "work")
     r = sh("exec", theirs, "-c", "1", code=126)
-    kit.contains(r.errtext, 'it is another caller\'s, "default"')
+    kit.contains(r.errtext, 'it belongs to the caller "default"')
     sh("stop", "--all")
     kit.equal(Web(sh.service).get(f"/v1/sessions/{theirs}").json["status"], "ended")
 

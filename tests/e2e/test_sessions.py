@@ -396,7 +396,7 @@ def others_do_not_see_it():
     for path, fields in ((f"{mine.path}/execute", {"code": "x"}), ("/v1/execute", {"session": mine.id, "code": "x"})):
         answer = every.post(path, fields)
         kit.equal(answer.error, (403, "forbidden_scope", None))
-        kit.equal(answer.message, 'session: it is another caller\'s, "one", who alone runs cells in it; you may see, '
+        kit.equal(answer.message, 'session: it belongs to the caller "one", and only that caller can run cells in it; you can see, '
                   "interrupt, restart and end it")
     unknown = mine.id[:-1] + ("1" if mine.id.endswith("0") else "0")
     kit.equal(every.post("/v1/execute", {"session": unknown, "code": "x"}).error, (404, "not_found", "session"))
