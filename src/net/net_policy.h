@@ -1,0 +1,161 @@
+/*
+ * What a box may reach: rules, and the decision about a name or an address and a port. Pure.
+ *
+ * A rule has one text, which is the same in options, requests, the registry, tokens and results:
+ *
+ *	HOST[:PORT[+PORT…]]     a name; without a port 80 and 443
+ *	*.DOMAIN[:PORT…]        every name below the domain, not the domain itself
+ *	IP[/BITS]:PORT…         an address or a range, as the program writes it: no name
+ *	[V6]:PORT…, [V6/BITS]:PORT…
+ *	host:PORT               a service on the machine of emberbox itself
+ *	public                  every public address, every port
+ *	METHOD https://HOST/PATH*   HTTP requests, for which egress ends TLS
+ *
+ * A policy is one to NET_LISTS_MAX lists of rules: the request's, its profile's, its token's, the service's. A
+ * connection needs a rule in each list. So a further list can narrow a policy, and never widen it.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "net/net_address.h"
+
+enum {
+	NET_NAME_MAX = 254,   /* bytes of a name, its NUL included */
+	NET_RULE_MAX = 512,   /* bytes of a rule's text, its NUL included */
+	NET_RULES_MAX = 256,  /* rules of a list */
+	NET_LISTS_MAX = 4,    /* lists of a policy */
+	NET_PORTS_MAX = 64,   /* different ports of a policy but for public */
+	NET_RANGES_MAX = 256, /* addresses and ranges that are planted in a box */
+	NET_POLICY_TEXT = 128 << 10 /* bytes of net_policy_write() */
+};
+
+enum net_rule_kind {
+	NET_RULE_NAME,    /* that name */
+	NET_RULE_BELOW,   /* the names below it */
+	NET_RULE_ADDRESS, /* an address or a range */
+	NET_RULE_HOST,    /* emberbox's own machine */
+	NET_RULE_PUBLIC,  /* every public address and name */
+};
+
+struct net_rule {
+	enum net_rule_kind kind;
+	const char *text;           /* canonical */
+	const char *name;           /* NAME, BELOW: canonical, without "*."; else NULL */
+	struct net_address address; /* ADDRESS */
+	unsigned bits;              /* ADDRESS: of the range */
+	const uint16_t *ports;      /* in rising order */
+	size_t port_count;          /* 0: every port (public alone) */
+	const char *method;         /* of an HTTP rule; "*": any; NULL: it is no HTTP rule */
+	const char *path;           /* of an HTTP rule, begins with a slash; a * at the end stands for the rest */
+	bool terminate;             /* egress ends TLS: an HTTP rule, or {tls: "terminate"} */
+	bool private_too;           /* {private: true}: the name may lead to a private address */
+	bool without_sni;           /* {sni: false}: TLS whose ClientHello has no name is let through */
+};
+
+struct net_list {
+	const struct net_rule *rules;
+	size_t count; /* 0: nothing is allowed */
+};
+
+struct net_policy {
+	struct net_list lists[NET_LISTS_MAX]; /* the first is the request's own, or its profile's */
+	size_t list_count;                    /* 0: none, the box has no network */
+	bool host_allowed;                    /* the service's configuration allows rules of the kind HOST */
+	uint64_t rate;                        /* bytes a second, in each direction; 0: no limit */
+	uint64_t total;                       /* bytes in both directions; 0: no limit */
+	uint32_t connections;                 /* at once */
+	uint32_t connections_total;           /* altogether; 0: no limit */
+};
+
+enum {
+	NET_RATE_DEFAULT = 1 << 20,
+	NET_CONNECTIONS_DEFAULT = 64
+};
+
+enum net_reason {
+	NET_REASON_RULE,          /* a rule allows it */
+	NET_REASON_NO_RULE,       /* no rule names it */
+	NET_REASON_PORT,          /* a rule names the host, and not this port */
+	NET_REASON_NARROWED,      /* a rule of the request allows it; the profile, the token or the service do not */
+	NET_REASON_SCOPE,         /* the name leads to an address that is not public */
+	NET_REASON_OWN_ADDRESS,   /* the name leads to emberbox's own machine */
+	NET_REASON_NAME,          /* no valid name */
+	NET_REASON_SNI,           /* TLS for another name (fronting) */
+	NET_REASON_NO_SNI,        /* TLS without a name */
+	NET_REASON_REQUEST,       /* HTTP: no rule allows the method and path */
+	NET_REASON_HTTP,          /* HTTP that is malformed or ambiguous */
+	NET_REASON_UNRESOLVED,    /* the name does not exist, or its server does not answer */
+	NET_REASON_UNREACHABLE,   /* the address does not answer, or refuses */
+	NET_REASON_CERTIFICATE,   /* egress ends TLS, and the server's certificate is not valid */
+	NET_REASON_CONNECTIONS,   /* too many connections */
+	NET_REASON_TOTAL,         /* the policy's total is used up */
+	NET_REASON_UDP,           /* UDP other than DNS */
+	NET_REASON_QUERIES,       /* too many DNS queries */
+	NET_REASONS
+};
+
+/* How much was checked before a connection was let through. */
+enum net_level {
+	NET_LEVEL_NAME,    /* name or address and port */
+	NET_LEVEL_SNI,     /* and the name in the ClientHello */
+	NET_LEVEL_REQUEST, /* and each HTTP request */
+};
+
+struct net_question {
+	const char *name;                  /* canonical; NULL: an address was asked for */
+	const struct net_address *address; /* of a question without a name */
+	uint16_t port;                     /* 0: any port, for a DNS query */
+	const char *method, *path;         /* of a request; NULL: not known yet, the connection is asked about */
+};
+
+struct net_decision {
+	bool allowed;
+	enum net_reason reason;
+	const struct net_rule *rule; /* of the first list: the rule that allows it, or for NET_REASON_PORT the nearest */
+	bool terminate;              /* a rule of some list needs each request to be seen */
+	bool private_too;            /* the rules of all lists allow a private address for this name */
+	bool without_sni;            /* the same */
+};
+
+/* "name" in results: "no-rule", "port", …; and the sentence about it for a person, without the host. */
+const char *net_reason_name(enum net_reason reason);
+const char *net_reason_words(enum net_reason reason);
+const char *net_level_name(enum net_level level);
+
+/* Lower case, A-labels, no dot at the end. False: no name that DNS could have (NUL, an address in any spelling, more
+ * than 253 bytes, an empty label, a label of more than 63 bytes, other bytes than letters, digits, hyphen and
+ * underscore after conversion). */
+bool net_name_canonical(const char *text, size_t size, char out[NET_NAME_MAX]);
+
+/* One rule, allocated from the arena. Errors have the field "net". */
+int net_rule_parse(const char *text, struct arena *arena, struct net_rule *rule, struct error *err);
+/* "none", or rules with commas between them: a list. "none" is a list of count 0. */
+int net_list_parse(const char *text, struct arena *arena, struct net_list *list, struct error *err);
+
+/* The policy is the pure function of its lists. A policy without lists allows nothing. */
+void net_policy_decide(const struct net_policy *policy, const struct net_question *question,
+		       struct net_decision *decision);
+static inline bool net_policy_is_none(const struct net_policy *policy)
+{
+	return policy->list_count == 0 || policy->lists[0].count == 0;
+}
+bool net_policy_is_public(const struct net_policy *policy);
+
+/* What has to be in the box's network for the policy: see kernel/net_plant.h. */
+struct net_needs {
+	uint16_t ports[NET_PORTS_MAX]; /* to listen on */
+	size_t port_count;
+	struct {
+		struct net_address base;
+		unsigned bits;
+	} ranges[NET_RANGES_MAX];      /* routed to the box itself, beside the synthetic range */
+	size_t range_count;
+	bool everything;               /* public: every address and port, by a redirect */
+};
+int net_policy_needs(const struct net_policy *policy, struct net_needs *needs, struct error *err);
+
+/* Between processes: lines of text. Reading checks everything again. */
+void net_policy_write(const struct net_policy *policy, struct buf *out);
+int net_policy_read(const char *text, size_t size, struct arena *arena, struct net_policy *policy, struct error *err);
