@@ -19,7 +19,7 @@ struct outcome {
 	uint8_t status;     /* enum status of result/verdict.h */
 	uint8_t warm;       /* it found a box ready */
 	uint8_t limit;      /* enum outcome_limit */
-	uint8_t unused;     /* 0 */
+	uint8_t unrecorded; /* it could not be recorded, and went on */
 	uint32_t exit_code; /* as `emberbox run` exits */
 	uint64_t usec;      /* from the keeper's receipt to the result */
 	uint64_t run_usec;  /* of that, the program; 0: it never started */

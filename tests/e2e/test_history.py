@@ -23,6 +23,7 @@ import termios
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
 from service import Service
+from web import Web
 
 NOTHING = "nothing has been run yet; try: emberbox run -c 'print(1)' -l python\n"
 BIG = "import sys; sys.stdout.write('é' * 30000 + 'end')"
@@ -613,6 +614,43 @@ def a_service_that_could_not_write_does_when_it_can():
     kit.eventually(lambda: python(home, "print('ran')", env={"EMBERBOX_SERVICE": "auto"}).code == 0, "it stays blind")
     kit.equal([(row["door"], row["status"]) for row in listed(home)], [("socket", "ok")])
     running.stop()
+
+
+@kit.test(timeout=60)
+def a_service_that_may_go_on_unrecorded_says_so():
+    """One line when recording stops, one when it works again, and a count of the runs in between."""
+
+    def ran(times):
+        for _ in range(times):
+            r = python(home, "print('ran')", env={"EMBERBOX_SERVICE": "auto"})
+            kit.equal((r.code, r.text, r.errtext), (0, "ran\n", ""))
+
+    home = kit.tmp()
+    os.mkdir(f"{home}/journal")
+    running = Service("--embers", "0", home=home, listen=True, env={"EMBERBOX_AUDIT": "best_effort"})
+
+    # The keeper answers the client itself, and the front after it.
+    def counted(runs):
+        line = f'emberbox_events_total{{event="unrecorded"}} {runs}\n'
+        kit.eventually(lambda: line in Web(running).get("/metrics").text, f"no {line!r} in /metrics")
+
+    stops = (r"(?m)^emberbox: runs are not recorded, and EMBERBOX_AUDIT lets them go on: "
+             r"cannot open the journal in the state directory: Is a directory$")
+    ran(2)
+    said = running.heard(stops)
+    counted(2)
+    os.rmdir(f"{home}/journal")
+    ran(2)
+    said += running.heard(r"(?m)^emberbox: runs are recorded again$")
+    # The same of a journal that was there.
+    kit.eventually(lambda: len(listed(home)) == 2, "the runs are not in the history")
+    os.rename(f"{home}/journal", f"{home}/aside")
+    os.mkdir(f"{home}/journal")
+    ran(1)
+    said += running.heard(stops)
+    counted(3)
+    kit.equal(len(re.findall("not recorded", said)), 2, said)
+    kit.equal(running.stop().errtext.count("recorded"), 0)
 
 
 @kit.test(timeout=60)

@@ -265,6 +265,8 @@ static void run_result(struct front *front, struct front_run *run, const struct 
 	/* A container that started and ran nothing yet is no execution. */
 	if (message->head.outcome.language[0])
 		metrics_outcome(front->metrics, &message->head.outcome, waited);
+	if (message->head.outcome.unrecorded)
+		metrics_event(front->metrics, "unrecorded");
 	front->run_usec = front->run_usec ? (front->run_usec * 7 + took) / 8 : took;
 	if (peer && flooded)
 		peer_refuse(front, peer, CODE_FAILED, "", 0,

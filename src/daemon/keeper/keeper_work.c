@@ -38,6 +38,7 @@ struct keeper_run {
 	struct run_record record;        /* how it is written down */
 	struct run_request request;      /* it, as the pipeline takes it */
 	bool stream;                     /* its client wants to hear of it as it runs */
+	bool unrecorded;                 /* it goes on, though it could not be recorded */
 	struct direct direct;            /* its client, while we answer it ourselves */
 };
 
@@ -189,6 +190,7 @@ static struct outcome outcome_of(const struct keeper_run *run, const struct resu
 	struct outcome outcome = {
 		.status = (uint8_t)v->status,
 		.warm = result->warm,
+		.unrecorded = run->unrecorded,
 		.limit = outcome_limit(v->limit),
 		.exit_code = (uint32_t)result_exit_code(result),
 		.usec = clock_usec() - run->begun_usec,
@@ -218,23 +220,38 @@ static int answer_result(struct keeper_run *run, const struct outcome *outcome, 
 	return error_prefix(err, "the result cannot be sent");
 }
 
-/* Nothing is done that cannot be written down, unless that was allowed. */
-static int blind(const struct keeper_work *work, struct error *err)
+/* Logs when recording stops and when it works again: one line each, because a full disk may be what stops it. */
+static void tell_recording(struct keeper_work *work, const struct error *failure)
 {
-	if (work->audit != AUDIT_REQUIRED)
-		return 0;
-	error_hint(err, "; nothing runs unrecorded unless EMBERBOX_AUDIT is best_effort or off");
-	return error_prefix(err, "audit");
+	if (work->unrecorded == (failure != NULL) ||
+	    atomic_exchange(&work->unrecorded, failure != NULL) == (failure != NULL))
+		return;
+	if (failure)
+		log_say("runs are not recorded, and EMBERBOX_AUDIT lets them go on: %s", failure->text);
+	else
+		log_say("runs are recorded again");
 }
 
-static int may_begin(struct keeper_work *work, struct error *err)
+/* A run that cannot be recorded goes on only if EMBERBOX_AUDIT allows it. */
+static int go_on_unrecorded(struct keeper_run *run, struct error *err)
 {
-	return journal_settle(work, err) == 0 ? 0 : blind(work, err);
+	if (run->work->audit == AUDIT_REQUIRED) {
+		error_hint(err, "; nothing runs unrecorded unless EMBERBOX_AUDIT is best_effort or off");
+		return error_prefix(err, "audit");
+	}
+	run->unrecorded = true;
+	tell_recording(run->work, err);
+	return 0;
+}
+
+static int may_begin(struct keeper_run *run, struct error *err)
+{
+	return journal_settle(run->work, err) == 0 ? 0 : go_on_unrecorded(run, err);
 }
 
 static int unwritten(const struct run_record *record, bool over, struct error *err)
 {
-	return blind(record->userdata, err);
+	return go_on_unrecorded(record->userdata, err);
 }
 
 /* Whoever reads the result shall not look for a person who cancelled it. */
@@ -404,6 +421,7 @@ static void log_run(const struct keeper_run *run, const struct outcome *outcome)
 				 { .key = "caller", .text = run->about->caller },
 				 { .key = "status", .text = status },
 				 { .key = "seconds", .number = (double)outcome->usec / 1e6 },
+				 { .key = run->unrecorded ? "recorded" : NULL, .text = "no" },
 				 { 0 },
 			 });
 }
@@ -413,7 +431,7 @@ static int carry_out(struct keeper_run *run, struct result **result, struct buf 
 {
 	const bool starts = run->about->kind == RUN_START;
 
-	if (check_confirmed(run->work, run, err) < 0 || may_begin(run->work, err) < 0)
+	if (check_confirmed(run->work, run, err) < 0 || may_begin(run, err) < 0)
 		return -1;
 	run->record.journal = run->work->journal;
 	if (!is_recorded(run)) {
@@ -444,6 +462,8 @@ static int run_spec_of(struct keeper_run *run, struct error *err)
 		done = answer_result(run, &outcome, json, err);
 	if (done == 0)
 		log_run(run, &outcome);
+	if (is_recorded(run) && result && !run->unrecorded)
+		tell_recording(run->work, NULL);
 	result_free(result);
 	return done;
 }
@@ -508,7 +528,7 @@ static int take_run(struct keeper_run *run, const struct message *message, struc
 		.caller = { about.door, about.caller, about.request_id, about.profile, about.container },
 		.code = (enum record_code)about.store_code,
 		.unwritten = unwritten,
-		.userdata = run->work,
+		.userdata = run,
 	};
 	run->request = (struct run_request){
 		.spec = &spec,

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct keeper_work {
 	struct engines engines;          /* what executes runs */
@@ -16,6 +17,7 @@ struct keeper_work {
 	int nudge;                       /* the store's eventfd, or -1 */
 	pthread_mutex_t lock;            /* for opening the journal */
 	struct journal *_Atomic journal; /* what is to be remembered; NULL: it could not be opened yet */
+	atomic_bool unrecorded;          /* the last run could not be recorded, and that was logged */
 };
 
 int keeper_work_open(struct keeper_work *work, int nudge, struct error *err);
