@@ -37,7 +37,11 @@ socklen_t net_address_to(const struct net_address *address, uint16_t port, struc
 /* Addresses that carry an IPv4 address (mapped, compatible, NAT64 with the well-known and the local prefix, 6to4,
  * Teredo) have the scope of what they carry, or their own if that is not global. */
 enum net_scope net_address_scope(const struct net_address *address);
+/* The scope that all addresses of a range share because a single special range contains it; NET_SCOPE_GLOBAL if none
+ * does. */
+enum net_scope net_range_scope(const struct net_address *base, unsigned bits);
 /* "a loopback address", for sentences. */
 const char *net_scope_words(enum net_scope scope);
+/* False for addresses of different families, and for bits that the family does not have. */
 bool net_address_within(const struct net_address *address, const struct net_address *base, unsigned bits);
 bool net_address_equal(const struct net_address *a, const struct net_address *b);

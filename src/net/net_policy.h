@@ -11,6 +11,12 @@
  *	public                  every public address, every port
  *	METHOD https://HOST/PATH*   HTTP requests, for which egress ends TLS
  *
+ * What a rule says beside that stands at its end, in this order, after a "#": RULE#no-sni+private+terminate. No name,
+ * port or path can contain that character, and a shell leaves it alone within a word.
+ *
+ * A list has one text, too, of one line: rules with commas between them, or "none". Paths have %2C for a comma. So a
+ * list travels as text from where it was given to egress, and is parsed again wherever it arrives.
+ *
  * A policy is one to NET_LISTS_MAX lists of rules: the request's, its profile's, its token's, the service's. A
  * connection needs a rule in each list. So a further list can narrow a policy, and never widen it.
  */
@@ -22,12 +28,14 @@
 #include "net/net_address.h"
 
 enum {
-	NET_NAME_MAX = 254,   /* bytes of a name, its NUL included */
-	NET_RULE_MAX = 512,   /* bytes of a rule's text, its NUL included */
-	NET_RULES_MAX = 256,  /* rules of a list */
-	NET_LISTS_MAX = 4,    /* lists of a policy */
-	NET_PORTS_MAX = 64,   /* different ports of a policy but for public */
-	NET_RANGES_MAX = 256, /* addresses and ranges that are planted in a box */
+	NET_NAME_MAX = 254,         /* bytes of a name, its NUL included */
+	NET_RULE_MAX = 512,         /* bytes of a rule's text, its NUL included */
+	NET_RULES_MAX = 256,        /* rules of a list */
+	NET_LISTS_MAX = 4,          /* lists of a policy */
+	NET_LIST_TEXT = 30 << 10,   /* bytes of a list's text, its NUL included */
+	NET_PATH_MAX = 1024,        /* bytes of a request's path, canonical, its NUL included */
+	NET_PORTS_MAX = 64,         /* different ports of a policy but for public */
+	NET_RANGES_MAX = 256,       /* addresses and ranges that are planted in a box */
 	NET_POLICY_TEXT = 128 << 10 /* bytes of net_policy_write() */
 };
 
@@ -48,10 +56,10 @@ struct net_rule {
 	const uint16_t *ports;      /* in rising order */
 	size_t port_count;          /* 0: every port (public alone) */
 	const char *method;         /* of an HTTP rule; "*": any; NULL: it is no HTTP rule */
-	const char *path;           /* of an HTTP rule, begins with a slash; a * at the end stands for the rest */
-	bool terminate;             /* egress ends TLS: an HTTP rule, or {tls: "terminate"} */
-	bool private_too;           /* {private: true}: the name may lead to a private address */
-	bool without_sni;           /* {sni: false}: TLS whose ClientHello has no name is let through */
+	const char *path; /* of an HTTP rule, canonical, begins with a slash; a * at the end stands for the rest */
+	bool terminate;   /* egress ends TLS: an HTTP rule, or {tls: "terminate"} */
+	bool private_too; /* {private: true}: the name may lead to a private address */
+	bool without_sni; /* {sni: false}: TLS whose ClientHello has no name is let through */
 };
 
 struct net_list {
@@ -71,28 +79,29 @@ struct net_policy {
 
 enum {
 	NET_RATE_DEFAULT = 1 << 20,
-	NET_CONNECTIONS_DEFAULT = 64
+	NET_CONNECTIONS_DEFAULT = 64,
+	NET_CONNECTIONS_MAX = 16384
 };
 
 enum net_reason {
-	NET_REASON_RULE,          /* a rule allows it */
-	NET_REASON_NO_RULE,       /* no rule names it */
-	NET_REASON_PORT,          /* a rule names the host, and not this port */
-	NET_REASON_NARROWED,      /* a rule of the request allows it; the profile, the token or the service do not */
-	NET_REASON_SCOPE,         /* the name leads to an address that is not public */
-	NET_REASON_OWN_ADDRESS,   /* the name leads to emberbox's own machine */
-	NET_REASON_NAME,          /* no valid name */
-	NET_REASON_SNI,           /* TLS for another name (fronting) */
-	NET_REASON_NO_SNI,        /* TLS without a name */
-	NET_REASON_REQUEST,       /* HTTP: no rule allows the method and path */
-	NET_REASON_HTTP,          /* HTTP that is malformed or ambiguous */
-	NET_REASON_UNRESOLVED,    /* the name does not exist, or its server does not answer */
-	NET_REASON_UNREACHABLE,   /* the address does not answer, or refuses */
-	NET_REASON_CERTIFICATE,   /* egress ends TLS, and the server's certificate is not valid */
-	NET_REASON_CONNECTIONS,   /* too many connections */
-	NET_REASON_TOTAL,         /* the policy's total is used up */
-	NET_REASON_UDP,           /* UDP other than DNS */
-	NET_REASON_QUERIES,       /* too many DNS queries */
+	NET_REASON_RULE,        /* a rule allows it */
+	NET_REASON_NO_RULE,     /* no rule names it */
+	NET_REASON_PORT,        /* a rule names the host, and not this port */
+	NET_REASON_NARROWED,    /* a rule of the request allows it; the profile, the token or the service do not */
+	NET_REASON_SCOPE,       /* the name leads to an address that is not public */
+	NET_REASON_OWN_ADDRESS, /* the name leads to emberbox's own machine */
+	NET_REASON_NAME,        /* no valid name */
+	NET_REASON_SNI,         /* TLS for another name (fronting) */
+	NET_REASON_NO_SNI,      /* TLS without a name */
+	NET_REASON_REQUEST,     /* HTTP: no rule allows the method and path */
+	NET_REASON_HTTP,        /* HTTP that is malformed or ambiguous */
+	NET_REASON_UNRESOLVED,  /* the name does not exist, or its server does not answer */
+	NET_REASON_UNREACHABLE, /* the address does not answer, or refuses */
+	NET_REASON_CERTIFICATE, /* egress ends TLS, and the server's certificate is not valid */
+	NET_REASON_CONNECTIONS, /* too many connections */
+	NET_REASON_TOTAL,       /* the policy's total is used up */
+	NET_REASON_UDP,         /* UDP other than DNS */
+	NET_REASON_QUERIES,     /* too many DNS queries */
 	NET_REASONS
 };
 
@@ -104,16 +113,17 @@ enum net_level {
 };
 
 struct net_question {
-	const char *name;                  /* canonical; NULL: an address was asked for */
+	const char *name;                  /* canonical; "host": emberbox's machine; NULL: an address was asked for */
 	const struct net_address *address; /* of a question without a name */
 	uint16_t port;                     /* 0: any port, for a DNS query */
-	const char *method, *path;         /* of a request; NULL: not known yet, the connection is asked about */
+	const char *method;                /* of a request; NULL: not known yet, the connection is asked about */
+	const char *path;                  /* of a request, as it was sent, up to its "?"; queries are not compared */
 };
 
 struct net_decision {
 	bool allowed;
 	enum net_reason reason;
-	const struct net_rule *rule; /* of the first list: the rule that allows it, or for NET_REASON_PORT the nearest */
+	const struct net_rule *rule; /* of the first list: that allows it; for NET_REASON_PORT the nearest */
 	bool terminate;              /* a rule of some list needs each request to be seen */
 	bool private_too;            /* the rules of all lists allow a private address for this name */
 	bool without_sni;            /* the same */
@@ -126,15 +136,55 @@ const char *net_level_name(enum net_level level);
 
 /* Lower case, A-labels, no dot at the end. False: no name that DNS could have (NUL, an address in any spelling, more
  * than 253 bytes, an empty label, a label of more than 63 bytes, other bytes than letters, digits, hyphen and
- * underscore after conversion). */
+ * underscore after conversion). A name whose last label is a number is an address that is spelt badly, not a name. */
 bool net_name_canonical(const char *text, size_t size, char out[NET_NAME_MAX]);
+/* The same for names that come out of a box (DNS, SNI, Host), which are ASCII: what is not, is no name there. */
+bool net_name_of_wire(const char *text, size_t size, char out[NET_NAME_MAX]);
+/* The path of a request as it is compared: percent-encoding in one form, a comma always encoded. False: a path that
+ * servers could understand in two ways (a "." or ".." segment, an encoded slash or NUL, a backslash, what is no URL).
+ */
+bool net_path_canonical(const char *text, size_t size, char out[NET_PATH_MAX]);
 
 /* One rule, allocated from the arena. Errors have the field "net". */
 int net_rule_parse(const char *text, struct arena *arena, struct net_rule *rule, struct error *err);
 /* "none", or rules with commas between them: a list. "none" is a list of count 0. */
 int net_list_parse(const char *text, struct arena *arena, struct net_list *list, struct error *err);
+/* The list's one text, which net_list_parse() reads. */
+void net_list_write(const struct net_list *list, struct buf *out);
 
-/* The policy is the pure function of its lists. A policy without lists allows nothing. */
+enum net_tls {
+	NET_TLS_DEFAULT,  /* as the other parts need it */
+	NET_TLS_PASS,     /* {tls: "pass"}: an error beside methods or paths */
+	NET_TLS_TERMINATE /* {tls: "terminate"} */
+};
+
+/* A rule as an object of a request or the registry: {host, ports?, methods?, paths?, tls?, private?, sni?}. Lists that
+ * are not there have the pointer NULL; ones that are empty have another, and are errors. */
+struct net_rule_parts {
+	const char *host;     /* all but the port of HOST, *.DOMAIN, IP[/BITS], V6 or [V6]; "host", "public" */
+	const int64_t *ports; /* as they were given: any number */
+	size_t port_count;
+	const char *const *methods; /* without paths: for every path */
+	size_t method_count;
+	const char *const *paths; /* without methods: for every method */
+	size_t path_count;
+	enum net_tls tls;
+	bool private_too;
+	bool without_sni; /* {sni: false} */
+};
+
+/* For making the text of a list rule by rule: checks the rule, and adds its canonical text to the list's, with a comma
+ * if that is not empty. An object becomes a rule for each of its methods and paths. On an error the text stays as it
+ * was. */
+int net_rule_from_parts(const struct net_rule_parts *parts, struct buf *list, struct error *err);
+int net_rule_from_text(const char *rule, struct buf *list, struct error *err);
+
+/* The decision is a pure function of the policy and the question. A policy without lists allows nothing.
+ *
+ * An address that is not public is allowed only by a rule whose own address or range is not public as a whole: a rule
+ * for 0.0.0.0/0 does not lead to 10.0.0.1. Whether a name leads to such an address, only egress knows; private_too says
+ * what to do then. The flags of a question about a request are those of the rules that allow it, which can be fewer
+ * than those that allowed the connection: egress uses those of the request. */
 void net_policy_decide(const struct net_policy *policy, const struct net_question *question,
 		       struct net_decision *decision);
 static inline bool net_policy_is_none(const struct net_policy *policy)
@@ -143,16 +193,17 @@ static inline bool net_policy_is_none(const struct net_policy *policy)
 }
 bool net_policy_is_public(const struct net_policy *policy);
 
-/* What has to be in the box's network for the policy: see kernel/net_plant.h. */
+/* What has to be in the box's network for the policy: see kernel/net_plant.h. Only what some connection that is allowed
+ * by all lists could need. An error: a rule of the first list for the host, without host_allowed; too many ports. */
 struct net_needs {
 	uint16_t ports[NET_PORTS_MAX]; /* to listen on */
 	size_t port_count;
 	struct {
 		struct net_address base;
 		unsigned bits;
-	} ranges[NET_RANGES_MAX];      /* routed to the box itself, beside the synthetic range */
+	} ranges[NET_RANGES_MAX]; /* routed to the box itself, beside the synthetic range */
 	size_t range_count;
-	bool everything;               /* public: every address and port, by a redirect */
+	bool everything; /* public: every address and port, by a redirect; the rest is empty then */
 };
 int net_policy_needs(const struct net_policy *policy, struct net_needs *needs, struct error *err);
 
