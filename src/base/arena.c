@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct arena_block {
-	struct arena_block *next;         /* the one made before */
+	struct arena_block *next;         /* the previously allocated block */
 	size_t used, room;                /* bytes of data */
-	alignas(max_align_t) char data[]; /* handed out from the front */
+	alignas(max_align_t) char data[]; /* allocated from the front */
 };
 
 enum {

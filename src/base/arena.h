@@ -1,4 +1,4 @@
-/* Memory of one request: allocated piece by piece, freed whole. NULL only when memory ran out. */
+/* Memory of one request: allocated in pieces, freed as a whole. An allocation returns NULL only if memory runs out. */
 #pragma once
 
 #include "base/error.h"
@@ -11,8 +11,9 @@ struct arena {
 	struct arena_block *blocks; /* newest first */
 };
 
-void *arena_alloc(struct arena *arena, size_t size);                  /* zeroed, aligned for anything */
-void *arena_copy(struct arena *arena, const void *data, size_t size); /* terminated with a NUL that is not counted */
+void *arena_alloc(struct arena *arena, size_t size); /* Zeroed, aligned for any type. */
+void *arena_copy(struct arena *arena, const void *data,
+		 size_t size); /* Terminated by a NUL that `size` does not count. */
 char *arena_string(struct arena *arena, const char *text);
 char *arena_printf(struct arena *arena, const char *format, ...) EB_PRINTF(2, 3);
 void arena_free(struct arena *arena);

@@ -57,7 +57,7 @@ ssize_t base64_decode(const char *text, size_t size, unsigned char *out)
 		out[used++] = (unsigned char)bits;
 		bits = 0;
 	}
-	/* Bits that padding cuts off have to be none. */
+	/* The bits that padding cuts off must be zero. */
 	for (size_t i = 0; i < padding; i++)
 		if (out[--used] != 0)
 			return -1;

@@ -6,5 +6,6 @@
 #include <sys/types.h>
 
 void base64_add(struct buf *out, const void *data, size_t size);
-/* Bytes written to `out`, never more than the text has; or -1: it is something else. One content has one form. */
+/* Decodes `text`. Returns the number of bytes written to `out`, never more than `size`, or -1 if `text` is not
+ * canonical base64. */
 ssize_t base64_decode(const char *text, size_t size, unsigned char *out);

@@ -63,7 +63,7 @@ void buf_printf(struct buf *buf, const char *format, ...)
 	buf->size += (size_t)n;
 }
 
-/* The length of the valid sequence at `at`, or 0; *bad is how many bytes one replacement stands for. */
+/* Returns the length of the valid sequence at `at`, or 0. *bad is the number of bytes that one U+FFFD replaces. */
 static size_t utf8_length(const uint8_t *at, size_t left, size_t *bad)
 {
 	uint8_t low = 0x80, high = 0xBF;
@@ -81,7 +81,7 @@ static size_t utf8_length(const uint8_t *at, size_t left, size_t *bad)
 	} else if (at[0] >= 0xF0 && at[0] <= 0xF4) {
 		need = 4;
 		low = at[0] == 0xF0 ? 0x90 : low;
-		high = at[0] == 0xF4 ? 0x8F : high; /* past U+10FFFF */
+		high = at[0] == 0xF4 ? 0x8F : high; /* above U+10FFFF */
 	} else {
 		return 0;
 	}

@@ -1,4 +1,4 @@
-/* A growing run of bytes, always followed by a NUL. Growth that fails is remembered: check buf_failed() once, at the
+/* A growing byte array, always terminated by a NUL. A failed allocation is remembered: check buf_failed() once, at the
  * end. */
 #pragma once
 
@@ -8,19 +8,19 @@
 #include <stddef.h>
 
 struct buf {
-	char *data;  /* NULL while empty; terminated otherwise */
+	char *data;  /* NULL while empty; otherwise terminated by a NUL */
 	size_t size; /* bytes in use */
 	size_t room; /* bytes allocated */
-	bool failed; /* memory ran out; the content is cut */
+	bool failed; /* memory ran out; the content is incomplete */
 };
 
 void buf_add(struct buf *buf, const void *data, size_t size);
 void buf_text(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) EB_PRINTF(2, 3);
-/* The bytes as UTF-8: what is not valid becomes U+FFFD, one for each maximal bad part, as WHATWG decoders do. NUL
- * stays. */
+/* Appends the bytes as UTF-8. Each maximal invalid part becomes one U+FFFD, as in WHATWG decoders. NUL bytes are
+ * kept. */
 void buf_utf8(struct buf *buf, const void *data, size_t size);
-/* Gives the text away, never NULL unless memory ran out; the buffer is empty again. */
+/* Passes the text to the caller and empties the buffer. Returns NULL only if memory ran out. */
 char *buf_take(struct buf *buf);
 void buf_free(struct buf *buf);
 

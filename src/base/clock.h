@@ -1,4 +1,4 @@
-/* One clock for all deadlines: it neither jumps nor stops. */
+/* The monotonic clock that all deadlines use. */
 #pragma once
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const struct {
-	const char *name;     /* the API's */
-	int status;           /* of HTTP */
+	const char *name;     /* the API's error.code */
+	int status;           /* HTTP status */
 	enum error_kind kind; /* the exit code */
 	const char *meaning;  /* one sentence */
 } rows[CODE_COUNT] = {
@@ -52,7 +52,7 @@ enum error_code error_code_find(const char *name)
 	return CODE_NONE;
 }
 
-/* What is said where nothing more exact is known. */
+/* The code of an error that has no more specific code. */
 static enum error_code general_code(enum error_kind kind)
 {
 	switch (kind) {
@@ -162,9 +162,9 @@ int error_field_errno(struct error *err, const char *field, const char *format, 
 	return -1;
 }
 
-/* What is put in front, or taken away there, moves what stands behind it; of a text that was cut nothing may be left.
- */
-static uint16_t moved(const struct error *err, uint16_t place, size_t before, size_t after)
+/* Adjusts an offset into the text after the text in front of it grew or shrank. 0: a truncated text no longer contains
+ * it. */
+static uint16_t place_move(const struct error *err, uint16_t place, size_t before, size_t after)
 {
 	size_t now = place + after - before;
 
@@ -186,8 +186,8 @@ int error_prefix(struct error *err, const char *format, ...)
 	used = strlen(err->text);
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", tail);
 	err->detail = 0;
-	err->remedy = moved(err, err->remedy, 0, used + 2);
-	err->with = moved(err, err->with, 0, used + 2);
+	err->remedy = place_move(err, err->remedy, 0, used + 2);
+	err->with = place_move(err, err->with, 0, used + 2);
 	return -1;
 }
 
@@ -245,6 +245,6 @@ void error_rename(struct error *err, const char *field)
 	memcpy(tail, err->text, sizeof(tail));
 	snprintf(err->text, sizeof(err->text), "%s%s%s", err->field, err->field[0] ? ": " : "", tail + err->detail);
 	err->detail = (uint16_t)(err->field[0] ? strlen(err->field) + 2 : 0);
-	err->remedy = moved(err, err->remedy, before, err->detail);
-	err->with = moved(err, err->with, before, err->detail);
+	err->remedy = place_move(err, err->remedy, before, err->detail);
+	err->with = place_move(err, err->with, before, err->detail);
 }

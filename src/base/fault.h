@@ -1,9 +1,9 @@
 /*
  * Fault injection, only in builds for the fault tests (-Dfaults=true).
  *
- * EMBERBOX_FAULT names what fails with EIO: pivot, or bind:2 for the third of
- * its kind, is an operation of the plan; launch-clone is a step of the
- * supervisor's own. In every other build all of this is nothing.
+ * EMBERBOX_FAULT names the step that fails with EIO: "pivot", or "bind:2" for
+ * the third of its kind, is an operation of the plan; "launch-clone" is a step
+ * of the supervisor. In other builds these functions do nothing.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1 with EIO when this step of the supervisor's is to fail, in the place of what it would do. */
+/* Returns 1 and sets EIO if this step of the supervisor has to fail. */
 static inline int fault_hit(const char *step)
 {
 #ifdef EMBERBOX_FAULTS
@@ -29,7 +29,7 @@ static inline int fault_hit(const char *step)
 	return 0;
 }
 
-/* The same for a step whose sentence is made elsewhere: -1 with one of our own, or 0. */
+/* Returns -1 and fills `err` if this step has to fail, otherwise 0. */
 static inline int fault_fail(const char *step, struct error *err)
 {
 	return fault_hit(step) ? error_errno(err, "step %s of the launch failed", step) : 0;

@@ -140,7 +140,8 @@ ssize_t fd_receive_parts(int socket, const struct iovec *parts, size_t part_coun
 		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* A peer that ended with something of ours unread: told once, before the messages it did send. */
+		/* ECONNRESET: the peer ended without reading all that we sent. The kernel reports it once, before the
+		 * messages that the peer sent. */
 		if (n < 0 && errno == ECONNRESET && !reset) {
 			reset = true;
 			continue;
@@ -155,7 +156,7 @@ ssize_t fd_receive_parts(int socket, const struct iovec *parts, size_t part_coun
 		*count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(fds, CMSG_DATA(header), sizeof(int) * *count);
 	}
-	/* The kernel drops, without an error, those for which we have no number left: a box would run outside its
+	/* The kernel drops descriptors beyond our limit without an error. A box would then run outside its control
 	 * groups. */
 	if (message.msg_flags & MSG_CTRUNC) {
 		while (*count > 0)

@@ -1,19 +1,19 @@
 /*
- * Memory that was got beforehand, for a process that may ask the kernel for nothing, or has been forked out of one with
- * threads, where malloc() may be locked for ever. Nothing in it grows; what was taken last can be given back.
+ * Preallocated memory, for a process that must not make system calls, or that was forked from a process with threads,
+ * where malloc() may be locked for ever. The heap does not grow; only the last allocation can be freed.
  */
 #pragma once
 
 #include <stddef.h>
 
 struct heap {
-	char *base;  /* where it begins */
-	size_t size; /* of all */
-	size_t used; /* how much is taken */
-	size_t last; /* where what was taken last begins */
+	char *base;  /* start of the memory */
+	size_t size; /* bytes in all */
+	size_t used; /* bytes in use */
+	size_t last; /* offset of the last allocation */
 };
 
-/* Aligned for anything, not cleared; NULL when there is no room. Without a heap it is malloc(). */
+/* Aligned for any type, not cleared. Returns NULL if there is no room. Without a heap, this is malloc(). */
 void *heap_alloc(struct heap *heap, size_t size);
-/* NULL is fine. Only what was taken last comes back at once. */
+/* `data` may be NULL. Only the last allocation becomes free at once. */
 void heap_free(struct heap *heap, void *data);

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where reading stands; past the end there is nothing, which fits nowhere. */
+/* A position in the text. A read past the end returns NUL, which no rule accepts. */
 struct cursor {
 	const unsigned char *at;
 	const unsigned char *end;
 };
 
-static int peek(const struct cursor *c)
+static int char_peek(const struct cursor *c)
 {
 	return c->at < c->end ? *c->at : -1;
 }
@@ -21,9 +21,9 @@ static void skip_blanks(struct cursor *c)
 		c->at++;
 }
 
-static bool take(struct cursor *c, int byte)
+static bool char_take(struct cursor *c, int byte)
 {
-	if (peek(c) != byte)
+	if (char_peek(c) != byte)
 		return false;
 	c->at++;
 	return true;
@@ -43,21 +43,21 @@ static bool take_digits(struct cursor *c)
 {
 	const unsigned char *from = c->at;
 
-	while (peek(c) >= '0' && peek(c) <= '9')
+	while (char_peek(c) >= '0' && char_peek(c) <= '9')
 		c->at++;
 	return c->at > from;
 }
 
 static bool take_number(struct cursor *c)
 {
-	take(c, '-');
-	if (!take(c, '0') && !take_digits(c))
+	char_take(c, '-');
+	if (!char_take(c, '0') && !take_digits(c))
 		return false;
-	if (take(c, '.') && !take_digits(c))
+	if (char_take(c, '.') && !take_digits(c))
 		return false;
-	if (take(c, 'e') || take(c, 'E')) {
-		if (!take(c, '+'))
-			take(c, '-');
+	if (char_take(c, 'e') || char_take(c, 'E')) {
+		if (!char_take(c, '+'))
+			char_take(c, '-');
 		return take_digits(c);
 	}
 	return true;
@@ -67,7 +67,7 @@ static bool take_hex(struct cursor *c, unsigned *value)
 {
 	*value = 0;
 	for (int i = 0; i < 4; i++) {
-		int byte = peek(c);
+		int byte = char_peek(c);
 
 		if (byte >= '0' && byte <= '9')
 			*value = *value << 4 | (unsigned)(byte - '0');
@@ -80,23 +80,23 @@ static bool take_hex(struct cursor *c, unsigned *value)
 	return true;
 }
 
-/* After the backslash. Half of a surrogate pair is no character: many readers refuse the whole for it. */
+/* After the backslash. Half of a surrogate pair is refused: many readers refuse a whole text that contains one. */
 static bool take_escape(struct cursor *c)
 {
 	unsigned high, low;
 
-	if (peek(c) >= 0 && strchr("\"\\/bfnrt", peek(c)) && *c->at != '\0') {
+	if (char_peek(c) >= 0 && strchr("\"\\/bfnrt", char_peek(c)) && *c->at != '\0') {
 		c->at++;
 		return true;
 	}
-	if (!take(c, 'u') || !take_hex(c, &high) || (high >= 0xdc00 && high <= 0xdfff))
+	if (!char_take(c, 'u') || !take_hex(c, &high) || (high >= 0xdc00 && high <= 0xdfff))
 		return false;
 	if (high < 0xd800 || high > 0xdbff)
 		return true;
-	return take(c, '\\') && take(c, 'u') && take_hex(c, &low) && low >= 0xdc00 && low <= 0xdfff;
+	return char_take(c, '\\') && char_take(c, 'u') && take_hex(c, &low) && low >= 0xdc00 && low <= 0xdfff;
 }
 
-/* One character beyond ASCII: no overlong form, no surrogate, nothing above U+10FFFF. */
+/* One non-ASCII character: no overlong form, no surrogate, nothing above U+10FFFF. */
 static bool take_utf8(struct cursor *c)
 {
 	unsigned first = *c->at++, more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
@@ -106,7 +106,7 @@ static bool take_utf8(struct cursor *c)
 	if (first < 0xc2 || first > 0xf4)
 		return false;
 	for (unsigned i = 0; i < more; i++) {
-		int byte = peek(c);
+		int byte = char_peek(c);
 
 		if (byte < 0x80 || byte > 0xbf)
 			return false;
@@ -118,12 +118,12 @@ static bool take_utf8(struct cursor *c)
 
 static bool take_string(struct cursor *c)
 {
-	if (!take(c, '"'))
+	if (!char_take(c, '"'))
 		return false;
-	while (peek(c) >= ' ') {
-		if (take(c, '"'))
+	while (char_peek(c) >= ' ') {
+		if (char_take(c, '"'))
 			return true;
-		if (take(c, '\\')) {
+		if (char_take(c, '\\')) {
 			if (!take_escape(c))
 				return false;
 		} else if (*c->at < 0x80) {
@@ -137,7 +137,7 @@ static bool take_string(struct cursor *c)
 
 static bool take_scalar(struct cursor *c)
 {
-	switch (peek(c)) {
+	switch (char_peek(c)) {
 	case '"':
 		return take_string(c);
 	case 't':
@@ -157,14 +157,14 @@ static bool take_key(struct cursor *c)
 	if (!take_string(c))
 		return false;
 	skip_blanks(c);
-	return take(c, ':');
+	return char_take(c, ':');
 }
 
 enum {
 	DEPTH_MAX = 64
 };
 
-/* A loop with the levels in bits, not a recursion: the text decides how deep it goes. */
+/* A loop with the levels in a bit set. Recursion would let the text decide the depth of the stack. */
 static bool take_value(struct cursor *c, int most)
 {
 	uint64_t objects = 0; /* bit n: level n is an object, not a list */
@@ -174,7 +174,7 @@ static bool take_value(struct cursor *c, int most)
 		bool opens;
 
 		skip_blanks(c);
-		opens = peek(c) == '{' || peek(c) == '[';
+		opens = char_peek(c) == '{' || char_peek(c) == '[';
 		if (opens) {
 			bool object = *c->at++ == '{';
 
@@ -183,7 +183,7 @@ static bool take_value(struct cursor *c, int most)
 			objects = (objects & ~(UINT64_C(1) << depth)) | (uint64_t)object << depth;
 			depth++;
 			skip_blanks(c);
-			if (peek(c) != (object ? '}' : ']')) {
+			if (char_peek(c) != (object ? '}' : ']')) {
 				if (object && !take_key(c))
 					return false;
 				continue;
@@ -191,7 +191,7 @@ static bool take_value(struct cursor *c, int most)
 		} else if (!take_scalar(c)) {
 			return false;
 		}
-		/* A value has ended: close what ends with it, or go on behind a comma. */
+		/* A value has ended: close the objects and lists that end here, or continue after a comma. */
 		for (;;) {
 			bool object;
 
@@ -199,11 +199,11 @@ static bool take_value(struct cursor *c, int most)
 				return true;
 			object = objects >> (depth - 1) & 1;
 			skip_blanks(c);
-			if (take(c, object ? '}' : ']')) {
+			if (char_take(c, object ? '}' : ']')) {
 				depth--;
 				continue;
 			}
-			if (!take(c, ',') || (object && !take_key(c)))
+			if (!char_take(c, ',') || (object && !take_key(c)))
 				return false;
 			break;
 		}
@@ -217,10 +217,10 @@ bool json_is_object_text(const char *text, size_t size, int depth)
 
 	skip_blanks(&c);
 	inside = c;
-	if (!take(&inside, '{'))
+	if (!char_take(&inside, '{'))
 		return false;
 	skip_blanks(&inside);
-	if (peek(&inside) == '}' || !take_value(&c, depth < DEPTH_MAX ? depth : DEPTH_MAX))
+	if (char_peek(&inside) == '}' || !take_value(&c, depth < DEPTH_MAX ? depth : DEPTH_MAX))
 		return false;
 	skip_blanks(&c);
 	return c.at == c.end;
@@ -233,7 +233,7 @@ bool json_is_plain_text(const char *text, size_t size)
 	while (c.at < c.end) {
 		if (*c.at == '\0' || (*c.at >= 0x80 && !take_utf8(&c)))
 			return false;
-		/* take_utf8() is behind its character already. */
+		/* take_utf8() has moved past its character. */
 		while (c.at<c.end && * c.at> '\0' && *c.at < 0x80)
 			c.at++;
 	}
@@ -246,7 +246,7 @@ bool json_member(const char *text, size_t size, const char *key, const char **va
 	size_t length = strlen(key);
 
 	skip_blanks(&c);
-	if (!take(&c, '{'))
+	if (!char_take(&c, '{'))
 		return false;
 	do {
 		const unsigned char *name, *from;
@@ -257,7 +257,7 @@ bool json_member(const char *text, size_t size, const char *key, const char **va
 		if (!take_key(&c))
 			return false;
 		skip_blanks(&c);
-		/* The quote behind it ends the comparison: no key of ours has one. */
+		/* A key of ours contains no quote, so the closing quote ends the comparison. */
 		found = (size_t)(c.end - name) > length && memcmp(name, key, length) == 0 && name[length] == '"';
 		from = c.at;
 		if (!take_value(&c, DEPTH_MAX))
@@ -268,11 +268,11 @@ bool json_member(const char *text, size_t size, const char *key, const char **va
 			return true;
 		}
 		skip_blanks(&c);
-	} while (take(&c, ','));
+	} while (char_take(&c, ','));
 	return false;
 }
 
-/* What an escape stands for, as UTF-8; its text was checked. */
+/* Writes the character of an escape as UTF-8. The escape has been checked. */
 static size_t put_escape(struct cursor *c, char out[4])
 {
 	static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
@@ -327,7 +327,7 @@ bool json_string_copy(const char *value, size_t value_size, char *out, size_t ou
 		char one[4];
 		size_t size = 1;
 
-		if (take(&c, '\\')) {
+		if (char_take(&c, '\\')) {
 			size = put_escape(&c, one);
 		} else {
 			const unsigned char *from = c.at;
@@ -363,13 +363,13 @@ bool json_has_few_values(const char *text, size_t size, size_t most)
 	return count <= most;
 }
 
-/* The names of a member and of one within it, as far as a text was read. */
+/* The names of the current member and of the member around it. */
 struct json_position {
-	const char *string; /* that came last */
-	size_t size;        /* of it */
-	const char *key[2]; /* of the members that are open; NULL: none is */
-	size_t length[2];   /* of them */
-	size_t depth;       /* of objects and lists */
+	const char *string; /* the last string */
+	size_t size;        /* its length */
+	const char *key[2]; /* names of the open members; NULL: none is open */
+	size_t length[2];   /* lengths of the names */
+	size_t depth;       /* level of objects and lists */
 };
 
 static void place_take(struct json_position *place, char byte)

@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 struct log_line {
-	char data[LOG_LINE_MAX]; /* not terminated */
-	size_t size;             /* bytes in use; the last two are kept for the end, "}\n" */
-	bool full;               /* something did not fit */
+	char data[LOG_LINE_MAX]; /* not terminated by a NUL */
+	size_t size;             /* bytes in use; two more are reserved for the end, "}\n" */
+	bool full;               /* some data did not fit */
 };
 
-static enum log_format log_format; /* as log_open() was told */
-static const char *log_role = "";  /* likewise */
+static enum log_format log_format; /* set by log_open() */
+static const char *log_role = "";  /* set by log_open() */
 
-/* All of it or nothing; `spare` bytes stay free behind it. */
+/* Appends all of `data` or nothing. `spare` bytes stay free after it. */
 static bool line_add(struct log_line *line, const char *data, size_t size, size_t spare)
 {
 	if (line->full || size + spare > sizeof(line->data) - 2 - line->size) {
@@ -39,8 +39,9 @@ static void line_text(struct log_line *line, const char *text)
 	line_add(line, text, strlen(text), 0);
 }
 
-/* How the character at `at` is written; returns how many bytes it has. `quoted`: between the quotes of JSON. */
-static size_t escape(const char *at, bool quoted, char out[8])
+/* Writes the escaped form of the character at `at` and returns the size of the character. `quoted`: inside a JSON
+ * string. */
+static size_t char_escape(const char *at, bool quoted, char out[8])
 {
 	static const char letters[] = "\bb\ff\nn\rr\tt";
 	unsigned char c = (unsigned char)at[0];
@@ -56,7 +57,7 @@ static size_t escape(const char *at, bool quoted, char out[8])
 		else
 			snprintf(out, 8, "\\u%04x", c);
 	} else if (c == 0xC2 && (unsigned char)at[1] < 0xA0) {
-		/* C1: terminals obey those as well. */
+		/* Terminals obey C1 control characters as well. */
 		snprintf(out, 8, "\\u%04x", (unsigned char)at[1]);
 	} else {
 		memcpy(out, at, size);
@@ -65,7 +66,7 @@ static size_t escape(const char *at, bool quoted, char out[8])
 	return size;
 }
 
-/* Cut at a whole character where the line ends; a cut text does not make the line full. */
+/* Truncates at a whole character. A truncated text does not mark the line as full. */
 static void line_clean(struct log_line *line, const char *text, bool quoted, size_t spare)
 {
 	_cleanup_buf_ struct buf clean = { 0 };
@@ -75,7 +76,7 @@ static void line_clean(struct log_line *line, const char *text, bool quoted, siz
 		return;
 	buf_utf8(&clean, text, strlen(text));
 	for (size_t at = 0; at < clean.size;) {
-		at += escape(clean.data + at, quoted, out);
+		at += char_escape(clean.data + at, quoted, out);
 		if (!line_add(line, out, strlen(out), spare)) {
 			line->full = false;
 			return;
@@ -99,7 +100,7 @@ static void line_number(struct log_line *line, double number)
 		line_text(line, "null");
 		return;
 	}
-	/* Exact up to 2^53, and without a decimal point, which would be the locale's. */
+	/* Exact up to 2^53, and without a decimal point, which depends on the locale. */
 	if (number == trunc(number) || fabs(number) >= 1e12) {
 		snprintf(text, sizeof(text), "%.0f", number == 0 ? 0 : number);
 	} else {
@@ -147,7 +148,7 @@ static void line_origin(struct log_line *line)
 	line_text(line, " ");
 }
 
-/* A line that nobody takes is lost: who serves does not wait for who reads its log. */
+/* A line that cannot be written at once is lost: a server must not wait for the reader of its log. */
 static void line_write(struct log_line *line, const char *end)
 {
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -163,7 +164,7 @@ static void line_write(struct log_line *line, const char *end)
 	while (n < 0 && errno == EINTR);
 }
 
-/* Nothing that has a meaning to a shell or to whoever splits the line. */
+/* Whether the text has no character that is special to a shell or to a parser of the line. */
 static bool is_plain(const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%";
@@ -175,7 +176,7 @@ static void line_field(struct log_line *line, const struct log_field *field)
 {
 	size_t before = line->size;
 
-	/* For people, what is not there is not said. */
+	/* The text format leaves out empty fields. */
 	if (log_format == LOG_TEXT && field->text && !*field->text)
 		return;
 	if (log_format == LOG_JSON) {

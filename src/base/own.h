@@ -4,8 +4,8 @@
  *	_cleanup_close_ int fd = -1;
  *	_cleanup_free_ char *text = NULL;
  *
- * What is declared so is released when the scope ends; take_fd() and
- * take_ptr() give it away.
+ * The end of the scope releases the resource; take_fd() and take_ptr() pass it
+ * on.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
 
-/* Closes *fd unless it is negative; keeps errno, for it runs on error paths. */
+/* Closes *fd unless it is negative. Keeps errno, because it runs on error paths. */
 void close_fd(int *fd);
 
 static inline void own_free(void *p)

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 static const struct state_root {
-	const char *variable; /* names the directory above ours */
-	const char *below[3]; /* of HOME, without the variable; ended by NULL */
+	const char *variable; /* the variable that names the parent directory */
+	const char *below[3]; /* path below HOME if the variable is not set; ended by NULL */
 } roots[STATE_PLACES] = {
 	[STATE_STATE] = { "XDG_STATE_HOME", { ".local", "state" } },
 	[STATE_CACHE] = { "XDG_CACHE_HOME", { ".cache" } },
@@ -30,19 +30,19 @@ static enum state_place place_of(const char *name)
 	return strcmp(name, "runtimes") == 0 ? STATE_DATA : STATE_STATE;
 }
 
-/* An absolute path from the environment, or NULL: others are ignored, as the specification wants it. */
-static const char *variable(const char *name)
+/* An absolute path from the environment, or NULL. The XDG specification says to ignore relative paths. */
+static const char *path_variable(const char *name)
 {
 	const char *value = getenv(name);
 
 	return value && *value == '/' ? value : NULL;
 }
 
-/* The directory of one place, by the XDG rules. 0, or -1: nobody names one. */
+/* The directory of one place, by the XDG rules. Returns 0, or -1 if neither the variable nor HOME is set. */
 int state_new_path(enum state_place place, char *path, size_t size)
 {
 	const struct state_root *root = &roots[place];
-	const char *above = variable(root->variable), *user = variable("HOME");
+	const char *above = path_variable(root->variable), *user = path_variable("HOME");
 	int length;
 
 	if (above)
@@ -55,7 +55,7 @@ int state_new_path(enum state_place place, char *path, size_t size)
 	return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
-/* Whether the cache directory still has what is more than a cache. */
+/* Whether the cache directory still holds more than the cache. */
 static bool holds_state(const char *cache)
 {
 	static const char *const names[] = { "journal", "history.db",    "token", "tokens.json", "audit.log",
@@ -69,10 +69,11 @@ static bool holds_state(const char *cache)
 	return false;
 }
 
-/* All of it is in one directory: EMBERBOX_HOME, or the cache directory before it was moved. NULL: it is not. */
+/* The one directory that holds all places: EMBERBOX_HOME, or the cache directory before its migration. NULL: there is
+ * none. */
 static const char *common_path(char path[PATH_MAX])
 {
-	const char *home = variable("EMBERBOX_HOME");
+	const char *home = path_variable("EMBERBOX_HOME");
 	char state[PATH_MAX], moving[PATH_MAX + 8];
 	struct stat st;
 
@@ -81,12 +82,13 @@ static const char *common_path(char path[PATH_MAX])
 	if (state_new_path(STATE_STATE, state, sizeof(state)) < 0 || lstat(state, &st) == 0 || errno != ENOENT ||
 	    state_new_path(STATE_CACHE, path, PATH_MAX) < 0)
 		return NULL;
-	/* While it is being filled: see state_migrate.c. */
+	/* The state directory while state_migrate() fills it. */
 	snprintf(moving, sizeof(moving), "%s.moving", state);
 	return holds_state(path) || lstat(moving, &st) == 0 ? path : NULL;
 }
 
-/* A directory that belongs to us and that nobody else can write to, made if need be; or -1. */
+/* Opens a directory that belongs to us and that nobody else can write to, and creates it if `make`. Returns -1 on
+ * failure. */
 static int own_dir(int at, const char *path, bool make)
 {
 	_cleanup_close_ int dir = -1;
@@ -102,7 +104,7 @@ static int own_dir(int at, const char *path, bool make)
 	return take_fd(&dir);
 }
 
-/* The caller named this one: its parents are made as well. */
+/* EMBERBOX_HOME names this directory, so its parents are created as well. */
 static int named_dir(const char *name, bool make)
 {
 	char path[PATH_MAX];
@@ -120,19 +122,19 @@ static int named_dir(const char *name, bool make)
 }
 
 /*
- * The directory above ours. Root may have the HOME of another, by sudo: what
- * that one put there is not read, and nothing of root's is made there.
+ * Opens the parent directory of a place. With sudo, root can have the HOME of
+ * another user: root then reads and creates nothing there.
  */
 static int above_dir(enum state_place place, bool make)
 {
 	const struct state_root *root = &roots[place];
-	const char *above = variable(root->variable), *user = variable("HOME");
+	const char *above = path_variable(root->variable), *user = path_variable("HOME");
 	_cleanup_close_ int dir = -1;
 	struct stat st;
 
 	if (above)
 		return named_dir(above, make);
-	/* A home that a group of the user's own may write to is usual. */
+	/* Some systems let a group of the user's own write to the home directory. */
 	dir = user ? open(user, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid())
 		return -1;
@@ -204,7 +206,7 @@ int state_path(const char *name, char *path, size_t size)
 	return length >= 0 && (size_t)length < size ? 0 : -1;
 }
 
-/* What keeps a directory from being used, or NULL. */
+/* Why a directory cannot be used, or NULL. */
 static const char *fault_of(const struct stat *st)
 {
 	if (!S_ISDIR(st->st_mode))
@@ -227,20 +229,20 @@ int state_why_not(struct error *err)
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT
 			       ? 0
-			       : error_errno(err, "cannot look into %.1000s (EMBERBOX_HOME names another place)", path);
+			       : error_errno(err, "cannot open %.1000s (EMBERBOX_HOME names another place)", path);
 	if (!S_ISDIR(st.st_mode))
 		return error_set(err, ERROR_FAILED, 0, "%.1000s is not a directory; EMBERBOX_HOME has to name one",
 				 path);
 	if (st.st_uid != geteuid())
 		return error_set(err, ERROR_FAILED, 0,
-				 "%.1000s belongs to another user (uid %u, not %u): only that one can look into it",
-				 path, (unsigned)st.st_uid, (unsigned)geteuid());
+				 "%.1000s belongs to another user (uid %u, not %u) and is not accessible", path,
+				 (unsigned)st.st_uid, (unsigned)geteuid());
 	if (st.st_mode & 022)
 		return error_set(
 			err, ERROR_FAILED, 0,
 			"%.1000s can be written by others, and is not trusted; make it yours with: chmod go-w %.1000s",
 			path, path);
-	/* It is one of those above, up to the home. */
+	/* The fault is in a parent directory, up to the home. */
 	for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
 		const char *fault;
 

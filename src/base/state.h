@@ -1,16 +1,16 @@
 /*
  * Where emberbox keeps its files.
  *
- * With EMBERBOX_HOME all of it is below that. Else it is in four directories,
- * as the XDG specification has them: the state (history, audit log, tokens,
- * sockets) in XDG_STATE_HOME/emberbox or ~/.local/state/emberbox, what can be
- * made again in XDG_CACHE_HOME or ~/.cache, the registry and .env in
- * XDG_CONFIG_HOME or ~/.config, languages of the user's own in XDG_DATA_HOME
- * or ~/.local/share. Each is a directory that belongs to us and that nobody
- * else can write to.
+ * With EMBERBOX_HOME, all files are below that directory. Otherwise there are
+ * four directories, by the XDG specification: the state (history, audit log,
+ * tokens, sockets) in XDG_STATE_HOME/emberbox or ~/.local/state/emberbox, the
+ * cache in XDG_CACHE_HOME or ~/.cache, the registry and .env in XDG_CONFIG_HOME
+ * or ~/.config, and the user's own languages in XDG_DATA_HOME or
+ * ~/.local/share. Each directory must belong to us, and nobody else may write
+ * to it.
  *
- * Before there were four, all was in the cache directory. What lies there is
- * moved once, by state_migrate(); until then it is used where it is.
+ * Earlier versions kept all files in the cache directory. state_migrate() moves
+ * them once; until then they are used there.
  */
 #pragma once
 
@@ -27,31 +27,32 @@ enum state_place {
 	STATE_PLACES
 };
 
-/* A descriptor of the state directory (O_PATH), or -1: then nothing is remembered. Without `make` it has to be there.
- */
+/* A descriptor of the state directory (O_PATH), or -1: nothing can be stored. Without `make`, the directory must
+ * exist. */
 int state_dir(bool make);
-/* The same of another. */
+/* state_dir() of another place. */
 int state_place_dir(enum state_place place, bool make);
-/* Why there is no state directory: 0, it is not there yet, or nobody has named one; -1, it is there and cannot be used,
- * told in `err`. */
+/* Explains a missing state directory. 0: it does not exist yet, or its path is unknown; -1: it cannot be used, and
+ * `err` has the reason. */
 int state_why_not(struct error *err);
-/* A directory of its own below the one that `name` belongs to, made if need be; or -1. */
+/* Opens a subdirectory of the place that `name` belongs to, and creates it if needed. Returns -1 on failure. */
 int state_subdir(const char *name);
-/* What something is called, whether or not it is there, and whoever may write to it. 0, or -1: no such place. "" is the
- * state directory, with a slash at its end. */
+/* The path of a file of emberbox, whether or not it exists and whoever can write to it. Returns 0, or -1 if its place
+ * has no path. "" is the state directory, with a slash at its end. */
 int state_path(const char *name, char *path, size_t size);
 
 /*
- * Moves what an earlier version left in the cache directory to its places. Of
- * several that start at once one does it, and the others wait for it; one that
- * dies over it is followed by the next. 0: there is nothing to do, or it must
- * wait (a service uses the directory, it holds links, or another file system
- * would be needed); 1: it was done, and `note` says so; -1: an error.
+ * Moves the files of an earlier version from the cache directory to their
+ * places. Only one of several processes does so; the others wait for it, and
+ * the next one continues if it dies. Returns 0 if there is nothing to do or the
+ * migration must wait (a service uses the directory, it contains links, or it
+ * is on another file system), 1 if it is done (`note` is a sentence about it),
+ * or -1.
  */
 int state_migrate(char *note, size_t size, struct error *err);
 
-/* For state_migrate(): whether what the cache directory has is used there; the new places, wherever what we use is:
- * their names, their directories (made, or -1), and the one above. */
+/* For state_migrate(): whether the files in the cache directory are in use there; and the new places, even if they are
+ * not in use yet: their paths, their directories (created, or -1), and their parent directories. */
 bool state_is_old(void);
 int state_new_path(enum state_place place, char *path, size_t size);
 int state_new_dir(enum state_place place);

@@ -1,12 +1,13 @@
 /*
- * From one directory to four.
+ * Moves the files of an earlier version from one directory to four.
  *
- * Under a lock of the old directory (the cache's), which all who start take:
- * the registry, .env and own languages go to their places, everything else but
- * the cache goes to a directory beside the new state directory, and last that
- * gets its name. So the new state directory is there only when all is done,
- * and until then whoever starts goes on with what is left. All are renames:
- * nothing is copied, and nothing is in two places.
+ * Every process that starts takes a lock on the old directory (the cache).
+ * Under it, the registry, .env and the user's languages move to their places.
+ * Everything else but the cache moves to a directory beside the new state
+ * directory, which is renamed last. So the new state directory exists only
+ * after a complete migration; until then the next process continues an
+ * incomplete one. All steps are renames: no file is copied, and none exists
+ * twice.
  */
 #include "base/state.h"
 
@@ -22,26 +23,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOVING "emberbox.moving" /* as state.c knows it */
+#define MOVING "emberbox.moving" /* also in state.c */
 
-/* What has a place of its own. */
+/* The files that have a place of their own. */
 static const struct piece {
-	const char *name;       /* of the file or directory */
-	enum state_place place; /* where it goes */
+	const char *name;       /* name of the file or directory */
+	enum state_place place; /* its new place */
 } pieces[] = {
 	{ "registry.yaml", STATE_CONFIG },
 	{ ".env", STATE_CONFIG },
 	{ "runtimes", STATE_DATA },
 };
 
-/* Sessions of `emberbox repl` that are open find their service by its path below "private". */
-static bool stays(const char *name)
+/* Open sessions of `emberbox repl` find their service by its path below "private". */
+static bool is_kept(const char *name)
 {
 	return strcmp(name, "builds") == 0 || strcmp(name, "prepared") == 0 || strncmp(name, "version-", 8) == 0 ||
 	       strcmp(name, "private") == 0;
 }
 
-/* A service has a lock on the file beside its socket for as long as it lives. */
+/* A running service holds a lock on the file beside its socket. */
 static bool is_served(int old)
 {
 	_cleanup_close_ int fd = openat(old, "emberbox.sock.lock", O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -50,7 +51,7 @@ static bool is_served(int old)
 	return fd >= 0 && (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type != F_UNLCK);
 }
 
-/* A relative link would lead elsewhere from its new place. */
+/* Whether the directory contains links: a relative link would break when it moves. */
 static bool has_links(int old)
 {
 	struct stat st;
@@ -68,14 +69,15 @@ static bool same_device(int a, int b)
 	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev;
 }
 
-/* Never over what is there already: 1 then. 0: it is moved, or there is none. */
+/* Moves one file without replacing another. Returns 0 if it moved or does not exist, 1 if the destination exists, or
+ * -1. */
 static int move_one(int from, int to, const char *name, const char *as, struct error *err)
 {
 	struct stat st;
 
 	if (renameat2(from, name, to, as, RENAME_NOREPLACE) == 0 || errno == ENOENT)
 		return 0;
-	/* Some file systems of networks cannot promise it. */
+	/* Some network file systems do not support RENAME_NOREPLACE. */
 	if (errno == EINVAL && fstatat(to, as, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT &&
 	    renameat(from, name, to, as) == 0)
 		return 0;
@@ -84,7 +86,7 @@ static int move_one(int from, int to, const char *name, const char *as, struct e
 	return error_errno(err, "cannot move %s out of the cache directory", name);
 }
 
-/* What is not the cache's, into the directory that is to be the state's. */
+/* Moves everything but the cache into the directory that becomes the state directory. */
 static int move_rest(int old, int moving, struct error *err)
 {
 	int copy = openat(old, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -98,7 +100,7 @@ static int move_rest(int old, int moving, struct error *err)
 		return error_errno(err, "cannot read the cache directory");
 	}
 	while (result >= 0 && (entry = readdir(list))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || stays(entry->d_name))
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || is_kept(entry->d_name))
 			continue;
 		result = move_one(old, moving, entry->d_name, entry->d_name, err);
 	}
@@ -106,7 +108,7 @@ static int move_rest(int old, int moving, struct error *err)
 	return result < 0 ? -1 : 0;
 }
 
-/* With the old directory locked. As state_migrate(). */
+/* state_migrate() with the lock held. */
 static int move_all(int old, char *note, size_t size, struct error *err)
 {
 	_cleanup_close_ int above = state_above_dir(STATE_STATE), moving = -1;
@@ -131,7 +133,7 @@ static int move_all(int old, char *note, size_t size, struct error *err)
 		if (moving < 0)
 			result = error_errno(err, "cannot open %s.moving", state);
 	}
-	/* What somebody wrote there already counts; what was the old one's is kept with the state. */
+	/* A file in a new place is in use already, so the old one of that name is kept with the state. */
 	for (size_t i = 0; here && result >= 0 && i < ARRAY_SIZE(pieces); i++)
 		result = move_one(old, to[pieces[i].place], pieces[i].name, pieces[i].name, err);
 	if (here && result >= 0)
@@ -141,10 +143,10 @@ static int move_all(int old, char *note, size_t size, struct error *err)
 	close_fd(&to[STATE_CONFIG]);
 	close_fd(&to[STATE_DATA]);
 	if (result < 0)
-		return error_prefix(err, "EMBERBOX_HOME=%s goes on as before", cache);
+		return error_prefix(err, "EMBERBOX_HOME=%s keeps the old directory in use", cache);
 	if (here)
 		snprintf(note, size,
-			 "what is no cache was moved out of %s: the state to %s, settings to %s, languages to %s",
+			 "moved files out of the cache directory %s: the state to %s, settings to %s, languages to %s",
 			 cache, state, config, data);
 	return here;
 }
@@ -159,6 +161,6 @@ int state_migrate(char *note, size_t size, struct error *err)
 	old = found < 0 ? -1 : openat(found, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (old < 0 || flock(old, LOCK_EX) < 0)
 		return 0;
-	/* Who had the lock before us has done it. */
+	/* Another process may have migrated before this one got the lock. */
 	return state_is_old() ? move_all(old, note, size, err) : 0;
 }

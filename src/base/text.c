@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	WORD_MAX = 63 /* letters of a word that text_nearest() compares */
+	WORD_MAX = 63 /* letters that text_nearest() compares */
 };
 
 bool text_number(const char *text, double *number)
@@ -14,7 +14,7 @@ bool text_number(const char *text, double *number)
 	uint64_t digits = 0;
 	bool any = false, fraction = false;
 
-	/* By hand: strtod() takes signs, hex, inf and nan, and in some locales a comma for the point. */
+	/* Not strtod(), which accepts signs, hex, inf and nan, and in some locales a decimal comma. */
 	for (; *text; text++) {
 		if (*text == '.' && !fraction) {
 			fraction = true;
@@ -23,8 +23,7 @@ bool text_number(const char *text, double *number)
 		if (*text < '0' || *text > '9')
 			return false;
 		any = true;
-		/* 18 digits fit; further decimals mean nothing, further whole digits are no number that anybody means.
-		 */
+		/* At most 18 digits: further decimals are ignored, a larger whole number is refused. */
 		if (digits >= UINT64_C(100000000000000000)) {
 			if (!fraction)
 				return false;
@@ -34,7 +33,7 @@ bool text_number(const char *text, double *number)
 		if (fraction)
 			scale *= 10;
 	}
-	/* One division of two exact numbers, for all that people write: the nearest double, as strtod() gives it. */
+	/* One division of two exact numbers gives the nearest double, as strtod() does. */
 	*number = (double)digits / scale;
 	return any;
 }
@@ -72,8 +71,8 @@ bool text_count(const char *text, uint64_t *count)
 bool text_duration(const char *text, double *seconds)
 {
 	static const struct {
-		const char *name; /* what follows the number */
-		double one, per;  /* it is one/per seconds: a thousandth is no exact double */
+		const char *name; /* the unit */
+		double one, per;  /* the unit is one/per seconds: 0.001 is no exact double */
 	} units[] = { { "h", 3600, 1 }, { "m", 60, 1 }, { "s", 1, 1 }, { "ms", 1, 1000 } };
 	size_t unit = 0;
 	double sum = 0;
@@ -122,7 +121,7 @@ bool text_size(const char *text, uint64_t *bytes)
 		return text_count(text, bytes);
 	digits[length - 1] = '\0';
 	scale = UINT64_C(1) << (10 * (unit - units + 1));
-	/* Whole numbers exactly: a double has 53 bits. */
+	/* Whole numbers are parsed exactly: a double has only 53 bits. */
 	if (text_count(digits, &count)) {
 		if (__builtin_mul_overflow(count, scale, &count))
 			return false;
@@ -177,14 +176,14 @@ const char *text_path_fault(const char *path, size_t size)
 	return NULL;
 }
 
-static size_t smallest(size_t a, size_t b, size_t c)
+static size_t size_min(size_t a, size_t b, size_t c)
 {
 	size_t least = a < b ? a : b;
 
 	return least < c ? least : c;
 }
 
-/* Edits (insert, remove, replace) between two words, both cut at WORD_MAX. */
+/* The number of edits (insert, remove, replace) between two words, both truncated at WORD_MAX. */
 static size_t word_distance(const char *a, const char *b)
 {
 	size_t row[WORD_MAX + 1];
@@ -199,7 +198,7 @@ static size_t word_distance(const char *a, const char *b)
 		for (size_t j = 1; j <= b_size; j++) {
 			size_t above = row[j];
 
-			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = size_min(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -215,7 +214,7 @@ const char *text_nearest(const char *typed, const char *const *names)
 	if (typed_size == 0)
 		return NULL;
 	for (size_t i = 0; names[i]; i++) {
-		/* Half a name typed is a guess at the whole: `mem` means `memory`, however many letters are missing. */
+		/* A prefix matches the whole name, however many letters are missing: `mem` means `memory`. */
 		size_t distance = typed_size >= 2 && strncmp(typed, names[i], typed_size) == 0
 					  ? 1
 					  : word_distance(typed, names[i]);

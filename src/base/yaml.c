@@ -10,23 +10,23 @@
 #include <yaml.h>
 
 enum {
-	PATH_ROOM = 160 /* for the keys that lead to a node, in an error */
+	PATH_ROOM = 160 /* bytes of the keys that lead to a node, in an error */
 };
 
-/* A list or mapping that is being read. */
+/* A list or mapping whose end has not been read. */
 struct yaml_frame {
-	struct yaml_node *node; /* itself */
+	struct yaml_node *node; /* the list or mapping */
 	struct yaml_node *last; /* its last child so far */
-	struct yaml_node *key;  /* of a mapping: waits for its value */
+	struct yaml_node *key;  /* in a mapping: the key that waits for its value */
 };
 
 struct loader {
-	struct yaml_doc *doc;                     /* what is made */
-	struct error *err;                        /* for the first mistake */
-	struct yaml_frame frames[YAML_DEPTH_MAX]; /* the innermost is the last */
-	size_t depth;                             /* how many are in use */
+	struct yaml_doc *doc;                     /* the document that is built */
+	struct error *err;                        /* the first mistake */
+	struct yaml_frame frames[YAML_DEPTH_MAX]; /* the open lists and mappings, the innermost last */
+	size_t depth;                             /* frames in use */
 	size_t count;                             /* nodes so far */
-	bool ended;                               /* the first document is over */
+	bool ended;                               /* the first document has ended */
 };
 
 static int out_of_memory(const struct yaml_doc *doc, struct error *err)
@@ -34,7 +34,7 @@ static int out_of_memory(const struct yaml_doc *doc, struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", doc->where);
 }
 
-/* The keys from the root to the node: "compile.limits". */
+/* Writes the keys from the root to the node: "compile.limits". */
 static void node_path(const struct yaml_node *node, char *out, size_t size)
 {
 	const struct yaml_node *keys[YAML_DEPTH_MAX + 1];
@@ -50,7 +50,7 @@ static void node_path(const struct yaml_node *node, char *out, size_t size)
 	}
 }
 
-/* One line, whatever was in the document. */
+/* Sets an error with its position, on one line whatever the document contains. */
 static int place_fault(const char *where, size_t line, size_t column, const char *path, const char *text,
 		       struct error *err)
 {
@@ -114,7 +114,7 @@ static int key_add(struct loader *loader, struct yaml_frame *frame, struct yaml_
 	if (key->kind == YAML_NOTHING)
 		key->kind = YAML_TEXT;
 	if (key->kind != YAML_TEXT)
-		return yaml_expected(loader->doc, key, loader->err, "a text as key");
+		return yaml_expected(loader->doc, key, loader->err, "a string as key");
 	if (frame->node->count >= YAML_KEYS_MAX)
 		return yaml_fault(loader->doc, key, loader->err, "expected at most %d keys in a mapping",
 				  YAML_KEYS_MAX);
@@ -125,14 +125,14 @@ static int key_add(struct loader *loader, struct yaml_frame *frame, struct yaml_
 	return 0;
 }
 
-/* Puts a node where it belongs: below the innermost list or mapping. */
+/* Adds a node to the innermost list or mapping. */
 static int node_add(struct loader *loader, struct yaml_node *node)
 {
 	struct yaml_frame *frame = loader->depth ? &loader->frames[loader->depth - 1] : NULL;
 
 	if (++loader->count > YAML_NODES_MAX)
 		return yaml_fault(loader->doc, node, loader->err, "expected at most %d values in all", YAML_NODES_MAX);
-	/* A frame is there for a node, always. */
+	/* There is always a frame here. */
 	if (!frame || !frame->node) {
 		loader->doc->root = node;
 		return 0;
@@ -178,7 +178,7 @@ static int read_scalar(struct loader *loader, const yaml_event_t *event)
 	if (event->data.scalar.tag)
 		return mark_fault(loader, &event->start_mark, "expected no tag: tags (!) are not used here");
 	if (memchr(text, '\0', size))
-		return mark_fault(loader, &event->start_mark, "expected a text without NUL bytes");
+		return mark_fault(loader, &event->start_mark, "expected a string without NUL bytes");
 	node = node_new(loader, means_nothing(event) ? YAML_NOTHING : YAML_TEXT, &event->start_mark);
 	if (!node)
 		return -1;
@@ -235,7 +235,7 @@ static int read_event(struct loader *loader, const yaml_event_t *event)
 	}
 }
 
-/* Line and column of a byte, for the reader's errors, which have no mark. */
+/* Line and column of a byte, for errors of libyaml's reader, which have no mark. */
 static yaml_mark_t mark_of(const char *text, size_t size, size_t offset)
 {
 	yaml_mark_t mark = { 0 };
@@ -251,7 +251,7 @@ static yaml_mark_t mark_of(const char *text, size_t size, size_t offset)
 	return mark;
 }
 
-/* Whether a line is indented with a tab there. The parser says only that some character cannot stand there. */
+/* Whether a tab indents the line of the mark. libyaml only reports an invalid character. */
 static bool is_tab_indent(const char *text, size_t size, const yaml_mark_t *mark)
 {
 	const char *at = text, *end = text + size;
@@ -270,7 +270,7 @@ static bool is_tab_indent(const char *text, size_t size, const yaml_mark_t *mark
 
 static int parser_fault(struct loader *loader, const yaml_parser_t *parser, const char *text, size_t size)
 {
-	const char *problem = parser->problem ? parser->problem : "it is no YAML";
+	const char *problem = parser->problem ? parser->problem : "it is not YAML";
 	yaml_mark_t mark = parser->problem_mark;
 	char sentence[256];
 
@@ -279,7 +279,7 @@ static int parser_fault(struct loader *loader, const yaml_parser_t *parser, cons
 	if (parser->error == YAML_READER_ERROR)
 		mark = mark_of(text, size, parser->problem_offset);
 	if (parser->error == YAML_SCANNER_ERROR && is_tab_indent(text, size, &mark))
-		return mark_fault(loader, &mark, "expected blanks: tabs cannot indent in YAML");
+		return mark_fault(loader, &mark, "expected spaces: YAML does not allow tabs as indentation");
 	if (parser->context && parser->error != YAML_READER_ERROR)
 		snprintf(sentence, sizeof(sentence), "%s, %s that begins on line %zu", problem, parser->context,
 			 parser->context_mark.line + 1);
@@ -319,7 +319,7 @@ int yaml_load(const char *where, const char *text, size_t size, struct arena *ar
 		return place_fault(where, 1, 1, "", "expected at most 256 KiB", err);
 	if (!yaml_parser_initialize(&parser))
 		return out_of_memory(out, err);
-	/* Else two bytes at the front make it UTF-16. */
+	/* Without this, two bytes at the start could make it UTF-16. */
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
 	result = read_events(&loader, &parser, text, size);

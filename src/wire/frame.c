@@ -1,10 +1,10 @@
 #include "wire/frame.h"
 
 enum {
-	JSON_SMALL_MAX = 64 << 10 /* bytes of STARTED and ERROR */
+	JSON_SMALL_MAX = 64 << 10 /* bytes of the payload of STARTED and ERROR */
 };
 
-/* Bytes of the payload that a kind may have; -1: there is no such kind. */
+/* The maximum payload of a kind, or -1 if the kind is unknown. */
 static int64_t frame_most(unsigned char kind)
 {
 	switch (kind) {

@@ -35,7 +35,7 @@ int service_socket_connect(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return -1;
-	/* Whoever listens there sees our code and says what it did. */
+	/* The listener receives our code and decides the result, so it must be a trusted user. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return -1;
 	if (peer.uid != 0 && peer.uid != geteuid()) {

@@ -65,7 +65,7 @@ def settled(home, id, note=None):
 
 
 def said(home):
-    return (f"emberbox: what is no cache was moved out of {home}/.cache/emberbox: the state to {home}/.local/state/emberbox, "
+    return (f"emberbox: moved files out of the cache directory {home}/.cache/emberbox: the state to {home}/.local/state/emberbox, "
             f"settings to {home}/.config/emberbox, languages to {home}/.local/share/emberbox\n")
 
 

@@ -228,15 +228,15 @@ static void no_yaml(void)
 		{ "words\n", "demo.yaml:1:1: expected a mapping with the language's definition, not \"words\"" },
 		{ "display: \"x\n", "demo.yaml:2:1: found unexpected end of stream, while scanning a quoted scalar "
 				    "that begins on line 1" },
-		{ "display:\tx\n\ty: 1\n", "demo.yaml:2:1: expected blanks: tabs cannot indent in YAML" },
+		{ "display:\tx\n\ty: 1\n", "demo.yaml:2:1: expected spaces: YAML does not allow tabs as indentation" },
 		{ "display: &a x\n", "demo.yaml:1:10: expected no anchor: anchors (&) are not used here" },
 		{ "display: {a: *b}\n", "demo.yaml:1:14: expected no alias: aliases (*) are not used here" },
 		{ "display: !!str x\n", "demo.yaml:1:10: expected no tag: tags (!) are not used here" },
 		{ "display: x\n---\nfile: y\n", "demo.yaml:2:1: expected one document; another one begins here" },
 		{ "display: x\ndisplay: y\n",
 		  "demo.yaml:2:1: expected each key once; \"display\" is on line 1 already" },
-		{ "display: \"a\\0b\"\n", "demo.yaml:1:10: expected a text without NUL bytes" },
-		{ "? [a]\n: b\n", "demo.yaml:1:3: expected a text as key, not a list" },
+		{ "display: \"a\\0b\"\n", "demo.yaml:1:10: expected a string without NUL bytes" },
+		{ "? [a]\n: b\n", "demo.yaml:1:3: expected a string as key, not a list" },
 		{ "file: x\ndisplay: \xff\n", "demo.yaml:2:10: invalid leading UTF-8 octet" },
 	};
 

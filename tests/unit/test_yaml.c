@@ -105,12 +105,12 @@ static void refused(void)
 	check_fault("a: !x 1\n", "x.yaml:1:4: expected no tag: tags (!) are not used here");
 	check_fault("a: 1\n--- b\n", "x.yaml:2:1: expected one document; another one begins here");
 	check_fault("a: {b: 1, c: 2, b: 3}\n", "x.yaml:1:17: a: expected each key once; \"b\" is on line 1 already");
-	check_fault("{a: 1}: 2\n", "x.yaml:1:1: expected a text as key, not a mapping");
-	check_fault("a: \"\\0\"\n", "x.yaml:1:4: expected a text without NUL bytes");
+	check_fault("{a: 1}: 2\n", "x.yaml:1:1: expected a string as key, not a mapping");
+	check_fault("a: \"\\0\"\n", "x.yaml:1:4: expected a string without NUL bytes");
 	check_fault("a:\n  b: 1\n c: 2\n",
 		    "x.yaml:3:2: did not find expected key, while parsing a block mapping that begins on line 1");
-	check_fault("a:\n\tb: 1\n", "x.yaml:2:1: expected blanks: tabs cannot indent in YAML");
-	check_fault("a:\n  b: 1\n  \tc: 1\n", "x.yaml:3:3: expected blanks: tabs cannot indent in YAML");
+	check_fault("a:\n\tb: 1\n", "x.yaml:2:1: expected spaces: YAML does not allow tabs as indentation");
+	check_fault("a:\n  b: 1\n  \tc: 1\n", "x.yaml:3:3: expected spaces: YAML does not allow tabs as indentation");
 	check_fault("a: @b\n", "x.yaml:1:4: found character that cannot start any token, while scanning for the next "
 			       "token that begins on line 1");
 	check_fault("a: [1\n", "x.yaml:2:1: did not find expected ',' or ']', while parsing a flow sequence that "
