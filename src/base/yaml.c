@@ -369,7 +369,7 @@ int yaml_list(const struct yaml_doc *doc, const struct yaml_node *node, const ch
 	list = arena_alloc(doc->arena, (node->count + 1) * sizeof(*list));
 	if (!list)
 		return out_of_memory(doc, err);
-	yaml_each(item, node) if (yaml_text(doc, item, "a text", &list[count++], err) < 0) return -1;
+	yaml_each(item, node) if (yaml_text(doc, item, "a string", &list[count++], err) < 0) return -1;
 	*out = list;
 	return 0;
 }

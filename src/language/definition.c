@@ -322,7 +322,7 @@ static int read_environment(struct definition_reader *r, const struct yaml_node 
 		if (!is_variable(value->key->text))
 			return yaml_expected(&r->doc, value->key, r->err,
 					     "a variable's name, of letters, digits and _");
-		if (yaml_expect(&r->doc, value, YAML_TEXT, "a text", r->err) < 0 ||
+		if (yaml_expect(&r->doc, value, YAML_TEXT, "a string", r->err) < 0 ||
 		    check_placeholders(r, value, f->scope, false) < 0)
 			return -1;
 		list[count] = arena_printf(r->arena, "%s=%s", value->key->text, value->text);

@@ -30,12 +30,12 @@ static int out_of_memory(struct kinds_reader *r)
 
 static int read_text(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
-	return yaml_text(&r->doc, node, "a text", at, r->err);
+	return yaml_text(&r->doc, node, "a string", at, r->err);
 }
 
 static int read_list(struct kinds_reader *r, const struct yaml_node *node, void *at)
 {
-	return yaml_list(&r->doc, node, "a list of texts", at, r->err);
+	return yaml_list(&r->doc, node, "a list of strings", at, r->err);
 }
 
 static int read_pattern(struct kinds_reader *r, const struct yaml_node *node, void *at)
@@ -102,7 +102,7 @@ static int read_words(struct kinds_reader *r, const struct yaml_node *node, void
 	yaml_each(value, node)
 	{
 		words->key = value->key->text;
-		if (yaml_text(&r->doc, value, "a text", &words++->value, r->err) < 0)
+		if (yaml_text(&r->doc, value, "a string", &words++->value, r->err) < 0)
 			return -1;
 	}
 	return 0;

@@ -55,7 +55,7 @@ static int decode(struct rpc_message *message, struct rpc_fault *fault)
 	if (!json_is_object(message->root))
 		return fault_set(fault, RPC_BAD_MESSAGE, "expected a JSON-RPC message, which is an object");
 	if (id && !id_is_one(id))
-		return fault_set(fault, RPC_BAD_MESSAGE, "id: expected a number, or a text of at most 256 bytes");
+		return fault_set(fault, RPC_BAD_MESSAGE, "id: expected a number, or a string of at most 256 bytes");
 	message->id = id;
 	if (!version || strcmp(version, "2.0") != 0)
 		return fault_set(fault, RPC_BAD_MESSAGE, "jsonrpc: expected \"2.0\"");

@@ -1,5 +1,5 @@
 /*
- * JSON-RPC 2.0 as MCP has it: one message, no batches, an id that is a text or a
+ * JSON-RPC 2.0 as MCP has it: one message, no batches, an id that is a string or a
  * number. Pure: bytes in, a message or a fault out; and the other way round.
  *
  * What is decoded is bounded before a tree is made of it: a small text could
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum {
-	RPC_VALUES_MAX = 16384, /* commas, colons and brackets outside of texts, as for any request */
+	RPC_VALUES_MAX = 16384, /* commas, colons and brackets outside of strings, as for any request */
 	RPC_ID_MAX = 256,       /* bytes of an id that is a text */
 	RPC_METHOD_MAX = 128,   /* bytes of a method's name */
 };

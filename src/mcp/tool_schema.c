@@ -48,7 +48,7 @@ static const char *type_words(const char *type)
 		const char *type;  /* as schemas have it */
 		const char *words; /* as sentences have it */
 	} all[] = {
-		{ "object", "an object" },       { "array", "a list" }, { "string", "a text" },
+		{ "object", "an object" },       { "array", "a list" }, { "string", "a string" },
 		{ "integer", "a whole number" }, { "null", "null" },    { "number", "a number" },
 		{ "boolean", "true or false" },
 	};

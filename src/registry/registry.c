@@ -53,7 +53,7 @@ static int read_description(const struct yaml_doc *doc, const struct yaml_node *
 			    struct profile *out, struct error *err)
 {
 	(void)key;
-	return yaml_text(doc, node, "a text", &out->description, err);
+	return yaml_text(doc, node, "a string", &out->description, err);
 }
 
 /* language, or one of those that need an engine: exactly one of the four. */
@@ -68,10 +68,10 @@ static int read_base(const struct yaml_doc *doc, const struct yaml_node *node, c
 			doc, node->key, err,
 			"expected only one of language, dockerfile, image, rootfs; \"%s\" is on line %u already",
 			before, out->line);
-	if (yaml_text(doc, node, language ? "a language such as python" : "a text", &text, err) < 0)
+	if (yaml_text(doc, node, language ? "a language such as python" : "a string", &text, err) < 0)
 		return -1;
 	if (*text == '\0')
-		return yaml_expected(doc, node, err, "%s", language ? "a language such as python" : "a text");
+		return yaml_expected(doc, node, err, "%s", language ? "a language such as python" : "a string");
 	out->line = node->line;
 	out->column = node->column;
 	*(language ? &out->language : &out->image) = text;

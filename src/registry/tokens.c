@@ -128,13 +128,13 @@ bool token_is_usable(const char *text)
 	return true;
 }
 
-/* A member that has to be a text; NULL after an error was set. */
+/* A member that has to be a string; NULL after an error was set. */
 static const char *text_member(const struct tokens_reading *r, const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
 	if (!text)
-		fault(r, name, "expected a text");
+		fault(r, name, "expected a string");
 	return text;
 }
 
@@ -214,7 +214,7 @@ static int read_limit(const struct tokens_reading *r, const char *name, const js
 	if (!row)
 		return fault(r, place, "there is no such limit; expected %s", limit_names_text(names, sizeof(names)));
 	if (!text)
-		return fault(r, place, "expected a text such as \"256m\" or \"10\"");
+		return fault(r, place, "expected a string such as \"256m\" or \"10\"");
 	if (limit_set(&checks, id, text, &why) < 0)
 		return fault(r, place, "%s", error_detail(&why));
 	out->limits.of[id] = arena_string(r->arena, text);

@@ -61,7 +61,7 @@ static const char *kind_name(const json_t *value)
 	case JSON_ARRAY:
 		return "a list";
 	case JSON_STRING:
-		return "a text";
+		return "a string";
 	case JSON_INTEGER:
 	case JSON_REAL:
 		return "a number";
@@ -107,7 +107,7 @@ static int put_checked(struct reading *r, const char *name, const char *key, con
 static int text_of(struct reading *r, const char *name, const json_t *value, const char **out)
 {
 	if (!json_is_string(value))
-		return expected(r, name, "a text", value);
+		return expected(r, name, "a string", value);
 	*out = json_string_value(value);
 	if (strlen(*out) != json_string_length(value))
 		return fault(r, name, "it has a NUL byte in it");
@@ -146,7 +146,7 @@ static int put_base64(struct reading *r, const char *name, const char *key, cons
 	return 0;
 }
 
-/* A text, or {"base64": text}. */
+/* A string, or {"base64": string}. */
 static int put_content(struct reading *r, const char *name, const char *key, json_t *value)
 {
 	json_t *text = json_is_object(value) && json_object_size(value) == 1 ? json_object_get(value, "base64") : NULL;
@@ -154,7 +154,7 @@ static int put_content(struct reading *r, const char *name, const char *key, jso
 	if (json_is_string(text))
 		return put_base64(r, name, key, text);
 	if (!json_is_string(value))
-		return expected(r, name, "a text or {\"base64\": text}", value);
+		return expected(r, name, "a string or {\"base64\": string}", value);
 	put(r, key, json_string_value(value), json_string_length(value));
 	return 0;
 }
@@ -172,11 +172,11 @@ static int read_words(struct reading *r, const struct request_field *field, cons
 	size_t i;
 
 	if (!json_is_array(value))
-		return expected(r, name, "a list of texts", value);
+		return expected(r, name, "a list of strings", value);
 	json_array_foreach(value, i, item)
 	{
 		if (!json_is_string(item))
-			return fault(r, name, "item %zu has to be a text, not %s", i + 1, kind_name(item));
+			return fault(r, name, "item %zu has to be a string, not %s", i + 1, kind_name(item));
 		if (text_of(r, name, item, &text) < 0 || put_checked(r, name, field->key, text) < 0)
 			return -1;
 	}
@@ -196,7 +196,7 @@ static int read_env(struct reading *r, const struct request_field *field, const 
 		if (!*key || strchr(key, '='))
 			return fault(r, name, "\"%.64s\" cannot be a variable's name", key);
 		if (!json_is_string(item))
-			return fault(r, name, "\"%.64s\" has to be a text, not %s", key, kind_name(item));
+			return fault(r, name, "\"%.64s\" has to be a string, not %s", key, kind_name(item));
 		if (text_of(r, name, item, &text) < 0)
 			return -1;
 		word.size = 0;
@@ -232,7 +232,7 @@ static int read_files(struct reading *r, const struct request_field *field, cons
 	json_t *item;
 
 	if (!json_is_object(value))
-		return expected(r, name, "an object {path: text or {\"base64\": text}}", value);
+		return expected(r, name, "an object {path: string or {\"base64\": string}}", value);
 	json_object_foreach(value, path, item)
 	{
 		put(r, field->key, path, strlen(path));
@@ -280,7 +280,7 @@ static int put_limit(struct reading *r, const char *name, const char *key, json_
 	if (json_is_number(value))
 		snprintf(text, sizeof(text), "%s%s", number_text(value, number), unit);
 	else if (!json_is_string(value))
-		return expected(r, name, "a number or a text", value);
+		return expected(r, name, "a number or a string", value);
 	else if (text_of(r, name, value, &word) < 0)
 		return -1;
 	r->manner->nested[row - limit_rows] = nested;

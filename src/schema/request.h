@@ -19,7 +19,7 @@
 
 enum {
 	REQUEST_FIELD_MAX = ERROR_FIELD_MAX, /* bytes of a field's name */
-	REQUEST_VALUES_MAX = 16384, /* commas, colons and brackets in the JSON of a request, outside of texts */
+	REQUEST_VALUES_MAX = 16384, /* commas, colons and brackets in the JSON of a request, outside of strings */
 };
 
 enum {

@@ -7,5 +7,5 @@
 
 /* Lines that differ between two texts, with - and + before them, and what is around them; NULL when they are equal. */
 char *report_diff(const char *before, const char *after);
-/* The report as a text for people; everything that a program or a stranger wrote is fenced. */
+/* The report, for people; everything that a program or a stranger wrote is fenced. */
 void report_markdown(const json_t *report, struct buf *out);

@@ -13,13 +13,13 @@
  * `filename`, `entry`, `check`, `allow_weaker`, `stream` (true: STARTED, STDOUT
  * and STDERR are sent during the run; false, the default: only the result) and
  * `input` ("stream": INPUT frames are the program's stdin until an empty one;
- * otherwise `stdin` is). `code`, `stdin` and each file may be {"base64": text},
- * a file with "mode" ("644" or "755") beside it. RESULT is the result object.
- * ERROR is {"error": {"code", "message", "field"?, "retry_after"?}}: there was
- * no run, or its answer is lost. Codes: bad_request, unknown_language, busy,
- * draining, cancelled, failed. A client that closes the connection cancels its
- * run; a client that only shuts down its sending side (SHUT_WR) still receives
- * the answer.
+ * otherwise `stdin` is). `code`, `stdin` and each file may be {"base64":
+ * string}, a file with "mode" ("644" or "755") beside it. RESULT is the result
+ * object. ERROR is {"error": {"code", "message", "field"?, "retry_after"?}}:
+ * there was no run, or its answer is lost. Codes: bad_request,
+ * unknown_language, busy, draining, cancelled, failed. A client that closes the
+ * connection cancels its run; a client that only shuts down its sending side
+ * (SHUT_WR) still receives the answer.
  *
  * A REQUEST that comes early, and every frame after it, is read when the answer
  * to the previous request is written. INPUT waits until the program has room

@@ -388,7 +388,7 @@ def bad_words_about_tokens_are_refused():
     ):
         refused(why, "token", *args, home=home, help="token")
     path = kit.write(f"{home}/tokens.json", '{"tokens": [{"name": "a"}]}', 0o600)
-    refused(f"{path}: tokens[0].sha256: expected a text", "token", "list", home=home)
+    refused(f"{path}: tokens[0].sha256: expected a string", "token", "list", home=home)
     os.chmod(path, 0o640)
     refused(f"{path}: others may read it (mode 0640); use: chmod 600 {path}", "token", "add", "b", home=home)
 

@@ -115,10 +115,10 @@ def sentences_say_what_was_expected():
     with Web(running).connect() as wire:
         for request, field, message in (
             ({}, "language", "language: it is not set; name one, such as python"),
-            ({"language": 5}, "language", "language: expected a text, not a number"),
+            ({"language": 5}, "language", "language: expected a string, not a number"),
             (dict(HELLO, codee="x"), "codee", "codee: there is no such field; did you mean code?"),
             (dict(HELLO, timeout=None), "timeout",
-             "timeout: expected a number or a text, not null; leave the field out"),
+             "timeout: expected a number or a string, not null; leave the field out"),
             (dict(HELLO, timeout=1, limits={"timeout": 2}), "limits.timeout",
              "limits.timeout: this limit is given twice; leave one of timeout and limits.timeout out"),
             ({"langauge": "python", "code": "1"}, "langauge",
@@ -183,7 +183,7 @@ def what_is_no_json_object():
     deep = 100000
     bodies = {
         "nothing": b"", "blanks": b"  \n", "no JSON": b"language=bash", "cut": b'{"language":"ba', "a list": b"[]",
-        "a text": b'"x"', "a number": b"5", "null": b"null", "true": b"true",
+        "a string": b'"x"', "a number": b"5", "null": b"null", "true": b"true",
         "behind it more": json.dumps(HELLO).encode() + b"{}",
         "a comma too many": b'{"language":"bash",}', "NaN": b'{"language":"bash","code":"1","timeout":NaN}',
         "Infinity": b'{"language":"bash","code":"1","timeout":-Infinity}',

@@ -280,7 +280,7 @@ def null_is_an_argument_that_is_not_given(running, client):
     result = client.call("run_code", {"language": "python", "code": None})
     kit.equal((result["isError"], text(result)), (True, "code: it is not given, and is needed"))
     result = client.call("run_code", {"language": "python", "code": "1", "args": [None]})
-    kit.equal((result["isError"], text(result)), (True, "args[0]: expected a text, not null"))
+    kit.equal((result["isError"], text(result)), (True, "args[0]: expected a string, not null"))
 
 
 @both
@@ -299,11 +299,11 @@ def a_cursor_is_nobodys(running, client):
 def bad_arguments_are_explained(running, client):
     for arguments, sentence in (
         ({"language": "python"}, "code: it is not given, and is needed"),
-        ({"language": "python", "code": 1}, "code: expected a text, not a number"),
+        ({"language": "python", "code": 1}, "code: expected a string, not a number"),
         ({"langage": "python", "code": "1"}, "langage: there is no such field; did you mean language?"),
         ({"language": "python", "code": "1", "max_tokens": 5}, "max_tokens: expected a number from 200 to 100000"),
         ({"language": "python", "code": "1", "timeout": 0}, "timeout: expected a number above 0"),
-        ({"language": "python", "code": "1", "args": [1]}, "args[0]: expected a text, not a number"),
+        ({"language": "python", "code": "1", "args": [1]}, "args[0]: expected a string, not a number"),
         ({"language": "pyhton", "code": "1"}, 'Unknown language "pyhton"'),
         ({"language": "python", "code": "1", "memory_limit": "lots"}, "memory_limit: "),
     ):

@@ -322,8 +322,9 @@ static void kinds(void)
 		{ BASE START "environment: {1A: b}\n",
 		  "demo.yaml:8:15: environment: expected a variable's name, of letters, digits and _, not \"1A\"" },
 		{ BASE START "environment: {A: }\n",
-		  "demo.yaml:8:18: environment.A: expected a text, but there is nothing" },
-		{ BASE START "environment: {A: [b]}\n", "demo.yaml:8:18: environment.A: expected a text, not a list" },
+		  "demo.yaml:8:18: environment.A: expected a string, but there is nothing" },
+		{ BASE START "environment: {A: [b]}\n",
+		  "demo.yaml:8:18: environment.A: expected a string, not a list" },
 		{ BASE START "limits: 5\n", "demo.yaml:8:9: limits: expected a mapping of limits, not \"5\"" },
 		{ BASE START "prepare: 5\n", "demo.yaml:8:10: prepare: expected a mapping with \"run\", not \"5\"" },
 		{ BASE START "compile: 5\n",
@@ -342,7 +343,7 @@ static void kinds(void)
 		  "demo.yaml:8:17: session.run: expected an absolute path or a tool, as {demo}, for the program, not "
 		  "\"{args}\"" },
 		{ BASE START "session: {run: [\"{demo}\", {a: b}]}\n",
-		  "demo.yaml:8:27: session.run: expected a text, not a mapping" },
+		  "demo.yaml:8:27: session.run: expected a string, not a mapping" },
 		{ BASE START "session: [\"{demo}\"]\n",
 		  "demo.yaml:8:10: session: expected a mapping with \"run\", not a list" },
 	};

@@ -223,13 +223,13 @@ static void schemas(void)
 	schema_says(schema, "[]", "expected an object, not a list");
 	schema_says(schema, "{}", "code: it is not given, and is needed");
 	schema_says(schema, "{\"cod\":\"\"}", "cod: there is no such field; did you mean code?");
-	schema_says(schema, "{\"code\":1}", "code: expected a text, not a number");
+	schema_says(schema, "{\"code\":1}", "code: expected a string, not a number");
 	schema_says(schema, "{\"code\":\"\",\"n\":4}", "n: expected a number from 1 to 3");
 	schema_says(schema, "{\"code\":\"\",\"n\":1.5}", "n: expected a whole number");
 	schema_says(schema, "{\"code\":\"\",\"n\":1e300}", "n: expected a whole number");
 	schema_says(schema, "{\"code\":\"\",\"s\":\"c\"}", "s: expected one of a b");
-	schema_says(schema, "{\"code\":\"\",\"l\":[\"\",1]}", "l[1]: expected a text, not a number");
-	schema_says(schema, "{\"code\":\"\",\"o\":{\"k\":1}}", "o.k: expected a text or an object, not a number");
+	schema_says(schema, "{\"code\":\"\",\"l\":[\"\",1]}", "l[1]: expected a string, not a number");
+	schema_says(schema, "{\"code\":\"\",\"o\":{\"k\":1}}", "o.k: expected a string or an object, not a number");
 	schema_says(schema, "{\"code\":\"\",\"t\":0}", "t: expected a number above 0");
 }
 

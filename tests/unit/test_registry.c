@@ -161,15 +161,15 @@ static void mistakes_of_a_profile(void)
 		"line 4 already");
 	refused("containers: {a: {language: }}",
 		"r.yaml:1:28: containers.a.language: expected a language such as python, but there is nothing");
-	refused("containers: {a: {image: \"\"}}", "r.yaml:1:25: containers.a.image: expected a text, not \"\"");
+	refused("containers: {a: {image: \"\"}}", "r.yaml:1:25: containers.a.image: expected a string, not \"\"");
 	refused("containers: {a: {language: sh, description: [x]}}",
-		"r.yaml:1:45: containers.a.description: expected a text, not a list");
+		"r.yaml:1:45: containers.a.description: expected a string, not a list");
 	refused("containers: {a: {language: sh, triggers: run}}",
 		"r.yaml:1:42: containers.a.triggers: expected a list of phrases, not \"run\"");
 	refused("containers: {a: {language: sh, triggers: [x, \"\"]}}",
 		"r.yaml:1:46: containers.a.triggers: expected a phrase, not an empty text");
 	refused("containers: {a: {language: sh, triggers: [{}]}}",
-		"r.yaml:1:43: containers.a.triggers: expected a text, not a mapping");
+		"r.yaml:1:43: containers.a.triggers: expected a string, not a mapping");
 }
 
 /* What an editor that was cut short leaves. */

@@ -124,22 +124,23 @@ static void what_is_not_said_is_not_set(void)
 static void wrong_kinds(void)
 {
 	refused("{\"code\":\"\"}", "language", "language: it is not set; name one, such as python");
-	refused("{\"language\":7}", "language", "language: expected a text, not a number");
+	refused("{\"language\":7}", "language", "language: expected a string, not a number");
 	refused("{\"language\":\"a\\u0000b\"}", "language", "language: it has a NUL byte in it");
 	refused("{\"language\":\"python\",\"code\":[]}", "code",
-		"code: expected a text or {\"base64\": text}, not a list");
+		"code: expected a string or {\"base64\": string}, not a list");
 	refused(P "\"stdin\":null}", "stdin",
-		"stdin: expected a text or {\"base64\": text}, not null; leave the field out");
-	refused(P "\"args\":\"x\"}", "args", "args: expected a list of texts, not a text");
-	refused(P "\"args\":[\"x\",1]}", "args", "args: item 2 has to be a text, not a number");
+		"stdin: expected a string or {\"base64\": string}, not null; leave the field out");
+	refused(P "\"args\":\"x\"}", "args", "args: expected a list of strings, not a string");
+	refused(P "\"args\":[\"x\",1]}", "args", "args: item 2 has to be a string, not a number");
 	refused(P "\"env\":[\"A=1\"]}", "env", "env: expected an object {NAME: text}, not a list");
-	refused(P "\"env\":{\"A\":1}}", "env", "env: \"A\" has to be a text, not a number");
+	refused(P "\"env\":{\"A\":1}}", "env", "env: \"A\" has to be a string, not a number");
 	refused(P "\"env\":{\"A=B\":\"\"}}", "env", "env: \"A=B\" cannot be a variable's name");
-	refused(P "\"files\":{\"x\":1}}", "files", "files: \"x\": expected a text or {\"base64\": text}, not a number");
-	refused(P "\"timeout\":true}", "timeout", "timeout: expected a number or a text, not true or false");
+	refused(P "\"files\":{\"x\":1}}", "files",
+		"files: \"x\": expected a string or {\"base64\": string}, not a number");
+	refused(P "\"timeout\":true}", "timeout", "timeout: expected a number or a string, not true or false");
 	refused(P "\"limits\":[]}", "limits", "limits: expected an object, not a list");
-	refused(P "\"check\":\"no\"}", "check", "check: expected true or false, not a text");
-	refused(P "\"read_only\":\"yes\"}", "read_only", "read_only: expected true or false, not a text");
+	refused(P "\"check\":\"no\"}", "check", "check: expected true or false, not a string");
+	refused(P "\"read_only\":\"yes\"}", "read_only", "read_only: expected true or false, not a string");
 	refused(P "\"tty\":1}", "tty", "tty: expected true, false, or {\"rows\": 24, \"cols\": 80}");
 	refused(P "\"tty\":{\"rows\":24}}", "tty", "tty: expected true, false, or {\"rows\": 24, \"cols\": 80}");
 	refused(P "\"tty\":{\"rows\":24,\"cols\":0}}", "tty",
@@ -205,11 +206,11 @@ static void unknown_and_double_fields(void)
 	refused(P "\"session\":\"\"}", "session", "session: expected 1 to 63 bytes");
 	refused(P "\"packages\":[\"numpy\"]}", "packages",
 		"packages: \"numpy\" is not available yet; a box has what is installed on this machine: leave it out");
-	refused(P "\"packages\":\"numpy\"}", "packages", "packages: expected a list of texts, not a text");
+	refused(P "\"packages\":\"numpy\"}", "packages", "packages: expected a list of strings, not a string");
 	refused(P "\"image\":\"python:3\"}", "image",
 		"image: \"python:3\" is not available yet; a box has the languages of this machine: leave it out, and "
 		"name one");
-	refused(P "\"image\":[]}", "image", "image: expected a text, not a list");
+	refused(P "\"image\":[]}", "image", "image: expected a string, not a list");
 	refused(P "\"engine\":\"docker\"}", "engine", "engine: docker is not available yet; use local");
 	refused(P "\"engine\":\"podman\"}", "engine",
 		"engine: \"podman\" is none of local, docker, e2b, cluster, auto");
@@ -429,11 +430,11 @@ static void files_are_named(void)
 	refused("{\"language\":\"bash\",\"files\":{\"ok\":\"x\",\"b.bin\":{\"base64\":\"!\"}}}", "files",
 		"files: \"b.bin\": it is not base64; use A-Z a-z 0-9 + / and pad it with =");
 	refused("{\"language\":\"bash\",\"files\":{\"f\":5}}", "files",
-		"files: \"f\": expected a text or {\"base64\": text}, not a number");
+		"files: \"f\": expected a string or {\"base64\": string}, not a number");
 	refused("{\"language\":\"bash\",\"files\":{\"f\":{\"base64\":\"\",\"mode\":\"7\"}}}", "files",
 		"files: \"7\" is not the mode of a content: that is 644 or 755");
 	refused("{\"language\":\"bash\",\"files\":{\"f\":\"x\"},\"stdin\":5}", "stdin",
-		"stdin: expected a text or {\"base64\": text}, not a number");
+		"stdin: expected a string or {\"base64\": string}, not a number");
 }
 
 int main(void)

@@ -227,9 +227,9 @@ static void wrong_questions_are_named(void)
 		   "{\"error\":{\"code\":\"bad_request\",\"message\":\"there is no such question to the store\","
 		   "\"field\":\"what\"}}");
 	say(front, 6, "{\"what\":\"list\",\"caller\":7}");
-	CHECK_TOLD(
-		front, 6, 400,
-		"{\"error\":{\"code\":\"bad_request\",\"message\":\"caller has to be a text\",\"field\":\"caller\"}}");
+	CHECK_TOLD(front, 6, 400,
+		   "{\"error\":{\"code\":\"bad_request\",\"message\":\"caller has to be a "
+		   "string\",\"field\":\"caller\"}}");
 	/* Nobody is not everybody, whatever is asked. */
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		snprintf(question, sizeof(question), "{\"what\":\"%s\"}", all[i]);

@@ -120,14 +120,14 @@ static void mistakes_are_named(void)
 	refused("{\"tokens\": [], \"tokens\": []}",
 		"t.json:1:23: it is not JSON: duplicate object key near '\"tokens\"'");
 	refused("{\"tokens\": [1]}", "t.json: tokens[0]: expected an object");
-	refused("{\"tokens\": [{}]}", "t.json: tokens[0].name: expected a text");
+	refused("{\"tokens\": [{}]}", "t.json: tokens[0].name: expected a string");
 	refused("{\"tokens\": [{\"name\": \"A\"}]}",
 		"t.json: tokens[0].name: expected at most 32 of a-z, 0-9, \"_\", \".\" and \"-\", not \"A\"");
 	refused("{\"tokens\": [{\"name\": \"\"}]}",
 		"t.json: tokens[0].name: expected at most 32 of a-z, 0-9, \"_\", \".\" and \"-\", not \"\"");
 	refused("{\"tokens\": [{\"name\": \"default\"}]}",
 		"t.json: tokens[0].name: \"default\" is the first token, in the file \"token\" beside this one");
-	refused("{\"tokens\": [{\"name\": \"a\"}]}", "t.json: tokens[0].sha256: expected a text");
+	refused("{\"tokens\": [{\"name\": \"a\"}]}", "t.json: tokens[0].sha256: expected a string");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"BA78\"}]}",
 		"t.json: tokens[0].sha256: expected 64 small hexadecimal digits");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH "\"}]}",
@@ -145,7 +145,7 @@ static void mistakes_are_named(void)
 							  "expected timeout, cpu_time, memory, cpus, pids, disk or "
 							  "max_output");
 	refused(TOKEN(", \"limits\": {\"timeout\": 1}"),
-		"t.json: tokens[0].limits.timeout: expected a text such as \"256m\" or \"10\"");
+		"t.json: tokens[0].limits.timeout: expected a string such as \"256m\" or \"10\"");
 	refused(TOKEN(", \"limits\": {\"cpu_time\": \"x\"}"),
 		"t.json: tokens[0].limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as "
 		"30, 500ms, 2m or 1h30m");

@@ -203,7 +203,7 @@ static void values(void)
 	CHECK_INT(yaml_list(&doc, yaml_map_get(doc.root, "m"), "words", &list, &err), -1);
 	CHECK_STR(err.text, "x.yaml:5:4: m: expected words, not a mapping");
 	CHECK_INT(yaml_list(&doc, yaml_map_get(yaml_map_get(doc.root, "m"), "x"), "words", &list, &err), -1);
-	CHECK_STR(err.text, "x.yaml:5:12: m.x: expected a text, not a list");
+	CHECK_STR(err.text, "x.yaml:5:12: m.x: expected a string, not a list");
 	CHECK_INT(yaml_bool(&doc, yaml_map_get(doc.root, "t"), &yes, &err), -1);
 	CHECK_STR(err.text, "x.yaml:1:4: t: expected true or false, not \"word\"");
 }

@@ -44,7 +44,7 @@ static void input(struct front *front, struct peer *peer, struct peer *reader, c
 	} else if (end && !json_is_boolean(end)) {
 		http_refuse_field(front, peer, "eof", "expected true or false");
 	} else if (data ? !json_is_string(data) : !eof) {
-		http_refuse_field(front, peer, "data", "expected a text, or eof: true");
+		http_refuse_field(front, peer, "data", "expected a string, or eof: true");
 	} else if (!reader || reader->input_ended) {
 		http_answer_error(front, peer, CODE_NOT_FOUND, "id", 0, none);
 	} else if (reader->input.size + json_string_length(data) > INPUT_MAX) {

@@ -356,7 +356,7 @@ static void ask(struct role_state *role, const json_t *question, struct answer *
 	size_t i = 0;
 
 	if (wrong) {
-		error_usage(&err, "%s has to be a text", wrong);
+		error_usage(&err, "%s has to be a string", wrong);
 		error_about(&err, wrong);
 		answer_refusal(answer, 400, &err);
 		return;
