@@ -20,6 +20,11 @@ int replay_cgroup_parse(const uint8_t *data, size_t size);
 #include "fuzz_cgroup_parse.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_client_hello
+int replay_client_hello(const uint8_t *data, size_t size);
+#include "fuzz_client_hello.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_definition
 int replay_definition(const uint8_t *data, size_t size);
 #include "fuzz_definition.c"
@@ -38,6 +43,11 @@ int replay_driver_wire(const uint8_t *data, size_t size);
 #define LLVMFuzzerTestOneInput replay_detect
 int replay_detect(const uint8_t *data, size_t size);
 #include "fuzz_detect.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_dns
+int replay_dns(const uint8_t *data, size_t size);
+#include "fuzz_dns.c"
 #undef LLVMFuzzerTestOneInput
 
 #define LLVMFuzzerTestOneInput replay_elf
@@ -199,6 +209,11 @@ static void cgroup_parse(void)
 	replay("cgroup_parse", replay_cgroup_parse);
 }
 
+static void client_hello(void)
+{
+	replay("client_hello", replay_client_hello);
+}
+
 static void definition(void)
 {
 	replay("definition", replay_definition);
@@ -217,6 +232,11 @@ static void driver_wire(void)
 static void detect(void)
 {
 	replay("detect", replay_detect);
+}
+
+static void dns(void)
+{
+	replay("dns", replay_dns);
 }
 
 static void elf(void)
@@ -324,10 +344,12 @@ int main(void)
 	RUN(account);
 	RUN(audit);
 	RUN(cgroup_parse);
+	RUN(client_hello);
 	RUN(definition);
 	RUN(driver_told);
 	RUN(driver_wire);
 	RUN(detect);
+	RUN(dns);
 	RUN(elf);
 	RUN(errors);
 	RUN(explain);
