@@ -7,10 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's sets are 64 bits wide; it answers EINVAL for numbers that it does not use yet. */
+/* The kernel's sets are 64 bits wide. It returns EINVAL for a number that it does not use yet. */
 #define CAPS_MAX 64
 
-/* A set-user-ID root program or a change of uid gives nothing back, and ambient ones cannot be raised: for good. */
+/* A set-user-ID root program or a change of uid restores no capability, and ambient ones cannot be raised. The flags
+ * are locked. */
 #define CAPS_SECUREBITS                                                                                                \
 	(SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |               \
 	 SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
@@ -41,7 +42,7 @@ static int bounding_limit(uint64_t keep)
 		int there = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
 		if (there < 0)
-			break; /* EINVAL: past the kernel's last */
+			break; /* EINVAL: above the kernel's last capability. */
 		if (there > 0 && !(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0)
 			return -1;
 	}
@@ -57,7 +58,7 @@ static int securebits_lock(void)
 	return bits == CAPS_SECUREBITS ? 0 : prctl(PR_SET_SECUREBITS, CAPS_SECUREBITS, 0, 0, 0);
 }
 
-/* Bounding first and the sets last: both the bounding set and securebits need CAP_SETPCAP. */
+/* The sets come last, because the bounding set and securebits need CAP_SETPCAP. */
 int caps_drop(void)
 {
 	static const struct __user_cap_data_struct none[2];

@@ -1,24 +1,24 @@
-/* Capabilities: all five sets emptied, or cut, and read back. Safe after clone: 0, or -1 with errno. */
+/* Capabilities: clears or reduces all five sets and verifies the result. Safe after clone: 0, or -1 with errno. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Drops bounding, ambient, inheritable, permitted and effective, and locks securebits so that no uid gives them back.
- */
+/* Clears the bounding, ambient, inheritable, permitted and effective sets, and locks securebits so that no uid restores
+ * them. */
 int caps_drop(void);
 
-/* 0 when every set of this thread is empty; -1 with EPERM (errno) when one is not. */
+/* Returns 0 if every set of this thread is empty, or -1 with EPERM. */
 int caps_prove(void);
 
-/* Gives up all but these (bit N: capability N), here and, for who may say so, in whatever is executed. Who may not has
- * none to give: no_new_privs has to be set. */
+/* Drops all capabilities except those in `keep` (bit N: capability N), in this process and, with CAP_SETPCAP, in the
+ * programs that it executes. Without CAP_SETPCAP, no_new_privs must be set. */
 int caps_limit(uint64_t keep);
-/* 0 when this thread holds none but these, and hands none on; -1 with EPERM (errno) otherwise. */
+/* Returns 0 if this thread has and passes on no capability outside `keep`, or -1 with EPERM. */
 int caps_within(uint64_t keep);
 
-/* Whether this process has the capability (CAP_SYS_ADMIN…) effective. */
+/* Whether this process has the capability (CAP_SYS_ADMIN…) in its effective set. */
 int caps_has(int capability);
 
-/* This thread alone does, or does not, use what it may; nothing to use is success. */
+/* Sets or clears a capability in the effective set of this thread. Success if it is not permitted anyway. */
 int caps_use(int capability, bool use);

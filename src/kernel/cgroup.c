@@ -1,9 +1,8 @@
 /*
- * One box's control group: made, limited, read, removed.
+ * The control group of one box: creates, limits, reads and removes it.
  *
- * Every limit is read back from the descriptor that it was written to: a
- * kernel that keeps another value than the asked one (beyond rounding to
- * pages) is refused, for the box would run with a limit nobody asked for.
+ * Every limit is read back from the descriptor that it was written to. If the
+ * kernel keeps another value (beyond rounding to pages), the box is refused.
  */
 #include "kernel/cgroup.h"
 #include "kernel/cgroup_parse.h"
@@ -22,17 +21,17 @@
 #include <time.h>
 
 struct cgroup {
-	size_t count;                     /* hierarchies */
+	size_t count;                     /* number of hierarchies */
 	int where[CGROUP_CONTROLLERS];    /* controller -> hierarchy, or -1 */
 	bool unified[CGROUP_CONTROLLERS]; /* the hierarchy is v2 */
 	int base[CGROUP_CONTROLLERS];     /* the site's directory in it */
-	int dir[CGROUP_CONTROLLERS];      /* the group's directory in it */
+	int dir[CGROUP_CONTROLLERS];      /* the group's directory in each hierarchy */
 	int join[CGROUP_CONTROLLERS];     /* v1: its tasks file */
-	bool made[CGROUP_CONTROLLERS];    /* the directory is there, and ours to remove */
+	bool made[CGROUP_CONTROLLERS];    /* the directory exists, and this group removes it */
 	int now;                          /* v2: memory.current, v1: memory.usage_in_bytes */
 	int peak;                         /* v2: memory.peak, -1 before 5.19; v1: memory.max_usage_in_bytes */
 	int events;                       /* v2: memory.events, v1: memory.oom_control */
-	int oom;                          /* what is polled: v2 the same descriptor as events, v1 an eventfd */
+	int oom;                          /* polled for events: on v2 the same descriptor as events, on v1 an eventfd */
 	char name[64];                    /* the directory's name */
 };
 
@@ -73,7 +72,7 @@ static bool number_in(const struct cgroup *group, int hierarchy, const char *fil
 	return n > 0 && cgroup_parse_number(text, (size_t)n, value);
 }
 
-/* Writes a number and compares what the kernel then says; it may have rounded down by less than `grain`. */
+/* Writes a number and compares it with the value that the kernel reports, which may be smaller by less than `grain`. */
 static int limit_set(const struct cgroup *group, int controller, const char *file, uint64_t value, uint64_t grain,
 		     struct error *err)
 {
@@ -84,7 +83,7 @@ static int limit_set(const struct cgroup *group, int controller, const char *fil
 	if (fd < 0)
 		return error_errno(err, "Opening %s of the control group", file);
 	int n = snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	/* The memory controller of v1 gives up when the caller has a signal to see to. */
+	/* v1's memory controller stops reclaiming when the caller has a pending signal. */
 	if (TEMP_FAILURE_RETRY(pwrite(fd, text, (size_t)n, 0)) < 0)
 		return error_errno(err, "Setting %s of the control group to %s", file, text);
 	ssize_t got = pread(fd, text, sizeof(text), 0);
@@ -96,7 +95,7 @@ static int limit_set(const struct cgroup *group, int controller, const char *fil
 	return 0;
 }
 
-/* The same from a descriptor that is kept. False with errno. */
+/* Reads a number from an open descriptor. False with errno. */
 static bool number_at(int fd, uint64_t *value)
 {
 	char text[64];
@@ -107,7 +106,7 @@ static bool number_at(int fd, uint64_t *value)
 	return n > 0 && cgroup_parse_number(text, (size_t)n, value);
 }
 
-static bool has(const struct cgroup *group, int controller, const char *file)
+static bool file_exists(const struct cgroup *group, int controller, const char *file)
 {
 	return faccessat(group->dir[group->where[controller]], file, F_OK, 0) == 0;
 }
@@ -119,29 +118,30 @@ static int limit_memory(const struct cgroup *group, uint64_t bytes, struct error
 	if (group->unified[group->where[CGROUP_MEMORY]]) {
 		if (limit_set(group, CGROUP_MEMORY, "memory.max", bytes, page, err) < 0)
 			return -1;
-		/* The first is missing in a kernel without swap (cgroup_find() has seen to it), the second before 4.19.
-		 */
-		if (has(group, CGROUP_MEMORY, "memory.swap.max") &&
+		/* memory.swap.max is missing in a kernel without swap (cgroup_find() has checked this),
+		 * memory.oom.group before 4.19. */
+		if (file_exists(group, CGROUP_MEMORY, "memory.swap.max") &&
 		    limit_set(group, CGROUP_MEMORY, "memory.swap.max", 0, 1, err) < 0)
 			return -1;
-		if (has(group, CGROUP_MEMORY, "memory.oom.group") &&
+		if (file_exists(group, CGROUP_MEMORY, "memory.oom.group") &&
 		    limit_set(group, CGROUP_MEMORY, "memory.oom.group", 1, 1, err) < 0)
 			return -1;
 		return 0;
 	}
 	if (limit_set(group, CGROUP_MEMORY, "memory.limit_in_bytes", bytes, page, err) < 0)
 		return -1;
-	/* v1 counts what waits in TCP sockets apart, and only when told to: gigabytes of the host's tcp_mem otherwise.
-	 */
-	if (has(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes") &&
+	/* v1 counts the memory of TCP sockets apart, and only if it has a limit. Without one, a box could use gigabytes
+	 * of the host's tcp_mem. */
+	if (file_exists(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes") &&
 	    limit_set(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", bytes, page, err) < 0)
 		return -1;
 	/*
-	 * Memory and swap together may use what memory alone may: no swap. The
-	 * order matters, memory may never exceed the two together. Where swap is
-	 * not accounted, the group is kept out of it by its swappiness.
+	 * The same limit for memory and for memory with swap: no swap. The
+	 * order matters, because the limit of memory may never exceed the limit
+	 * of both. If swap is not accounted, a swappiness of 0 keeps the group
+	 * out of it.
 	 */
-	if (has(group, CGROUP_MEMORY, "memory.memsw.limit_in_bytes"))
+	if (file_exists(group, CGROUP_MEMORY, "memory.memsw.limit_in_bytes"))
 		return limit_set(group, CGROUP_MEMORY, "memory.memsw.limit_in_bytes", bytes, page, err);
 	return limit_set(group, CGROUP_MEMORY, "memory.swappiness", 0, 1, err);
 }
@@ -170,7 +170,7 @@ static int limit_cpu_v2(const struct cgroup *group, uint64_t quota, uint64_t per
 
 static int limit_cpu(const struct cgroup *group, double cpus, struct error *err)
 {
-	/* The kernel takes quotas from 1 ms and periods up to 1 s: a small share needs the long period. */
+	/* The kernel accepts quotas from 1 ms and periods up to 1 s, so a small share needs the long period. */
 	uint64_t period = cpus < 0.01 ? 1000000 : 100000;
 	double quota = round(cpus * (double)period);
 
@@ -178,13 +178,13 @@ static int limit_cpu(const struct cgroup *group, double cpus, struct error *err)
 		return error_set(err, ERROR_USAGE, 0, "A share of %g cores cannot be set; the least is 0.001", cpus);
 	if (group->unified[group->where[CGROUP_CPU]])
 		return limit_cpu_v2(group, (uint64_t)quota, period, err);
-	/* 100 ms is what a new group has. */
+	/* A new group has a period of 100 ms. */
 	if (period != 100000 && limit_set(group, CGROUP_CPU, "cpu.cfs_period_us", period, 1, err) < 0)
 		return -1;
 	return limit_set(group, CGROUP_CPU, "cpu.cfs_quota_us", (uint64_t)quota, 1, err);
 }
 
-/* What is read while the box runs, or at its end when there may be no descriptor left to have. */
+/* Opens the counters that are read during the run, or at its end, when a new descriptor may not be available. */
 static int open_counters(struct cgroup *group, struct error *err)
 {
 	bool v2 = group->unified[group->where[CGROUP_MEMORY]];
@@ -198,14 +198,15 @@ static int open_counters(struct cgroup *group, struct error *err)
 	return 0;
 }
 
-/* Being told of an OOM is a convenience: cgroup_usage() counts the kills all the same, so failure leaves -1. */
+/* Notification of an OOM is optional: cgroup_usage() counts the kills anyway. On failure the descriptor stays -1. */
 static void watch_oom(struct cgroup *group)
 {
 	char text[512];
 
 	if (group->unified[group->where[CGROUP_MEMORY]]) {
 		group->events = open_in(group, CGROUP_MEMORY, "memory.events", O_RDONLY);
-		/* Poll says "changed since this descriptor was last read", and for one never read, always. */
+		/* poll() reports a change since the last read of this descriptor, and always reports one that was never
+		 * read. */
 		if (group->events >= 0 && pread(group->events, text, sizeof(text), 0) > 0)
 			group->oom = group->events;
 		return;
@@ -241,7 +242,8 @@ static int make_in(struct cgroup *group, size_t i, const char *base, struct erro
 	group->dir[i] = openat(group->base[i], group->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (group->dir[i] < 0)
 		return error_errno(err, "Opening the control group %s/%s", base, group->name);
-	/* Tells cgroup_sweep() that it is in use, also to one in another pid namespace, where our pid says nothing. */
+	/* The lock tells cgroup_sweep() that the group is in use, also in another pid namespace, where our pid means
+	 * nothing. */
 	flock(group->dir[i], LOCK_SH | LOCK_NB);
 	if (group->unified[i])
 		return 0;
@@ -292,9 +294,10 @@ int cgroup_change(struct cgroup *group, const struct cgroup_limits *before, cons
 	const char *both = "memory.memsw.limit_in_bytes";
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	/* v1: memory alone may never be more than memory and swap. */
+	/* v1: the limit of memory must never exceed the limit of memory and swap. */
 	if (limits->memory > before->memory && !group->unified[group->where[CGROUP_MEMORY]] &&
-	    has(group, CGROUP_MEMORY, both) && limit_set(group, CGROUP_MEMORY, both, limits->memory, page, err) < 0)
+	    file_exists(group, CGROUP_MEMORY, both) &&
+	    limit_set(group, CGROUP_MEMORY, both, limits->memory, page, err) < 0)
 		return -1;
 	if (limits->memory != before->memory && limit_memory(group, limits->memory, err) < 0)
 		return -1;
@@ -358,7 +361,7 @@ int cgroup_oom_fd(const struct cgroup *group, short *events)
 	return group->oom;
 }
 
-/* Nanoseconds of v1, microseconds of v2; 0 where neither counts. */
+/* Nanoseconds on v1, microseconds on v2; 0 if neither is counted. */
 static int read_cpu(const struct cgroup *group, uint64_t *usec, struct error *err)
 {
 	char text[1024];
@@ -481,7 +484,7 @@ int cgroup_usage_aside(const struct cgroup *group, struct cgroup_usage *usage, s
 	return 0;
 }
 
-/* The dying use the processor too: with a small share of it that takes seconds. */
+/* Dying processes need CPU time too. With a small share, they would need seconds. */
 static void lift_cpu_limit(const struct cgroup *group)
 {
 	int where = group->where[CGROUP_CPU];
@@ -510,9 +513,9 @@ int cgroup_kill(const struct cgroup *group)
 }
 
 /*
- * Linux 6.19 takes a task out of its group only after its last switch away
- * from the processor, which may be after its parent has waited for it: a group
- * that lists no member is busy for a moment only.
+ * Since Linux 6.19 a task leaves its group only after its last switch away from
+ * the processor, which may be after its parent has waited for it. So a group
+ * without members can be busy for a moment.
  */
 static int remove_dir(const struct cgroup *group, int i)
 {
@@ -536,7 +539,7 @@ int cgroup_remove(struct cgroup *group, struct error *err)
 {
 	int failed = 0;
 
-	/* Each is tried: what can go goes, and a second call finds the rest. */
+	/* Tries all of them: a second call removes the rest. */
 	for (size_t i = 0; i < group->count; i++) {
 		if (!group->made[i])
 			continue;
@@ -559,7 +562,7 @@ static bool kill_members(const struct cgroup *group, int i)
 	char *at = text, *end;
 
 	for (long pid = strtol(at, &end, 10); end != at; pid = strtol(at, &end, 10)) {
-		/* 0: of another pid namespace. The last one may be cut. */
+		/* 0: a process of another pid namespace. The last line may be truncated. */
 		if (pid > 0 && *end == '\n')
 			kill((pid_t)pid, SIGKILL);
 		at = end;
@@ -576,7 +579,7 @@ void cgroup_evict(const struct cgroup *group)
 			nanosleep(&moment, NULL);
 }
 
-/* Nobody holds the lock that a group's maker takes. */
+/* Whether nobody holds the lock that the creator of a group takes. */
 static bool is_abandoned(int base, const char *name)
 {
 	_cleanup_close_ int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -592,7 +595,7 @@ void cgroup_sweep(const struct cgroup_site *site)
 			continue;
 		for (struct dirent *entry; (entry = readdir(dir));) {
 			pid_t owner = entry->d_type == DT_DIR ? name_owner(entry->d_name) : 0;
-			/* One with members stays: the kernel says EBUSY. */
+			/* The kernel refuses to remove a group with members (EBUSY). */
 			if (owner > 0 && kill(owner, 0) < 0 && errno == ESRCH &&
 			    is_abandoned(dirfd(dir), entry->d_name))
 				unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);

@@ -1,22 +1,22 @@
 /*
- * Control groups: what a box may use, and what it used.
+ * Control groups: limits and usage of boxes.
  *
- * Three shapes of host are served: a unified (v2) tree, separate (v1)
+ * Three kinds of hosts are supported: a unified (v2) tree, separate (v1)
  * hierarchies, and hybrids where some controllers are v1. A site is the place
- * on this host where groups of boxes may be made; a group is one box's, made
- * before the box and removed after it.
+ * on this host where groups of boxes may be created. A group belongs to one
+ * box; it is created before the box and removed after it.
  *
- * On v2 the site is, for root, inside the caller's own group where that has
- * been delegated (systemd's Delegate=yes, which it marks with an attribute
- * `delegate`, or a container's part of the tree), so that what bounds the
- * caller bounds its boxes too. Only root that nobody has given a part of the
- * tree uses a group `emberbox` at the top, and enables controllers in the root
- * for it, which systemd would rather do itself. A delegated group that holds
- * other processes beside the caller cannot be divided (no internal processes):
- * with DelegateSubgroup= it can, without it root falls back to the top as well.
- * An ordinary user has what it may write to. On v1, where there is no such
- * rule, the site is `emberbox` at the top of each hierarchy if the caller may
- * write there, else inside its own group.
+ * On v2, root's site is inside the caller's own group if that group has been
+ * delegated: systemd's Delegate=yes marks it with an attribute `delegate`, and
+ * a container has a part of the tree. So the limits of the caller hold for its
+ * boxes too. Only if nothing has been delegated, root uses a group `emberbox`
+ * at the top of the tree and enables controllers in the root group for it,
+ * which systemd would rather do itself. A delegated group with processes beside
+ * the caller cannot be divided (the kernel's rule "no internal processes"):
+ * systemd's DelegateSubgroup= avoids this; otherwise root also uses the top. An
+ * ordinary user's site is a group that the user may write to. On v1, which has
+ * no such rule, the site is `emberbox` at the top of each hierarchy if the
+ * caller may write there, otherwise inside the caller's own group.
  */
 #pragma once
 
@@ -35,14 +35,14 @@ enum cgroup_controller {
 	CGROUP_CONTROLLERS,
 };
 
-/* The fewest hierarchies that hold the controllers we need: one on v2, up to four on v1. */
+/* The smallest set of hierarchies with the controllers that we need: one on v2, up to four on v1. */
 struct cgroup_site {
-	int version;                             /* 0: none usable; 1: at least one controller is v1; 2: all v2 */
-	size_t count;                            /* hierarchies in use */
-	char base[CGROUP_CONTROLLERS][PATH_MAX]; /* each hierarchy's directory under which groups are made */
+	int version;  /* 0: none is usable; 1: at least one controller is v1; 2: all are v2 */
+	size_t count; /* hierarchies in use */
+	char base[CGROUP_CONTROLLERS][PATH_MAX]; /* the directory of each hierarchy in which groups are created */
 	int where[CGROUP_CONTROLLERS];           /* controller -> index into base, or -1 */
 	bool unified[CGROUP_CONTROLLERS];        /* base[i] is on a v2 tree */
-	char why[512];                           /* version 0: "WHAT IS MISSING; … with: COMMAND" */
+	char why[512];                           /* version 0: "REASON; … with: COMMAND" */
 };
 
 struct cgroup_limits {
@@ -52,103 +52,102 @@ struct cgroup_limits {
 };
 
 struct cgroup_usage {
-	uint64_t memory_peak; /* bytes; 0 when the kernel does not say, see cgroup_knows_peak() */
+	uint64_t memory_peak; /* bytes; 0 if the kernel does not count it, see cgroup_knows_peak() */
 	uint64_t memory_now;  /* bytes */
 	uint64_t cpu_usec;    /* user and system */
-	uint64_t oom_kills;   /* processes that the kernel killed for memory */
+	uint64_t oom_kills;   /* processes killed by the kernel because of memory */
 };
 
 struct cgroup;
 
-/* Looks for a site and prepares it (enables controllers below it). No usable site is not an error: version is 0 and why
- * says why. */
+/* Finds a site and enables controllers below it. It is no error if there is none: version is 0 and `why` has the
+ * reason. */
 int cgroup_find(struct cgroup_site *site, struct error *err);
 
-/* Makes a group `name` with its limits set and read back. *out is owned by the caller, see cgroup_free(). */
+/* Creates a group `name`, sets its limits and reads them back. The caller frees *out with cgroup_free(). */
 int cgroup_make(const struct cgroup_site *site, const char *name, const struct cgroup_limits *limits,
 		struct cgroup **out, struct error *err);
 
-/* Other limits for a group that was made with `before`; set and read back. */
+/* Changes the limits of a group that was created with `before`; they are set and read back. */
 int cgroup_change(struct cgroup *group, const struct cgroup_limits *before, const struct cgroup_limits *limits,
 		  struct error *err);
 
-/* The v2 directory for CLONE_INTO_CGROUP, or -1 when there is none. */
+/* The v2 directory for CLONE_INTO_CGROUP, or -1 on v1. */
 int cgroup_clone_fd(const struct cgroup *group);
 
 /*
- * The v1 `tasks` files, opened for writing: the child joins by writing "0" to
- * each, which is a hundred times cheaper than being moved from outside (moving
- * another process waits for a grace period, moving oneself does not). Returns
- * how many; fds has room for CGROUP_CONTROLLERS.
+ * The v1 `tasks` files, opened for writing. The child joins by writing "0" to
+ * each. This is a hundred times cheaper than moving the child from outside,
+ * which waits for a grace period. Returns the number of files; fds has room for
+ * CGROUP_CONTROLLERS.
  */
 size_t cgroup_join_fds(const struct cgroup *group, int *fds);
 
 /*
- * The files by which a process of another user namespace enters: as
- * cgroup_join_fds(), and cgroup.procs on v2, where the kernel judges by who
- * opened it (5.16). The descriptors are the group's. Returns how many, or -1
- * with errno.
+ * The files by which a process of another user namespace joins: as
+ * cgroup_join_fds(), and cgroup.procs on v2, where the kernel checks the
+ * permissions of the opener (5.16). The group owns the descriptors. Returns
+ * their number, or -1 with errno.
  */
 int cgroup_enter_fds(struct cgroup *group, int *fds);
 
-/* Everybody has entered: closes what only that needs, for who keeps many groups. */
+/* Closes the descriptors of cgroup_enter_fds() when all processes have joined, to save descriptors. */
 void cgroup_entered(struct cgroup *group);
 
-/* In the child, after clone: writes "0" to each. Returns 0, or -1 with errno. */
+/* In the child after clone: writes "0" to each file. Returns 0, or -1 with errno. */
 int cgroup_join(const int *fds, size_t count);
 
-/* A descriptor that becomes ready with *events (poll flags) at an out-of-memory event, or -1. The group keeps it. */
+/* A descriptor that becomes ready with *events (poll flags) at an out-of-memory event, or -1. The group owns it. */
 int cgroup_oom_fd(const struct cgroup *group, short *events);
 
 int cgroup_usage(const struct cgroup *group, struct cgroup_usage *usage, struct error *err);
 
-/* The same for others than the one who waits at cgroup_oom_fd(): that is not made quiet. */
+/* cgroup_usage() that does not consume the event of cgroup_oom_fd(), for other callers than the supervisor. */
 int cgroup_usage_aside(const struct cgroup *group, struct cgroup_usage *usage, struct error *err);
 
-/* False on v2 before 5.19: then the most that cgroup_memory_now() was seen to give is all there is. */
+/* False on v2 before 5.19: then the largest value of cgroup_memory_now() is the best known peak. */
 bool cgroup_knows_peak(const struct cgroup *group);
 
-/* Processes and threads in it now. Returns 0, or -1 with errno. */
+/* The number of processes and threads in the group. Returns 0, or -1 with errno. */
 int cgroup_tasks_now(const struct cgroup *group, uint64_t *tasks);
 
-/* A file of the memory controller's: a process that writes "0" to it is a member from then on, so that what it writes
- * to a tmpfs is the group's memory. The caller closes it; -1 with errno. */
+/* A file of the memory controller. A process that writes "0" to it joins the group, so that its writes to a tmpfs count
+ * as memory of the group. The caller closes it; -1 with errno. */
 int cgroup_charge_fd(const struct cgroup *group);
 
-/* Bytes of `limit` that are not in use, or that the kernel can take back (pages of files on a disk). Returns 0, or -1
- * with errno. */
+/* Bytes of `limit` that are free or reclaimable (page cache of files on a disk). Returns 0, or -1 with errno. */
 int cgroup_memory_room(const struct cgroup *group, uint64_t limit, uint64_t *room);
 
-/* Times that a fork was refused because of the limit of processes. Returns 0, or -1 with errno. */
+/* How often the limit of processes refused a fork. Returns 0, or -1 with errno. */
 int cgroup_forks_refused(const struct cgroup *group, uint64_t *times);
 
-/* Bytes in use now, by one read of a descriptor that the group keeps. Returns 0, or -1 with errno. */
+/* Bytes in use, by one read of a descriptor of the group. Returns 0, or -1 with errno. */
 int cgroup_memory_now(const struct cgroup *group, uint64_t *bytes);
 
 /*
- * Processes that the kernel killed for memory, by one read of a descriptor
- * that the group keeps; on v2 the read also makes cgroup_oom_fd() quiet until
- * the next event. Returns 0, or -1 with errno: ENODATA where the kernel does
- * not count them (v1 before 4.13).
+ * The number of processes that the kernel killed because of memory, by one read
+ * of a descriptor of the group. On v2 the read also clears the event of
+ * cgroup_oom_fd(). Returns 0, or -1 with errno: ENODATA if the kernel does not
+ * count them (v1 before 4.13).
  */
 int cgroup_oom_kills(const struct cgroup *group, uint64_t *kills);
 
-/* Lifts the CPU limit, and kills every member where the kernel can do it in one step (v2, 5.14). Returns 0, or -1 with
- * errno ENOTSUP where it cannot: the pid namespace does it there. */
+/* Lifts the CPU limit, and kills every member if the kernel can do so in one step (v2, 5.14). Returns 0, or -1 with
+ * ENOTSUP if it cannot: the end of the pid namespace kills them then. */
 int cgroup_kill(const struct cgroup *group);
 
-/* Removes the group's directories. Fails with EBUSY in err->errnum while a member lives. */
+/* Removes the group's directories. Fails with EBUSY in err->errnum while the group has members. */
 int cgroup_remove(struct cgroup *group, struct error *err);
 
-/* Kills who is still a member, and waits a second for them to be gone. For the end of a box whose init is dead: its
- * members are processes of ours that worked for it from outside its pid namespace. */
+/* Kills all members and waits up to a second for their end. For a box whose init is dead: the remaining members are
+ * processes of ours that worked for the box from outside its pid namespace. */
 void cgroup_evict(const struct cgroup *group);
 
-/* Removes groups that a killed emberbox left behind under the site: names are "box-PID-CHANCE", PID is gone, and nobody
- * holds its lock. */
+/* Removes the site's groups that a killed emberbox left behind: the name is "box-PID-RANDOM", no process PID exists,
+ * and nobody holds the lock. */
 void cgroup_sweep(const struct cgroup_site *site);
 
-/* Closes and frees; NULL is fine. Does not remove the directories. */
+/* Closes and frees the group; NULL is allowed. Does not remove the directories. */
 void cgroup_free(struct cgroup *group);
 static inline void cgroup_freep(struct cgroup **group)
 {

@@ -1,23 +1,23 @@
 /*
- * Where on this host groups of boxes may be made.
+ * Finds the place on this host where groups of boxes may be created.
  *
- * Asked at every run, so the usual case is short: /proc/self/mountinfo and
- * /proc/self/cgroup are read once, and a site that an earlier run prepared is
- * known by a few calls. Only the first run on a host makes directories and
+ * This happens at every run, so the usual case is short: /proc/self/mountinfo
+ * and /proc/self/cgroup are read once, and a few calls recognize a site that an
+ * earlier run prepared. Only the first run on a host creates directories and
  * enables controllers.
  *
- * On v2 three places are tried. A group with processes has no controllers for
- * its children, so a caller that is alone in its group first moves itself into
- * a child of it, `emberbox-self`, and the boxes' groups are made beside that.
- * Otherwise a group above, which systemd's user manager lets its user write,
- * may hold ours beside the caller's: both the caller's and the box's group must
- * be below one that the caller may write to, or the kernel refuses to start a
- * process there. Last, and for root alone, /emberbox below the top of the
- * tree: the real root group is exempt from that rule.
+ * On v2 three places are tried. First, the caller's own group: a group with
+ * processes has no controllers for its children, so a caller that is alone in
+ * its group moves itself into a child of it, `emberbox-self`, and the boxes'
+ * groups are created beside that child. Second, a group above, such as those
+ * that systemd's user manager lets its user write: the kernel starts a process
+ * in another group only if the caller may write to a common ancestor of both
+ * groups. Third, only for root, /emberbox below the top of the tree: the real
+ * root group is exempt from the rule about processes.
  *
- * Root may write to every group, so permission does not tell which are its own
- * to divide: it takes the first two places only up to the group that was
- * delegated. The rest of the tree is systemd's, its only writer.
+ * Root may write to every group, so write permission does not show which groups
+ * it may divide. Root takes the first two places only up to the group that was
+ * delegated. systemd is the only writer of the rest of the tree.
  */
 #include "kernel/cgroup.h"
 #include "kernel/cgroup_parse.h"
@@ -42,24 +42,24 @@
 
 struct tree {
 	bool unified;         /* a v2 tree */
-	unsigned controllers; /* v1: ours in this hierarchy */
+	unsigned controllers; /* v1: those of our controllers that are in this hierarchy */
 	char top[PATH_MAX];   /* its mount point */
 	char root[PATH_MAX];  /* the group at the mount point */
-	char own[PATH_MAX];   /* the caller's own group under the mount point, "" when not visible */
+	char own[PATH_MAX];   /* the caller's own group under the mount point, "" if it is not visible */
 };
 
-/* One for each v1 controller of ours at most, and the unified tree. */
+/* At most one for each of our v1 controllers, and the unified tree. */
 struct trees {
-	size_t count;                             /* of tree */
-	struct tree tree[CGROUP_CONTROLLERS + 1]; /* those that can be seen */
-	struct tree hidden;                       /* one that matters and that another mount covers, or empty */
+	size_t count;                             /* number of entries of tree */
+	struct tree tree[CGROUP_CONTROLLERS + 1]; /* the visible ones */
+	struct tree hidden;                       /* a needed tree that another mount covers, or empty */
 };
 
 __attribute__((format(printf, 2, 3))) static void explain(struct cgroup_site *site, const char *format, ...)
 {
 	va_list args;
 
-	/* The first reason stands: later ones are about second choices. */
+	/* The first reason stays: later ones are about second choices. */
 	if (site->why[0])
 		return;
 	va_start(args, format);
@@ -78,7 +78,7 @@ static int join_path(char out[PATH_MAX], const char *base, const char *rest)
 	return 0;
 }
 
-/* A whole file of /proc. The caller frees; NULL with errno. */
+/* Reads a whole file of /proc. The caller frees it; NULL with errno. */
 static char *read_whole(const char *path, size_t *length)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -106,7 +106,7 @@ static char *read_whole(const char *path, size_t *length)
 	return take_ptr(text);
 }
 
-/* A short file of a group: bytes read, or -1. */
+/* Reads a short file of a group. Returns the number of bytes, or -1. */
 static ssize_t read_file(const char *group, const char *file, char *out, size_t size)
 {
 	char path[PATH_MAX];
@@ -134,7 +134,7 @@ static bool may_write(const char *group, const char *file)
 	return join_path(path, group, file) == 0 && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
 }
 
-static bool exists(const char *group, const char *file)
+static bool group_has(const char *group, const char *file)
 {
 	char path[PATH_MAX];
 
@@ -142,37 +142,37 @@ static bool exists(const char *group, const char *file)
 }
 
 /*
- * The first group that limits TCP memory makes the kernel patch its own code,
- * 0.6 ms; the site has such a limit for good, so that boxes take 50 µs for theirs.
+ * The first group with a limit of TCP memory makes the kernel patch its own code, which takes 0.6 ms. The site keeps
+ * such a limit, so that setting the limit of a box takes 50 µs.
  */
 static void keep_tcp_counted(const char *path)
 {
 	(void)!write_file(path, TCP_LIMIT, "-1");
 }
 
-/* The caller may make groups in this directory, which is made if it is missing. */
-static int claim(const char *path, bool unified)
+/* Whether the caller may create groups in this directory. Creates the directory if it is missing. */
+static int site_claim(const char *path, bool unified)
 {
 	struct statfs fs;
 	bool made = true;
 
-	/* mkdir of a directory that is there says EEXIST even to those who may not write to it. */
+	/* mkdir of an existing directory returns EEXIST even to callers who may not write to it. */
 	if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0) {
 		made = false;
 	} else if (errno != ENOENT || mkdir(path, 0755) < 0) {
 		made = false;
-		/* Another emberbox, started with us, made it in between. */
+		/* Another emberbox that started at the same time created it. */
 		if (errno != EEXIST || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0)
 			return -1;
 	}
-	/* A mount over the mount point hides what mountinfo's line was about. */
+	/* A later mount may hide the one that mountinfo lists. */
 	if (statfs(path, &fs) < 0)
 		return -1;
 	if ((unsigned long)fs.f_type != (unified ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC)) {
 		errno = ENOTSUP;
 		return -1;
 	}
-	if (made && !unified && exists(path, TCP_LIMIT))
+	if (made && !unified && group_has(path, TCP_LIMIT))
 		keep_tcp_counted(path);
 	return 0;
 }
@@ -187,8 +187,8 @@ static void add_mount(struct trees *trees, const struct cgroup_mount *mount)
 		struct tree *known = &trees->tree[i];
 		if (known->unified != mount->unified || known->controllers != mount->controllers)
 			continue;
-		/* Seen twice: a later mount on the same point hides the first; elsewhere the one that shows more is
-		 * better. */
+		/* The tree is mounted twice: on the same mount point the later mount hides the first; otherwise the
+		 * mount that shows more of the tree is better. */
 		if (strcmp(known->top, mount->point) != 0 && strlen(mount->root) >= strlen(known->root))
 			return;
 		tree = known;
@@ -216,7 +216,7 @@ static void add_member(struct trees *trees, const struct cgroup_member *member)
 	}
 }
 
-/* The tree is seen at its mount point: a later mount there, or above it, hides what mountinfo's line was about. */
+/* Whether the tree is visible at its mount point: a later mount there or above it would hide it. */
 static bool is_seen(const struct tree *tree)
 {
 	struct statfs fs;
@@ -239,7 +239,7 @@ static void drop_hidden(struct trees *trees)
 	trees->count = kept;
 }
 
-static int gather(struct trees *trees, struct error *err)
+static int trees_gather(struct trees *trees, struct error *err)
 {
 	_cleanup_free_ char *mounts = NULL, *members = NULL;
 	_cleanup_free_ struct cgroup_mount *mount = malloc(sizeof(*mount));
@@ -267,18 +267,18 @@ static int gather(struct trees *trees, struct error *err)
 	return 0;
 }
 
-/* v1: `emberbox` at the top of the hierarchy if we may, else below the caller's group. */
+/* v1: `emberbox` at the top of the hierarchy if the caller may write there, otherwise below the caller's group. */
 static int place_v1(const struct tree *tree, char base[PATH_MAX])
 {
-	if (join_path(base, tree->top, GROUP_NAME) == 0 && claim(base, false) == 0)
+	if (join_path(base, tree->top, GROUP_NAME) == 0 && site_claim(base, false) == 0)
 		return 0;
 	if (!tree->own[0] || strcmp(tree->own, tree->top) == 0)
 		return -1;
-	return join_path(base, tree->own, GROUP_NAME) == 0 && claim(base, false) == 0 ? 0 : -1;
+	return join_path(base, tree->own, GROUP_NAME) == 0 && site_claim(base, false) == 0 ? 0 : -1;
 }
 
-/* The controllers of ours that a group's children have. */
-static unsigned enabled(const char *group)
+/* Those of our controllers that the children of a group have. */
+static unsigned controllers_enabled(const char *group)
 {
 	char text[512];
 	ssize_t n = read_file(group, "cgroup.subtree_control", text, sizeof(text));
@@ -286,11 +286,11 @@ static unsigned enabled(const char *group)
 	return n < 0 ? 0 : cgroup_parse_controllers(text, (size_t)n);
 }
 
-/* Gives the group's children what it has of `want`: which of them they then have. */
-static unsigned enable(const char *group, unsigned want)
+/* Enables those of `want` that the group has for its children. Returns the ones that they then have. */
+static unsigned controllers_enable(const char *group, unsigned want)
 {
 	char text[512];
-	unsigned have = enabled(group) & want;
+	unsigned have = controllers_enabled(group) & want;
 
 	if (have == want)
 		return have;
@@ -299,41 +299,42 @@ static unsigned enable(const char *group, unsigned want)
 	unsigned must = MUST_BITS & want;
 	if ((can & must) != must)
 		return have;
-	/* One write is refused whole, so cpu is apart: with realtime processes about, it alone cannot be enabled. */
+	/* The kernel refuses one write as a whole, so cpu is separate: it cannot be enabled while there are realtime
+	 * processes. */
 	if ((can & CGROUP_BIT(CGROUP_MEMORY)) && write_file(group, "cgroup.subtree_control", "+memory") < 0)
 		return have;
 	if ((can & CGROUP_BIT(CGROUP_PIDS)) && write_file(group, "cgroup.subtree_control", "+pids") < 0)
 		return have;
 	if (can & CGROUP_BIT(CGROUP_CPU))
 		(void)!write_file(group, "cgroup.subtree_control", "+cpu");
-	return enabled(group) & want;
+	return controllers_enabled(group) & want;
 }
 
-static bool enough(unsigned have, unsigned want)
+static bool is_enough(unsigned have, unsigned want)
 {
 	unsigned must = MUST_BITS & want;
 
 	return have && (have & must) == must;
 }
 
-/* `emberbox` below the group `above`, both giving what is wanted: the controllers that it has, or 0. */
+/* Prepares `emberbox` below the group `above`. Returns the controllers that it has, or 0. */
 static unsigned place_below(const char *above, unsigned want, char base[PATH_MAX])
 {
 	if (join_path(base, above, GROUP_NAME) < 0)
 		return 0;
-	/* An earlier run has prepared it: nothing to do. */
-	if (enabled(base) == want && claim(base, true) == 0)
+	/* An earlier run has prepared it. */
+	if (controllers_enabled(base) == want && site_claim(base, true) == 0)
 		return want;
 	if (!may_write(above, "cgroup.subtree_control"))
 		return 0;
-	unsigned have = enable(above, want);
-	if (!enough(have, want) || claim(base, true) < 0)
+	unsigned have = controllers_enable(above, want);
+	if (!is_enough(have, want) || site_claim(base, true) < 0)
 		return 0;
-	have = enable(base, have);
-	return enough(have, want) ? have : 0;
+	have = controllers_enable(base, have);
+	return is_enough(have, want) ? have : 0;
 }
 
-static bool alone(const char *group)
+static bool is_alone(const char *group)
 {
 	char text[64], want[32];
 	ssize_t n = read_file(group, "cgroup.procs", text, sizeof(text));
@@ -342,30 +343,31 @@ static bool alone(const char *group)
 	return n == w && memcmp(text, want, (size_t)w) == 0;
 }
 
-/* The caller's own group, after the caller has left it for a child. */
+/* Prepares the caller's own group: moves the caller into a child of it. */
 static unsigned place_own(const char *own, unsigned want)
 {
 	char self[PATH_MAX];
 
 	if (!may_write(own, "") || !may_write(own, "cgroup.subtree_control") || !may_write(own, "cgroup.procs") ||
-	    !alone(own))
+	    !is_alone(own))
 		return 0;
-	if (join_path(self, own, SELF_NAME) < 0 || claim(self, true) < 0)
+	if (join_path(self, own, SELF_NAME) < 0 || site_claim(self, true) < 0)
 		return 0;
 	if (write_file(self, "cgroup.procs", "0") < 0) {
 		rmdir(self);
 		return 0;
 	}
-	unsigned have = enable(own, want);
-	if (enough(have, want))
+	unsigned have = controllers_enable(own, want);
+	if (is_enough(have, want))
 		return have;
-	/* Back to where the caller was, as if nothing had been tried. */
+	/* Move the caller back. */
 	if (write_file(own, "cgroup.procs", "0") == 0)
 		rmdir(self);
 	return 0;
 }
 
-/* systemd marks what it delegates: with trusted.delegate, and since 5.7 gave groups such attributes, user.delegate. */
+/* systemd marks a delegated group with trusted.delegate, or, since 5.7 supports such attributes on groups,
+ * user.delegate. */
 static bool is_marked(const char *group)
 {
 	static const char *const marks[] = { "user.delegate", "trusted.delegate" };
@@ -378,10 +380,10 @@ static bool is_marked(const char *group)
 }
 
 /*
- * Goes from a group to the one above it, if that is still in the tree. "/" is
- * never reached: a tree's mount point has a name.
+ * Goes to the parent group, if it is still in the tree. It never reaches "/": a
+ * tree's mount point has a name.
  */
-static bool climb(const struct tree *tree, char group[PATH_MAX])
+static bool group_climb(const struct tree *tree, char group[PATH_MAX])
 {
 	char *slash = strrchr(group, '/');
 
@@ -391,31 +393,31 @@ static bool climb(const struct tree *tree, char group[PATH_MAX])
 	return true;
 }
 
-/* The group up to which root's own one was delegated. False when none was. */
+/* Finds the group up to which root's own group was delegated. False if it was not. */
 static bool find_delegated(const struct tree *tree, char group[PATH_MAX])
 {
 	strcpy(group, tree->own);
 	do {
 		if (is_marked(group))
 			return true;
-	} while (climb(tree, group));
-	/* A container's part of the tree is its own; only groups below the real root have a type. */
-	return strcmp(tree->own, tree->top) == 0 && exists(group, "cgroup.type");
+	} while (group_climb(tree, group));
+	/* A container owns its part of the tree. Only groups below the real root have a file cgroup.type. */
+	return strcmp(tree->own, tree->top) == 0 && group_has(group, "cgroup.type");
 }
 
-/* Inside the caller's own group, or one above it up to `last`, which is "" for as far as one may write. */
+/* Prepares the caller's own group, or one above it up to `last`; "": up to the last that the caller may write to. */
 static unsigned place_delegated(const struct tree *tree, const char *last, unsigned want, char base[PATH_MAX])
 {
 	char above[PATH_MAX];
 	unsigned have;
 
-	if (exists(tree->own, "cgroup.type") && (have = place_own(tree->own, want))) {
+	if (group_has(tree->own, "cgroup.type") && (have = place_own(tree->own, want))) {
 		strcpy(base, tree->own);
 		return have;
 	}
 	strcpy(above, tree->own);
-	while (strcmp(above, last) != 0 && climb(tree, above)) {
-		/* Once a group may not be written, those above it do not help: the common ancestor must be writable. */
+	while (strcmp(above, last) != 0 && group_climb(tree, above)) {
+		/* The common ancestor must be writable, so no group above this one helps. */
 		if (!may_write(above, "cgroup.procs"))
 			break;
 		if ((have = place_below(above, want, base)))
@@ -424,20 +426,21 @@ static unsigned place_delegated(const struct tree *tree, const char *last, unsig
 	return 0;
 }
 
-/* v2: the controllers of `want` that groups in `base` have, or 0. */
+/* v2: prepares a base for groups. Returns those of `want` that its groups have, or 0. */
 static unsigned place_v2(const struct tree *tree, unsigned want, char base[PATH_MAX])
 {
 	char last[PATH_MAX] = "";
-	/* Where the top is out of reach, as for root of a user namespace, permission does tell what is one's own. */
+	/* If the top is not writable, as for root of a user namespace, write permission shows which groups are the
+	 * caller's. */
 	bool root = geteuid() == 0 && may_write(tree->top, "cgroup.procs");
 	unsigned have;
 
 	strcpy(base, tree->own);
 	const char *slash = strrchr(base, '/');
-	if (slash && strcmp(slash + 1, SELF_NAME) == 0 && climb(tree, base)) {
-		/* We moved ourselves at an earlier call. */
-		have = enabled(base) & want;
-		if (enough(have, want) && claim(base, true) == 0)
+	if (slash && strcmp(slash + 1, SELF_NAME) == 0 && group_climb(tree, base)) {
+		/* An earlier call moved this process there. */
+		have = controllers_enabled(base) & want;
+		if (is_enough(have, want) && site_claim(base, true) == 0)
 			return have;
 	}
 	if (tree->own[0] && (!root || find_delegated(tree, last)) && (have = place_delegated(tree, last, want, base)))
@@ -445,7 +448,7 @@ static unsigned place_v2(const struct tree *tree, unsigned want, char base[PATH_
 	return root ? place_below(tree->top, want, base) : 0;
 }
 
-/* The caller's uid as the first user namespace has it: 0 for root that is more than root of a namespace. */
+/* The caller's uid in the first user namespace: 0 for root that is not only root of a user namespace. */
 static uid_t uid_outside(void)
 {
 	_cleanup_fclose_ FILE *map = fopen("/proc/self/uid_map", "re");
@@ -457,7 +460,7 @@ static uid_t uid_outside(void)
 	return geteuid();
 }
 
-/* Why real root, or that of a container, found no place: it tried the top last. */
+/* Sets the reason why root, or root of a container, found no place: it tried the top last. */
 static void explain_top(struct cgroup_site *site, const char *top, unsigned lacks)
 {
 	const char *missing = lacks & CGROUP_BIT(CGROUP_MEMORY) ? "memory" : "pids";
@@ -491,7 +494,7 @@ static void explain_v2(struct cgroup_site *site, const struct tree *tree, unsign
 	if (!user)
 		explain_top(site, tree->top, lacks);
 	else
-		explain(site, "The control group %.120s is not the caller's alone to divide%s; " USER_FIX, group,
+		explain(site, "The control group %.120s is not delegated to the caller%s; " USER_FIX, group,
 			lacks ? " and lacks the memory or pids controller" : "");
 }
 
@@ -517,7 +520,8 @@ static void explain_v1(struct cgroup_site *site, const struct trees *trees, cons
 			used += (size_t)snprintf(groups + used, sizeof(groups) - used, " %s/" GROUP_NAME,
 						 trees->tree[i].top);
 	explain(site,
-		"The caller may not make control groups under %.60s; root gives it some with: sudo install -d -o %u%s",
+		"The caller may not create control groups under %.60s; root can delegate one with: sudo install -d -o "
+		"%u%s",
 		tree->top, (unsigned)uid_outside(), groups);
 }
 
@@ -525,12 +529,12 @@ static void explain_hidden(struct cgroup_site *site, const struct tree *tree)
 {
 	if (tree->unified)
 		explain(site,
-			"No control group file system is to be seen at %.120s, another is mounted over it; "
+			"Another mount covers the control group file system at %.120s; "
 			"mount it with: mount -t cgroup2 none %.120s",
 			tree->top, tree->top);
 	else
 		explain(site,
-			"No control group file system is to be seen at %.120s, another is mounted over it; "
+			"Another mount covers the control group file system at %.120s; "
 			"mount it with: mkdir -p %.120s && mount -t cgroup -o %s none %.120s",
 			tree->top, tree->top,
 			tree->controllers & CGROUP_BIT(CGROUP_MEMORY) ? "memory"
@@ -539,7 +543,7 @@ static void explain_hidden(struct cgroup_site *site, const struct tree *tree)
 			tree->top);
 }
 
-static void use(struct cgroup_site *site, const struct tree *tree, unsigned controllers)
+static void site_use(struct cgroup_site *site, const struct tree *tree, unsigned controllers)
 {
 	/* The caller has filled base[count]. */
 	for (int c = 0; c < CGROUP_CONTROLLERS; c++)
@@ -555,7 +559,7 @@ static void find_v1(struct cgroup_site *site, const struct trees *trees)
 		if (tree->unified)
 			continue;
 		if (place_v1(tree, site->base[site->count]) == 0)
-			use(site, tree, tree->controllers);
+			site_use(site, tree, tree->controllers);
 		else if (tree->controllers & MUST_BITS)
 			explain_v1(site, trees, tree, errno);
 	}
@@ -565,7 +569,7 @@ static void find_v2(struct cgroup_site *site, const struct trees *trees)
 {
 	unsigned want = V2_BITS;
 
-	/* A controller is in one tree only, and v1 has it first. */
+	/* A controller is in one tree only; v1 has precedence. */
 	for (size_t i = 0; i < trees->count; i++)
 		want &= ~trees->tree[i].controllers;
 	if (!want)
@@ -576,7 +580,7 @@ static void find_v2(struct cgroup_site *site, const struct trees *trees)
 			continue;
 		unsigned have = place_v2(tree, want, site->base[site->count]);
 		if (have)
-			use(site, tree, have);
+			site_use(site, tree, have);
 		else if (want & MUST_BITS)
 			explain_v2(site, tree, want);
 	}
@@ -588,19 +592,20 @@ static bool swap_is_on(void)
 	ssize_t n = read_file("/proc", "swaps", text, sizeof(text));
 	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
 
-	/* The first line is a heading. */
+	/* The first line is a header. */
 	return end && end + 1 < text + n;
 }
 
 /*
- * A v2 group that does not count swap while there is some bounds nothing: what
- * is beyond memory.max goes to swap. (On v1 a group's swappiness keeps it out.)
+ * On v2, a group that does not count swap limits nothing while swap is on:
+ * pages above memory.max go to swap. (On v1 the group's swappiness prevents
+ * this.)
  */
 static bool swap_escapes(const struct cgroup_site *site)
 {
 	int memory = site->where[CGROUP_MEMORY];
 
-	return site->unified[memory] && !exists(site->base[memory], "memory.swap.max") && swap_is_on();
+	return site->unified[memory] && !group_has(site->base[memory], "memory.swap.max") && swap_is_on();
 }
 
 int cgroup_find(struct cgroup_site *site, struct error *err)
@@ -614,9 +619,9 @@ int cgroup_find(struct cgroup_site *site, struct error *err)
 		site->where[c] = -1;
 	if (!trees)
 		return error_set(err, ERROR_FAILED, ENOMEM, "Looking for control groups");
-	if (gather(trees, err) < 0)
+	if (trees_gather(trees, err) < 0)
 		return -1;
-	/* If there is no site, then because of this. */
+	/* The hidden mount is the reason why there is no site. */
 	if (trees->hidden.top[0])
 		explain_hidden(site, &trees->hidden);
 	find_v1(site, trees);

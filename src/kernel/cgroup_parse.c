@@ -51,7 +51,7 @@ unsigned cgroup_parse_controllers(const char *list, size_t length)
 	return found;
 }
 
-/* The next word of a line whose words are separated by single spaces. */
+/* Takes the next word of a line whose words are separated by single spaces. */
 static bool next_word(const char **line, size_t *length, const char **word, size_t *word_length)
 {
 	if (!*length)
@@ -68,7 +68,7 @@ static bool next_word(const char **line, size_t *length, const char **word, size
 }
 
 /* mountinfo writes space, tab, newline and backslash as \040 and so on. */
-static bool unescape(const char *text, size_t length, char out[PATH_MAX])
+static bool path_unescape(const char *text, size_t length, char out[PATH_MAX])
 {
 	size_t o = 0;
 
@@ -114,15 +114,15 @@ bool cgroup_parse_mount(const char *line, size_t length, struct cgroup_mount *mo
 		mount->unified = false;
 	else
 		return false;
-	/* The source is whatever the mounter wrote, even nothing: then two spaces follow each other. */
+	/* The mounter chose the source, which can be empty: then two spaces follow each other. */
 	next_word(&line, &length, &word, &n);
 	if (!next_word(&line, &length, &word, &n))
 		return false;
 	mount->controllers = mount->unified ? 0 : cgroup_parse_controllers(word, n);
-	return unescape(root, root_length, mount->root) && unescape(point, point_length, mount->point);
+	return path_unescape(root, root_length, mount->root) && path_unescape(point, point_length, mount->point);
 }
 
-/* ID:CONTROLLERS:PATH; a path may hold colons, the list may not. */
+/* ID:CONTROLLERS:PATH. A path may contain colons, the list may not. */
 bool cgroup_parse_member(const char *line, size_t length, struct cgroup_member *member)
 {
 	const char *first = memchr(line, ':', length);
@@ -190,8 +190,8 @@ bool cgroup_parse_cpu_max(const char *text, size_t length, uint64_t *quota, uint
 	       *period != UINT64_MAX;
 }
 
-/* True when some component of the path is "..". */
-static bool climbs(const char *path)
+/* Whether a component of the path is "..". */
+static bool has_parent(const char *path)
 {
 	for (const char *at = path; (at = strstr(at, "/..")); at += 3)
 		if (at[3] == '/' || at[3] == '\0')
@@ -203,7 +203,7 @@ const char *cgroup_path_below(const char *root, const char *path)
 {
 	size_t length = strlen(root);
 
-	if (climbs(root) || climbs(path))
+	if (has_parent(root) || has_parent(path))
 		return NULL;
 	while (length && root[length - 1] == '/')
 		length--;

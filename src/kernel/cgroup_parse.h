@@ -1,7 +1,7 @@
 /*
- * The texts that the kernel gives about control groups, read without touching
- * the kernel: every function takes bytes that need no terminator, and none
- * allocates, so each is a fuzz target of a few lines.
+ * Parsers of the kernel's texts about control groups. They do not call the
+ * kernel, need no terminator and do not allocate, so each has a short fuzz
+ * target.
  */
 #pragma once
 
@@ -16,30 +16,30 @@
 /* One line of /proc/PID/mountinfo that mounts a cgroup tree. */
 struct cgroup_mount {
 	bool unified;         /* cgroup2 */
-	unsigned controllers; /* v1: those of ours in this hierarchy, as bits */
-	char root[PATH_MAX];  /* the group that is seen at the mount point */
+	unsigned controllers; /* v1: those of our controllers in this hierarchy, as bits */
+	char root[PATH_MAX];  /* the group that is visible at the mount point */
 	char point[PATH_MAX]; /* where it is mounted */
 };
 
 /* One line of /proc/PID/cgroup. */
 struct cgroup_member {
 	bool unified;         /* the line "0::PATH" */
-	unsigned controllers; /* v1: those of ours in this hierarchy, as bits */
+	unsigned controllers; /* v1: those of our controllers in this hierarchy, as bits */
 	char path[PATH_MAX];  /* the process's group, seen from its cgroup namespace */
 };
 
-/* Takes the next line, without its newline, off the front of *text. False at the end. */
+/* Takes the next line off the front of *text, without its newline. False at the end. */
 bool cgroup_next_line(const char **text, size_t *length, const char **line, size_t *line_length);
 
-/* Those of our controllers that a list separated by commas or white space names; other words are ignored. */
+/* Those of our controllers in a list separated by commas or white space; other words are ignored. */
 unsigned cgroup_parse_controllers(const char *list, size_t length);
 
-/* True when the line mounts a cgroup tree; false for any other mount and for a line that is not understood. */
+/* True if the line mounts a cgroup tree; false for another mount or an invalid line. */
 bool cgroup_parse_mount(const char *line, size_t length, struct cgroup_mount *mount);
 
 bool cgroup_parse_member(const char *line, size_t length, struct cgroup_member *member);
 
-/* A decimal number or "max" (UINT64_MAX), white space after it allowed; nothing else may follow. */
+/* Parses a decimal number or "max" (UINT64_MAX), followed by white space only. */
 bool cgroup_parse_number(const char *text, size_t length, uint64_t *value);
 
 /* The number after `key` in a file of "KEY NUMBER" lines: memory.events, memory.oom_control, cpu.stat. */
@@ -49,8 +49,8 @@ bool cgroup_parse_field(const char *text, size_t length, const char *key, uint64
 bool cgroup_parse_cpu_max(const char *text, size_t length, uint64_t *quota, uint64_t *period);
 
 /*
- * Where the group `path` is seen in a mount whose top is the group `root`: the
- * rest of path, "" or "/…". NULL when it is not below it, or when either lies
- * outside the caller's cgroup namespace ("/..").
+ * The path of a group below a mount whose top is the group `root`: the rest of
+ * the path, "" or "/…". NULL if it is not below the mount, or either is outside
+ * the caller's cgroup namespace ("/..").
  */
 const char *cgroup_path_below(const char *root, const char *path);

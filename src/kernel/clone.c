@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* All of them, also the two that the C library keeps to itself. */
+/* Blocks all signals, including the two that the C library reserves. */
 static void signal_mask(const uint64_t *set, uint64_t *before)
 {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, before, sizeof(*set));
@@ -27,12 +27,13 @@ pid_t clone_into(uint64_t flags, int cgroup_fd, int *pidfd)
 
 	signal_mask(&all, &before);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
-	/* The raw clone takes the pidfd's address where threads have their parent's tid. */
+	/* The raw clone takes the address of the pidfd in the argument that threads use for their parent's tid. */
 	if (pid < 0 && errno == ENOSYS && cgroup_fd < 0)
 		pid = syscall(SYS_clone, flags | CLONE_PIDFD, NULL, pidfd, NULL, NULL);
 	if (pid == 0)
 		return 0;
-	/* The kernel tells the number before all that can fail has: it would be closed under whoever has it by then. */
+	/* The kernel writes the descriptor's number before the last step that can fail. After a failure, closing it
+	 * could close a descriptor of another thread. */
 	if (pid < 0)
 		*pidfd = -1;
 	int errnum = errno;

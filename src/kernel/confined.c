@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	MSEC = 1000 /* some 60 ms of work at most, on a machine that may be busy */
+	MSEC = 1000 /* the work takes at most 60 ms; this allows for a busy machine */
 };
 
 static _Noreturn void child_end(long status)
@@ -24,13 +24,13 @@ static _Noreturn void child_end(long status)
 		syscall(SYS_exit, status);
 }
 
-static _Noreturn void child(confined_work *work, const void *in, struct heap *heap, void *out)
+static _Noreturn void work_run(confined_work *work, const void *in, struct heap *heap, void *out)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (syscall(SYS_close_range, 0U, ~0U, 0U) < 0 && errno != ENOSYS)
 		child_end(1);
 #ifndef __SANITIZE_ADDRESS__
-	/* A sanitizer has to be able to tell what it found. */
+	/* A sanitizer must be able to report what it finds. */
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
 		child_end(1);
 #endif
@@ -38,8 +38,8 @@ static _Noreturn void child(confined_work *work, const void *in, struct heap *he
 	child_end(0);
 }
 
-/* Whether it ended well in time; it has ended in any case. */
-static bool await(pid_t pid, int pidfd)
+/* Waits for the child until the time limit, then kills it. True if it exited with 0. */
+static bool child_await(pid_t pid, int pidfd)
 {
 	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
 	int status = 0, n;
@@ -56,7 +56,7 @@ void *confined_run(confined_work *work, const void *in, size_t heap_size, size_t
 {
 	const int flags = MAP_ANONYMOUS | MAP_NORESERVE;
 	void *shared = mmap(NULL, out_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	/* Only what is used becomes memory. */
+	/* Untouched pages of the heap use no memory. */
 	struct heap heap = { .base = mmap(NULL, heap_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, -1, 0),
 			     .size = heap_size };
 	_cleanup_close_ int pidfd = -1;
@@ -66,8 +66,8 @@ void *confined_run(confined_work *work, const void *in, size_t heap_size, size_t
 	if (shared != MAP_FAILED && heap.base != MAP_FAILED) {
 		pid = clone_into(0, -1, &pidfd);
 		if (pid == 0)
-			child(work, in, &heap, shared);
-		done = pid > 0 && await(pid, pidfd);
+			work_run(work, in, &heap, shared);
+		done = pid > 0 && child_await(pid, pidfd);
 	}
 	if (heap.base != MAP_FAILED)
 		munmap(heap.base, heap_size);

@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 /*
- * Calls `visit` for every open descriptor until it returns other than 0. By the
- * kernel's own list and not up to RLIMIT_NOFILE: descriptors opened before that
- * was lowered live on above it, and where it is unlimited counting takes minutes.
+ * Calls `visit` for every open descriptor until it returns other than 0. Uses the kernel's list, not RLIMIT_NOFILE:
+ * descriptors opened before that limit was lowered can be above it, and counting to an unlimited one takes minutes.
  */
 static int visit_open(int (*visit)(int fd, const unsigned *range), const unsigned *range)
 {
@@ -24,8 +23,8 @@ static int visit_open(int (*visit)(int fd, const unsigned *range), const unsigne
 
 	if (dir < 0)
 		return -1;
-	/* Not readdir(), which allocates. Positions in this directory are numbers of descriptors: closing one moves
-	 * none. */
+	/* readdir() would allocate. Positions in this directory are descriptor numbers, so closing one does not move
+	 * the others. */
 	while ((n = syscall(SYS_getdents64, dir, block, sizeof(block))) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(block + at);
@@ -52,7 +51,7 @@ static int close_between(unsigned first, unsigned last)
 {
 	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
 		return 0;
-	/* Before 5.9. */
+	/* Linux before 5.9. */
 	return errno == ENOSYS ? visit_open(close_within, (const unsigned[]){ first, last }) : -1;
 }
 

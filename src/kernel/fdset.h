@@ -1,10 +1,10 @@
-/* Exactly the listed descriptors cross. For the child after clone: 0, or -1 with errno. */
+/* Closes all descriptors except the listed ones. For the child after clone: 0, or -1 with errno. */
 #pragma once
 
 #include <stddef.h>
 
-/* Closes everything but these; negative entries are skipped. */
+/* Closes all descriptors except these; negative entries are skipped. */
 int fdset_keep(const int *keep, size_t count);
 
-/* 0 when nothing above 2 stays open over exec; -1 with EBADF otherwise. */
+/* Returns 0 if no descriptor above 2 stays open over exec, or -1 with EBADF. */
 int fdset_prove(void);

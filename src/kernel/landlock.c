@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Headers of distributions lag behind the kernels that they run on: all that came after ABI 1 is given here. */
+/* The headers of distributions lag behind kernels, so everything added after ABI 1 is defined here. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
 #endif
@@ -33,11 +33,11 @@
 #define LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF (1U << 2)
 #endif
 
-/* struct landlock_ruleset_attr as of ABI 6; older kernels are given its beginning. */
+/* struct landlock_ruleset_attr as of ABI 6; older kernels get its beginning. */
 struct ruleset_attr {
 	uint64_t fs;     /* file system rights that are denied unless a rule grants them */
-	uint64_t net;    /* ABI 4: TCP ports; a box's are left alone */
-	uint64_t scoped; /* ABI 6: what reaches only into the own domain */
+	uint64_t net;    /* ABI 4: TCP ports; not restricted in a box */
+	uint64_t scoped; /* ABI 6: signals and abstract sockets that reach only the own domain */
 };
 
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
@@ -49,9 +49,9 @@ struct ruleset_attr {
 #define RIGHTS_DEVICE                                                                                                  \
 	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                  \
 	 LANDLOCK_ACCESS_FS_IOCTL_DEV)
-/* Handled and granted to nobody: a device file would be the host's hardware. */
+/* Handled and never granted: a device file would be the host's hardware. */
 #define RIGHTS_NONE (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
-/* What the kernel accepts in a rule for something that is not a directory. */
+/* The rights that the kernel accepts in a rule for a file. */
 #define RIGHTS_FILE (LANDLOCK_ACCESS_FS_EXECUTE | RIGHTS_DEVICE)
 
 static const uint64_t access_rights[] = {
@@ -60,14 +60,14 @@ static const uint64_t access_rights[] = {
 	[LANDLOCK_DEVICE] = RIGHTS_DEVICE,
 };
 
-/* All rights that the ABI knows. Asking for more than it knows is EINVAL. */
+/* All rights that the ABI knows. The kernel returns EINVAL for others. */
 static uint64_t abi_rights(int abi)
 {
 	uint64_t rights = RIGHTS_READ | RIGHTS_WRITE | RIGHTS_DEVICE | RIGHTS_NONE;
 
 	if (abi < 2)
 		rights &= ~LANDLOCK_ACCESS_FS_REFER; /* Linux 5.19; before it, moving between directories is always
-							denied */
+							denied. */
 	if (abi < 3)
 		rights &= ~LANDLOCK_ACCESS_FS_TRUNCATE; /* Linux 6.2 */
 	if (abi < 5)
@@ -132,7 +132,7 @@ int landlock_ruleset(const struct landlock_rule *rules, size_t count, int abi)
 
 int landlock_enter(int ruleset, int abi)
 {
-	/* ABI 7 (Linux 6.15) writes denials to the host's audit log, which a box could fill (P9). */
+	/* ABI 7 (Linux 6.15) logs denials to the host's audit log, which a box could fill (P9). */
 	unsigned flags =
 		abi < 7 ? 0 : LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF | LANDLOCK_RESTRICT_SELF_LOG_SUBDOMAINS_OFF;
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-static uint64_t attributes(unsigned flags)
+static uint64_t attributes_set(unsigned flags)
 {
 	return MOUNT_ATTR_NOSUID | (flags & MOUNT_READONLY ? MOUNT_ATTR_RDONLY : 0) |
 	       (flags & MOUNT_NODEV ? MOUNT_ATTR_NODEV : 0) | (flags & MOUNT_NOEXEC ? MOUNT_ATTR_NOEXEC : 0);
@@ -32,7 +32,7 @@ int mount_attach(int tree, const char *to)
 	return move_mount(tree, "", AT_FDCWD, to, MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-/* A new file system by the new calls; -1 with ENOSYS when the kernel has none of them. */
+/* Creates a file system with the new mount calls; -1 with ENOSYS if the kernel lacks them. */
 static int make_new(const char *type, const char *const (*options)[2], unsigned flags, const char *to)
 {
 	_cleanup_close_ int context = fsopen(type, FSOPEN_CLOEXEC);
@@ -45,14 +45,14 @@ static int make_new(const char *type, const char *const (*options)[2], unsigned 
 			return -1;
 	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
-	tree = fsmount(context, FSMOUNT_CLOEXEC, (unsigned)attributes(flags));
+	tree = fsmount(context, FSMOUNT_CLOEXEC, (unsigned)attributes_set(flags));
 	if (tree < 0)
 		return -1;
 	return mount_attach(tree, to);
 }
 
-/* stdio may take locks that another thread held at the clone. */
-static const char *digits(char out[24], uint64_t value, unsigned base)
+/* stdio may need a lock that another thread held at the clone. */
+static const char *number_write(char out[24], uint64_t value, unsigned base)
 {
 	char *at = out + 23;
 
@@ -63,8 +63,8 @@ static const char *digits(char out[24], uint64_t value, unsigned base)
 	return at;
 }
 
-/* Adds to a text of `room` bytes; false when it does not fit. */
-static bool append(char **at, size_t *room, const char *more)
+/* Appends to a buffer with `room` bytes left. False if the text does not fit. */
+static bool text_append(char **at, size_t *room, const char *more)
 {
 	size_t length = strlen(more);
 
@@ -78,7 +78,7 @@ static bool append(char **at, size_t *room, const char *more)
 
 static bool append_option(char **at, size_t *room, const char *name, const char *value)
 {
-	return append(at, room, name) && append(at, room, value);
+	return text_append(at, room, name) && text_append(at, room, value);
 }
 
 int mount_resize(int dir, uint64_t size)
@@ -86,7 +86,7 @@ int mount_resize(int dir, uint64_t size)
 	_cleanup_close_ int context = fspick(dir, "", FSPICK_EMPTY_PATH | FSPICK_CLOEXEC);
 	char text[24];
 
-	if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", digits(text, size, 10), 0) < 0)
+	if (context < 0 || fsconfig(context, FSCONFIG_SET_STRING, "size", number_write(text, size, 10), 0) < 0)
 		return -1;
 	return fsconfig(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
 }
@@ -96,9 +96,9 @@ int mount_tmpfs(const char *to, uint64_t size, uint64_t inodes, unsigned mode, u
 	char texts[3][24], all[128], *at = all;
 	size_t room = sizeof(all);
 	const char *const options[][2] = {
-		{ "mode", digits(texts[0], mode, 8) },
-		{ "size", digits(texts[1], size, 10) },
-		{ "nr_inodes", digits(texts[2], inodes, 10) },
+		{ "mode", number_write(texts[0], mode, 8) },
+		{ "size", number_write(texts[1], size, 10) },
+		{ "nr_inodes", number_write(texts[2], inodes, 10) },
 		{ NULL, NULL },
 	};
 
@@ -119,7 +119,7 @@ static int bind_old(const char *from, const char *to, unsigned flags)
 
 	if (mount(from, to, NULL, MS_BIND, NULL) < 0 || statvfs(to, &st) < 0)
 		return -1;
-	/* In a user namespace the flags that the source's mount has are locked: a remount without them is EPERM. */
+	/* In a user namespace the flags of the source's mount are locked: a remount without them fails with EPERM. */
 	keep |= st.f_flag & ST_RDONLY ? MS_RDONLY : 0;
 	keep |= st.f_flag & ST_NODEV ? MS_NODEV : 0;
 	keep |= st.f_flag & ST_NOEXEC ? MS_NOEXEC : 0;
@@ -131,7 +131,7 @@ static int bind_old(const char *from, const char *to, unsigned flags)
 
 int mount_bind(const char *from, const char *to, unsigned flags)
 {
-	struct mount_attr attr = { .attr_set = attributes(flags) };
+	struct mount_attr attr = { .attr_set = attributes_set(flags) };
 	_cleanup_close_ int tree = open_tree(AT_FDCWD, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
 	if (tree < 0)
@@ -157,11 +157,11 @@ int mount_proc(const char *to, unsigned flags)
 int mount_pts(const char *to, uint64_t most)
 {
 	char text[24], all[64] = "mode=600,ptmxmode=666,max=";
-	/* The ends of a pair belong to who opened it; more are had by anybody in the box. */
+	/* Only the opener owns the ends of a pair; anybody in the box may open more. */
 	const char *const options[][2] = {
 		{ "mode", "600" },
 		{ "ptmxmode", "666" },
-		{ "max", digits(text, most, 10) },
+		{ "max", number_write(text, most, 10) },
 		{ NULL, NULL },
 	};
 
@@ -182,7 +182,7 @@ int mount_mqueue(const char *to)
 		return 0;
 	if (errno == ENOSYS && mount("mqueue", to, "mqueue", old_flags(flags), NULL) == 0)
 		return 0;
-	/* A kernel without them: the calls say so to the program. */
+	/* The kernel lacks message queues: their system calls report this to the program. */
 	return errno == ENODEV ? 0 : -1;
 }
 
@@ -204,9 +204,9 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 	char all[512], *at = all;
 	size_t room = sizeof(all);
 
-	/* userxattr (5.11): an overlay made in a user namespace may not write trusted.* attributes. */
+	/* userxattr (5.11): an overlay mounted in a user namespace may not write trusted.* attributes. */
 	if (!append_option(&at, &room, "lowerdir=", lower) || !append_option(&at, &room, ",upperdir=", upper) ||
-	    !append_option(&at, &room, ",workdir=", work) || !append(&at, &room, ",userxattr")) {
+	    !append_option(&at, &room, ",workdir=", work) || !text_append(&at, &room, ",userxattr")) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
@@ -215,7 +215,7 @@ int mount_overlay(const char *lower, const char *upper, const char *work, const 
 
 int mount_tighten(const char *path, unsigned flags)
 {
-	struct mount_attr attr = { .attr_set = attributes(flags) };
+	struct mount_attr attr = { .attr_set = attributes_set(flags) };
 
 	if (mount_setattr(AT_FDCWD, path, 0, &attr, sizeof(attr)) == 0)
 		return 0;
@@ -236,7 +236,7 @@ int mount_translated(int dir_fd, int userns_fd)
 			    MOUNT_ATTR_NODEV,
 		.userns_fd = userns_fd < 0 ? 0 : (uint64_t)userns_fd,
 	};
-	/* Not recursive: what is mounted below may not take a map, and does not belong to the project anyway. */
+	/* Not recursive: mounts below it may not support an ID map, and they are not part of the project. */
 	_cleanup_close_ int tree = open_tree(dir_fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)

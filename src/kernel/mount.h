@@ -1,11 +1,11 @@
 /*
  * Mounts, for the child after clone: 0, or -1 with errno.
  *
- * The working directory is the new root while it is built, and targets are
- * relative to it, so that nothing of the host's is ever written to. The new
- * mount calls (5.2, mount_setattr 5.12) make a mount with its flags before it
- * can be seen; where they are missing mount(2) does it in two steps, and then
- * without the mounts below the source, whose flags it could not change.
+ * While the new root is built, it is the working directory, and targets are
+ * relative to it, so that nothing is written to the host's files. The new mount
+ * calls (5.2, mount_setattr 5.12) set a mount's flags before it becomes
+ * visible. Without them, mount(2) needs two steps, and omits the mounts below
+ * the source, whose flags it could not change.
  */
 #pragma once
 
@@ -18,43 +18,41 @@ enum mount_flags {
 	/* nosuid is always set */
 };
 
-/* No mount of ours is ever seen by the host, nor one of its later ones by us. */
+/* Stops mount events between the host and this mount namespace in both directions. */
 int mount_isolate(void);
 
-/* A tmpfs with a size in bytes and a number of inodes (0: none of these limits). */
+/* Mounts a tmpfs with a size in bytes and a number of inodes (0: no limit). */
 int mount_tmpfs(const char *to, uint64_t size, uint64_t inodes, unsigned mode, unsigned flags);
 
-/* `from` and what is mounted below it; `from` is a host path, or relative to the new root. */
+/* Bind-mounts `from` with the mounts below it; `from` is a host path, or relative to the new root. */
 int mount_bind(const char *from, const char *to, unsigned flags);
 
-/* A fresh /proc of this pid namespace. EPERM when the one that is there is partly covered. */
+/* Mounts a new /proc of this pid namespace. EPERM if the existing one is partly covered. */
 int mount_proc(const char *to, unsigned flags);
 
-/* Terminals of its own, at most so many pairs; whoever makes one owns it. */
+/* Mounts a devpts of the box's own with at most `most` terminals; their opener owns them. */
 int mount_pts(const char *to, uint64_t most);
-/* The POSIX message queues of the caller's ipc namespace; nothing there when the kernel has none (CONFIG_POSIX_MQUEUE).
- */
+/* Mounts the POSIX message queues of the caller's ipc namespace, if the kernel has them (CONFIG_POSIX_MQUEUE). */
 int mount_mqueue(const char *to);
 
-/* Hides a file or directory that is there: a file behind `null`, a directory behind `empty`. Not there is fine. */
+/* Hides a file behind `null`, or a directory behind `empty`. Success if the path does not exist. */
 int mount_mask(const char *path, const char *null, const char *empty);
 
-/* An overlay of `upper` (with `work` beside it) over `lower`; all paths relative to the new root. */
+/* Mounts an overlay of `upper` (with `work` beside it) over `lower`; all paths are relative to the new root. */
 int mount_overlay(const char *lower, const char *upper, const char *work, const char *to);
 
-/* Sets these flags on the mount at `path`, which has no others of them set. */
+/* Adds flags to the mount at `path`, which has none of them set. */
 int mount_tighten(const char *path, unsigned flags);
 
-/* The tmpfs whose mount `dir` is the root of gets another size, which what is in it has to fit. Needs CAP_SYS_ADMIN
- * here, and Linux 5.2. */
+/* Resizes the tmpfs whose root is `dir`; its content must fit. Needs CAP_SYS_ADMIN in this namespace, and Linux 5.2. */
 int mount_resize(int dir, uint64_t size);
 
 /* Makes the mount at `path` read-only. */
 int mount_seal(const char *path);
 
-/* Moves a tree that open_tree() made detached to `to`. */
+/* Attaches a detached tree of open_tree() at `to`. */
 int mount_attach(int tree, const char *to);
 
-/* In the parent: the tree at `dir_fd`, detached, read-only, its owners translated by the namespace `userns_fd`, or as
- * they are when that is -1. An fd or -1 with errno. */
+/* In the parent: a detached, read-only copy of the tree at `dir_fd`, with owners translated by the namespace
+ * `userns_fd`, or unchanged if that is -1. Returns a descriptor, or -1 with errno. */
 int mount_translated(int dir_fd, int userns_fd);

@@ -18,10 +18,11 @@ int netns_make(void)
 }
 
 /*
- * TCP lets a connection's buffers grow to 10 MiB, which v1 groups count apart
- * and /proc not at all: a thousand idle ones would fill the host's tcp_mem. In
- * this namespace they stay within NETNS_SOCKET_MAX. A container's read-only
- * /proc/sys refuses it; there the container's own limit is the bound.
+ * TCP lets the buffers of a connection grow to 10 MiB, which v1 groups count
+ * apart and /proc does not show: a thousand idle connections would fill the
+ * host's tcp_mem. In this namespace they are limited to NETNS_SOCKET_MAX. In a
+ * container, a read-only /proc/sys refuses this; the container's own limit
+ * holds then.
  */
 static void buffers_bound(void)
 {
@@ -54,7 +55,7 @@ int netns_prove(void)
 
 	if (fd < 0)
 		return -1;
-	/* By index: kernels with sit, gre or tunl built in make unused devices of these in every namespace, all of them
+	/* By index: kernels with sit, gre or tunl built in create unused devices of them in every namespace, all
 	 * down. */
 	for (int index = 2; index < 32; index++) {
 		struct ifreq request = { .ifr_ifindex = index };
@@ -69,7 +70,7 @@ int netns_prove(void)
 	return 0;
 }
 
-/* Whether each line of a table of routes is one of lo; the last word names the interface there. */
+/* Whether each line of a routing table is a route of lo; the last word of a line is the interface. */
 static bool routes_are_own(char *text)
 {
 	char *rest = NULL;
@@ -86,7 +87,7 @@ static bool routes_are_own(char *text)
 int netns_prove_routes(void)
 {
 	char text[4096];
-	/* For IPv4 lo's own are in another table: there is a headline, and nothing below it. */
+	/* lo's IPv4 routes are in another table, so this one has only a header. */
 	ssize_t n = fd_slurp(AT_FDCWD, "/proc/self/net/route", text, sizeof(text));
 
 	if (n < 0)
@@ -96,10 +97,10 @@ int netns_prove_routes(void)
 		return -1;
 	}
 	n = fd_slurp(AT_FDCWD, "/proc/self/net/ipv6_route", text, sizeof(text));
-	/* A kernel without IPv6 has no such table. */
+	/* A kernel without IPv6 does not have this table. */
 	if (n < 0)
 		return errno == ENOENT ? 0 : -1;
-	/* What does not fit has not been looked at. */
+	/* A table that does not fit has not been checked. */
 	if (n >= (ssize_t)sizeof(text) - 1 || !routes_are_own(text)) {
 		errno = EEXIST;
 		return -1;

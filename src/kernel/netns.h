@@ -1,12 +1,13 @@
-/* An empty network namespace with its loopback up. For the child after clone: 0, or -1 with errno. */
+/* An empty network namespace whose loopback is up. For the child after clone: 0, or -1 with errno. */
 #pragma once
 
-/* What can wait in one socket of the box: 128 KiB on either way of TCP, the kernel's default of 208 KiB elsewhere. */
+/* The limit of the buffers of one socket in a box: 128 KiB in each direction of TCP; other sockets have the kernel's
+ * default of 208 KiB. */
 #define NETNS_SOCKET_MAX (256 << 10)
 
 int netns_make(void);
 int netns_loopback(void);
-/* 0 when there is no interface but lo; -1 with EEXIST otherwise. */
+/* Returns 0 if lo is the only interface, or -1 with EEXIST. */
 int netns_prove(void);
-/* The same without a socket: 0 when no route leads out; -1 with EEXIST otherwise. */
+/* netns_prove() without a socket: 0 if no route leads out, or -1 with EEXIST. */
 int netns_prove_routes(void);

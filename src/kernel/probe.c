@@ -37,7 +37,7 @@ int probe_host(struct probe *probe, struct error *err)
 		.landlock = landlock_abi(),
 		.seccomp = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0,
 		.cores = cores_count(),
-		/* A change of nothing: 0 for root, EPERM for others, ENOSYS without the call. */
+		/* This call changes nothing: 0 for root, EPERM for others, ENOSYS if the kernel lacks it. */
 		.mount_api = mount_setattr(-1, "", AT_EMPTY_PATH, &(struct mount_attr){ 0 },
 					   sizeof(struct mount_attr)) == 0 ||
 			     errno != ENOSYS,
@@ -45,7 +45,8 @@ int probe_host(struct probe *probe, struct error *err)
 	return cgroup_find(&probe->cgroup, err);
 }
 
-/* In a user namespace: waits for its maps, becomes who the program of a box is, and tries in namespaces of its own. */
+/* In a user namespace: waits for the maps, takes the identity of a box's program, and makes the attempt in namespaces
+ * of its own. */
 static _Noreturn void attempt_child(int (*attempt)(void), int go, bool own)
 {
 	_cleanup_close_ int pidfd = -1;
@@ -53,13 +54,13 @@ static _Noreturn void attempt_child(int (*attempt)(void), int go, bool own)
 	pid_t pid;
 	char byte;
 
-	/* Without maps no file can be made (EOVERFLOW). */
+	/* Without maps, no file can be created (EOVERFLOW). */
 	if (read(go, &byte, 1) != 1)
 		_exit(EPERM);
 	if (userns_become(own) < 0 ||
 	    unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
 		_exit(errno);
-	/* A pid namespace begins with the next child. */
+	/* A new pid namespace starts with the next child. */
 	pid = clone_into(0, -1, &pidfd);
 	if (pid == 0)
 		_exit(attempt() < 0 ? errno : 0);
@@ -69,9 +70,9 @@ static _Noreturn void attempt_child(int (*attempt)(void), int go, bool own)
 }
 
 /*
- * Runs `attempt` in a child of its own in new namespaces; 0 or the errno of what
- * failed. Its ids are those that a box gets: root without all of its rights, as
- * the service's keeper is, may not map its own, but does not have to.
+ * Runs `attempt` in a child in new namespaces. Returns 0, or the errno of the
+ * failure. The child gets the ids of a box: root without all of its
+ * capabilities, as the service's keeper, may not map its own ids, but need not.
  */
 static int attempt_apart(int (*attempt)(void))
 {
@@ -140,8 +141,8 @@ static int attempt_nothing(void)
 }
 
 /*
- * The kernel refuses user namespaces to whoever has another root than that of its mount namespace. Then either the
- * first process has another than we, in the same mount namespace, or no mount has its place at our root.
+ * The kernel refuses user namespaces to a process whose root is not the root of its mount namespace. Then either
+ * process 1 has another root in the same mount namespace, or no mount point is at our root.
  */
 static bool is_in_chroot(void)
 {
@@ -157,7 +158,7 @@ static bool is_in_chroot(void)
 	if (!mounts)
 		return false;
 	while (fgets(line, sizeof(line), mounts)) {
-		/* The rest of a long line is no line. */
+		/* The rest of a long line is not parsed. */
 		if (complete && sscanf(line, "%*s %*s %*s %*s %2s", place) == 1 && strcmp(place, "/") == 0)
 			seen = true;
 		complete = strchr(line, '\n') != NULL;

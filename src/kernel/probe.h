@@ -1,4 +1,4 @@
-/* What this host can do. probe_host() is quick and done for every run; probe_userns() forks and is for `doctor`. */
+/* The features of this host. probe_host() is fast and part of every run; probe_userns() forks and is for `doctor`. */
 #pragma once
 
 #include "base/error.h"
@@ -8,19 +8,19 @@
 #include <sys/types.h>
 
 struct probe {
-	uid_t uid;                 /* the caller's, in its own namespace */
+	uid_t uid;                 /* the caller's uid, in its own namespace */
 	bool range;                /* each box can have a host uid of its own */
 	int landlock;              /* ABI, 0: none */
 	bool seccomp;              /* filters can be installed */
 	unsigned cores;            /* processors that we may use */
-	bool mount_api;            /* fsopen, open_tree, mount_setattr are there */
-	struct cgroup_site cgroup; /* where groups can be made; version 0: nowhere */
+	bool mount_api;            /* fsopen, open_tree and mount_setattr exist */
+	struct cgroup_site cgroup; /* where groups can be created; version 0: nowhere */
 };
 
 int probe_host(struct probe *probe, struct error *err);
 
-/* Makes a user namespace with the others a box has, and mounts a /proc in it. 0 when that works; else the errno, and a
- * sentence with the setting that gives it. */
+/* Creates a user namespace with the other namespaces of a box, and mounts a /proc in it. Returns 0, or the errno and a
+ * sentence with the setting that permits it. */
 int probe_userns(char *why, size_t size);
 
 /* Whether an overlay can be mounted in a user namespace (5.11). */

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/own.h"
 
-/* False: it was refused. */
+/* Answers a notification. False: the call was refused. */
 static bool give_answer(int listener, const struct seccomp_heard *heard, unsigned cores)
 {
 	if (heard->netlink)
@@ -23,7 +23,7 @@ void refusals_add(struct refusals *refusals, int listener, const struct seccomp_
 {
 	size_t place = (refusals->first + refusals->count) % REFUSALS_HELD;
 
-	/* What is granted is no refusal, but costs us as much: it is in the same line. */
+	/* A granted call costs us as much as a refused one, so it waits in the same queue. */
 	if (++box->heard <= REFUSALS_QUICK || refusals->count == REFUSALS_HELD) {
 		if (!give_answer(listener, heard, box->cores)) {
 			box->count++;
@@ -64,7 +64,7 @@ void refusals_on_time(struct refusals *refusals)
 	for (int i = 0; i < REFUSALS_PACE && refusals->count > 0; i++) {
 		const typeof(refusals->held[0]) *held = &refusals->held[refusals->first];
 
-		/* One whose listener is gone needs no answer. */
+		/* If the listener is gone, no answer is needed. */
 		if (held->listener >= 0)
 			give_answer(held->listener, &held->heard, held->cores);
 		refusals->first = (refusals->first + 1) % REFUSALS_HELD;

@@ -1,8 +1,8 @@
 /*
- * The answers of who listens to a box: each call that its filter tells of is
- * refused. Who asks for the forbidden all the time would keep us busy with it,
- * on nobody's account; after the first thousand of a box its answers wait in
- * line, and each millisecond some of those who wait get theirs.
+ * Answers to the notifications of a box's system call filter. A program that
+ * makes forbidden calls all the time would keep us busy, without being charged
+ * for it. After the first thousand calls of a box, the answers wait in a queue,
+ * from which a few are sent each millisecond.
  */
 #pragma once
 
@@ -12,38 +12,38 @@
 #include <stdint.h>
 
 enum {
-	REFUSALS_QUICK = 1000,     /* of one box, which are answered at once */
-	REFUSALS_PACE_USEC = 1000, /* between answers to those who had more… */
-	REFUSALS_PACE = 4,         /* …of whom so many get theirs then */
-	REFUSALS_HELD = 4096,      /* who can wait for theirs; who comes then is answered at once */
+	REFUSALS_QUICK = 1000,     /* calls of one box that are answered at once */
+	REFUSALS_PACE_USEC = 1000, /* interval between answers to boxes with more calls */
+	REFUSALS_PACE = 4,         /* answers sent in one interval */
+	REFUSALS_HELD = 4096,      /* length of the queue; if it is full, calls are answered at once */
 };
 
-/* What one box was refused. */
+/* The refused calls of one box. */
 struct refused {
-	uint64_t count; /* how often */
-	int call;       /* the last one's number, where count is not 0 */
-	uint64_t heard; /* what it asked in all, also what was granted */
-	unsigned cores; /* that it is told it has; 0: those of the host */
+	uint64_t count; /* number of refused calls */
+	int call;       /* number of the last refused call, if count is not 0 */
+	uint64_t heard; /* all notifications, including granted ones */
+	unsigned cores; /* processors reported to the box; 0: those of the host */
 };
 
 struct refusals {
 	struct {
-		int listener;               /* where it was heard */
-		struct seccomp_heard heard; /* who waits */
-		unsigned cores;             /* of its box */
-	} held[REFUSALS_HELD];              /* a ring; untouched until somebody waits */
-	size_t first;                       /* who has waited longest */
-	size_t count;                       /* how many wait */
-	uint64_t due_usec;                  /* when the next are answered; 0: nobody waits */
+		int listener;               /* the listener that received the notification */
+		struct seccomp_heard heard; /* the waiting call */
+		unsigned cores;             /* processors reported to its box */
+	} held[REFUSALS_HELD];              /* a ring; not touched until a call waits */
+	size_t first;                       /* index of the oldest entry */
+	size_t count;                       /* number of entries */
+	uint64_t due_usec;                  /* time of the next answers; 0: no call waits */
 };
 
-/* One was heard that is no socket, of a box that had those so far. */
+/* Handles a received call that is not for a socket, of a box with the counts in `refused`. */
 void refusals_add(struct refusals *refusals, int listener, const struct seccomp_heard *heard, struct refused *box);
-/* The same from the listener of one box, which is closed when nobody is left to be heard. */
+/* Receives and handles the calls of a box's listener, which is closed when its last process has ended. */
 void refusals_hear(struct refusals *refusals, int *listener, struct refused *box);
-/* Answers those whose time has come. */
+/* Sends the answers that are due. */
 void refusals_on_time(struct refusals *refusals);
-/* For poll(): until then, or -1. */
+/* The timeout for poll() until the next answers, or -1. */
 int refusals_wait_msec(const struct refusals *refusals);
-/* The listener is about to be closed. */
+/* Forgets a listener that is about to be closed. */
 void refusals_forget(struct refusals *refusals, int listener);

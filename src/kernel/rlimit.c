@@ -4,10 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The call itself: the C library's rlim_t differs from the kernel's on some 32-bit builds. */
+/* The raw call: the C library's rlim_t differs from the kernel's type on some 32-bit builds. */
 struct rlimit_pair {
-	uint64_t soft; /* what holds */
-	uint64_t hard; /* up to which it may be raised */
+	uint64_t soft; /* the limit in force */
+	uint64_t hard; /* the maximum of the soft limit */
 };
 
 static int rlimit_call(int resource, const struct rlimit_pair *set, struct rlimit_pair *get)

@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 /*
- * The directory that `path` is in, made with its parents where missing, and its
- * last part. Part by part, so that no link on the way leads out of the new root:
- * until the pivot an absolute one would end in the host's. Links are ELOOP.
+ * Opens the parent directory of `path`, creating missing directories, and
+ * returns its last part. It goes part by part, so that no link leads out of the
+ * new root: until the pivot, an absolute link would lead to the host's files. A
+ * link fails with ELOOP.
  */
 static int parent_open(const char *path, const char **last)
 {
@@ -103,8 +104,8 @@ int rootfs_target(const char *from, const char *path)
 
 int rootfs_pivot(void)
 {
-	/* Both arguments the same: the old root ends up on top of the new one and is taken off at once, so no directory
-	 * for it is needed (as runc and LXC do). */
+	/* With both arguments the same, the old root is stacked on top of the new one and unmounted at once, so it
+	 * needs no directory (as in runc and LXC). */
 	if (syscall(SYS_pivot_root, ".", ".") < 0)
 		return -1;
 	if (umount2(".", MNT_DETACH) < 0)

@@ -1,10 +1,10 @@
 /*
  * The system call filter.
  *
- * The rules are in seccomp_rules.def, each with its reason. libseccomp turns
- * them into BPF at build time (tools/seccomp_gen.c): making the filter at each
- * start cost 1.8 ms. What is not allowed gets an errno, never a kill: programs
- * then say what they could not do.
+ * The rules are in seccomp_rules.def, each with its reason. libseccomp compiles
+ * them to BPF at build time (tools/seccomp_gen.c), because compiling at each
+ * start took 1.8 ms. A forbidden call returns an errno instead of killing the
+ * program, so that the program can report it.
  */
 #pragma once
 
@@ -14,27 +14,27 @@
 
 enum seccomp_profile {
 	SECCOMP_BOX,        /* every box */
-	SECCOMP_ACCOUNTED,  /* on top of that, where no control group counts memory: denies memory that /proc does not
-			       show */
-	SECCOMP_RESTRICTED, /* on top of that, for profiles: no code but that of files that may be executed */
-	SECCOMP_UNHEARD,    /* on top of that, for what runs in a box beside its program: nobody hears it */
-	SECCOMP_FRONT,      /* no box: the service's front, which hears strangers */
-	SECCOMP_STORE,      /* no box: the service's store, which has files of one directory */
+	SECCOMP_ACCOUNTED,  /* added to BOX where no control group counts memory: denies memory that /proc does not show
+			     */
+	SECCOMP_RESTRICTED, /* added to BOX for profiles: only files with the execute permission can be code */
+	SECCOMP_UNHEARD,    /* added to BOX for processes without a listener that run beside the program */
+	SECCOMP_FRONT,      /* not for boxes: the service's front, which reads untrusted input */
+	SECCOMP_STORE,      /* not for boxes: the service's store, which uses the files of one directory */
 };
 
 enum {
-	SECCOMP_CALLS_MAX = 64 /* additions to a filter */
+	SECCOMP_CALLS_MAX = 64 /* maximum of additions to a filter */
 };
 
-/* For the child after clone; no_new_privs must be set. The calls of these numbers are allowed besides. Returns 0, or -1
+/* For the child after clone; no_new_privs must be set. `calls` are allowed in addition to the filter. Returns 0, or -1
  * with errno. Install SECCOMP_ACCOUNTED before SECCOMP_BOX: a box may not add filters. */
 int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count);
 
 /*
  * SECCOMP_BOX with a gate, for zygotes: setns() and landlock_restrict_self()
- * of descriptors with these numbers, and of no others. A box has no such
- * descriptors, and cannot make any: its limit of open files is below. So what
- * is forked from a zygote can enter one box, and none from inside it.
+ * are allowed, only with these descriptor numbers. A box has no such
+ * descriptors and cannot create them, because its limit of open files is lower.
+ * So a process forked from a zygote can enter one box, and none from inside it.
  */
 enum {
 	SECCOMP_GATE = 2048,
@@ -43,62 +43,62 @@ enum {
 int seccomp_install_gated(const int *calls, size_t count);
 
 /*
- * SECCOMP_BOX, heard by somebody: what gets EPERM waits until he has said so.
- * Behind a gate he also hears of each call for a socket, and lets it go on.
- * Where nobody listens any more all of those get ENOSYS: nothing is ever
- * allowed for want of an answer. The descriptor that tells, or -1 with errno,
- * and then no filter is in force: where the kernel cannot (before 5.19), or
- * somebody listens already, the silent ones are to be taken.
+ * SECCOMP_BOX with a listener: a call that gets EPERM waits for the listener's
+ * answer. Behind a gate, the listener also receives each call for a socket, and
+ * lets it continue. If the listener is closed, all of these calls get ENOSYS: a
+ * missing answer never allows a call. Returns the listener's descriptor, or -1
+ * with errno and no filter in force: if the kernel cannot do this (before 5.19)
+ * or there is a listener already, use seccomp_install().
  */
 int seccomp_install_heard(bool gated, const int *calls, size_t count);
-/* One who waits. */
+/* A call that waits for an answer. */
 struct seccomp_heard {
-	unsigned long long id; /* of the call */
-	int pid;               /* the thread, as this process calls it */
-	int call;              /* its number */
-	bool netlink;          /* it asks for a netlink socket, of which a box has only so many at a time */
-	uint64_t limits;       /* where it has a `struct rlimit` that is to be judged; 0: it has none */
-	uint64_t cores;        /* where the processors are to go that it asks for; 0: it does not ask */
-	size_t cores_size;     /* there is room for so many bytes */
-	int cores_of;          /* the thread whose they are, as its box calls it; 0: its own */
+	unsigned long long id; /* the kernel's id of the notification */
+	int pid;               /* the calling thread, in our pid namespace */
+	int call;              /* number of the call */
+	bool netlink;          /* the call asks for a netlink socket, of which a box may have a limited number */
+	uint64_t limits;       /* address of a `struct rlimit` to be judged; 0: none */
+	uint64_t cores;        /* address for the answer to a question about processors; 0: no such question */
+	size_t cores_size;     /* bytes at that address */
+	int cores_of;          /* the thread that the question is about, as its box numbers it; 0: the caller */
 };
-/* 1: there is one; 0: not any more; -1: nobody is left who could ask. */
+/* Receives a call. 1: received; 0: the caller is gone; -1: no process with this filter is left. */
 int seccomp_hear(int listener, struct seccomp_heard *heard);
-/* Whether it still waits: what was found out by its pid is its own then. */
+/* Whether the call still waits. If so, the caller's pid has not been reused. */
 bool seccomp_waits(int listener, const struct seccomp_heard *heard);
-/* Whether it asks for a socket; all else is to be refused. */
+/* Whether the call asks for a socket. All other calls have to be refused. */
 bool seccomp_is_socket(const struct seccomp_heard *heard);
 void seccomp_let_go_on(int listener, const struct seccomp_heard *heard);
-/* The answer to limits that are to be judged: those that are no higher than what a box has are taken, and nothing is
- * done. They are read once, by us, and never by the kernel. False: they are to be refused. */
+/* Answers a call with limits to be judged: if they are no higher than the box's limits, 0 is returned and nothing is
+ * changed. Only we read them, once; the kernel does not. False: the caller has to refuse the call. */
 bool seccomp_pretend_lower(int listener, const struct seccomp_heard *heard);
 enum {
-	SECCOMP_NETLINK_MAX = 16 /* of a box: each holds up to 400 KiB in its queue that nobody counts */
+	SECCOMP_NETLINK_MAX = 16 /* of a box: each can hold up to 400 KiB in its queue, which no control group counts */
 };
-/* The answer to a netlink socket: the kernel counts those that live in the network of who asks. False: it has as many
- * as it may, and was refused (ENOBUFS). Those that several threads ask for at the same moment may all be let go on. */
+/* Answers a call for a netlink socket. The kernel's count of netlink sockets in the caller's network namespace decides.
+ * False: the box has the maximum, and the call was refused (ENOBUFS). Calls of several threads at the same moment may
+ * all be allowed. */
 bool seccomp_let_netlink(int listener, const struct seccomp_heard *heard);
-/* The answer to who asks for its processors: the first `cores` of those that it may use, of which there are more. It is
- * written to where it wants it, which is all that a listener ever writes. False: the kernel's own answer is as good. */
+/* Answers a question about processors with the first `cores` of the larger set that the caller may use. The listener
+ * writes the answer into the caller's memory; it writes nothing else there. False: the kernel's answer can be used. */
 bool seccomp_tell_cores(int listener, const struct seccomp_heard *heard, unsigned cores);
 void seccomp_refuse(int listener, const struct seccomp_heard *heard);
 
-/* The call's number on this machine; -1 with ENOSYS when only others have it, with EINVAL when nobody has, with EPERM
- * when no box may have it. */
+/* The call's number on this machine. -1 with ENOSYS: only other machines have it; EINVAL: none has; EPERM: no box may
+ * use it. */
 int seccomp_call_number(const char *name);
-/* Its name, or "?". */
+/* The call's name, or "?". */
 const char *seccomp_call_name(int number);
-/* Whether the profile denies the call altogether, so that an addition is needed: one that it allows for some arguments
- * stays as it is. */
+/* Whether the profile denies the call for all arguments, so that an addition is needed. */
 bool seccomp_denies(enum seccomp_profile profile, const char *name);
 
 /* The mode the kernel reports for this thread (2: filter), or -1. */
 int seccomp_mode(void);
 
-/* The rule's line for `emberbox run --explain` and the tests: name, action, reason; NULL past the end. */
+/* The line of a rule in `emberbox run --explain` and the tests: name, action, reason. NULL after the last rule. */
 struct seccomp_rule {
-	const char *syscall; /* its name */
+	const char *syscall; /* name of the call */
 	const char *action;  /* "allow", "pretend", "EPERM", … or "allow if …" */
-	const char *reason;  /* why */
+	const char *reason;  /* the reason */
 };
 const struct seccomp_rule *seccomp_rule_at(enum seccomp_profile profile, size_t index);

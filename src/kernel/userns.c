@@ -38,7 +38,7 @@ bool userns_can_range(void)
 	return false;
 }
 
-/* Only root may write the directory, so nobody else can plant or hold the lock file. */
+/* Only root may write to the directory, so nobody else can create or lock the file first. */
 static int lock_file_open(struct error *err)
 {
 	_cleanup_close_ int dir = -1;
@@ -61,14 +61,14 @@ static int lock_file_open(struct error *err)
 
 static int take_range(struct userns_ids *ids, struct error *err)
 {
-	static _Atomic unsigned turn; /* uids that this process has asked for */
+	static _Atomic unsigned turn; /* number of uids that this process has taken */
 	_cleanup_close_ int fd = lock_file_open(err);
 	unsigned start = (unsigned)getpid() + turn++;
 
 	if (fd < 0)
 		return -1;
-	/* Starting at the pid spreads concurrent callers, and going on from there those of one with many boxes: the
-	 * first try nearly always succeeds. */
+	/* Starting at the pid separates concurrent callers; the counter separates the boxes of one caller. The first
+	 * try nearly always succeeds. */
 	for (unsigned i = 0; i < USERNS_SLOTS; i++) {
 		unsigned slot = (start + i) % USERNS_SLOTS;
 		struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = slot, .l_len = 1 };
@@ -115,8 +115,8 @@ static int write_maps(pid_t pid, uid_t in_uid, gid_t in_gid, uid_t out_uid, gid_
 {
 	char text[64];
 
-	/* Without CAP_SETGID the kernel (since 3.19, CVE-2014-8989) takes a gid map only after setgroups is given up.
-	 */
+	/* Without CAP_SETGID, the kernel (since 3.19, CVE-2014-8989) accepts a gid map only after setgroups is
+	 * denied. */
 	if (!own && write_file(pid, "setgroups", "deny", err) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%u %u 1\n", in_uid, out_uid);
@@ -131,7 +131,7 @@ int userns_map(pid_t pid, const struct userns_ids *ids, struct error *err)
 	return write_maps(pid, USERNS_INSIDE, USERNS_INSIDE, ids->uid, ids->gid, ids->own, err);
 }
 
-/* All of the range but the stem's own, around it. */
+/* The range without the stem's own id: the parts below and above it. */
 int userns_map_stem(pid_t pid, const struct userns_ids *ids, struct error *err)
 {
 	const unsigned slot = ids->uid - USERNS_FIRST;
@@ -139,7 +139,7 @@ int userns_map_stem(pid_t pid, const struct userns_ids *ids, struct error *err)
 
 	if (!ids->own)
 		return write_maps(pid, 0, 0, ids->uid, ids->gid, false, err);
-	/* A line of no ids is an error. */
+	/* A line with a length of 0 is an error. */
 	snprintf(text, sizeof(text), "0 %u 1\n", ids->uid);
 	if (slot > 0)
 		snprintf(text + strlen(text), 64, "%u %u %u\n", USERNS_FIRST, USERNS_FIRST, slot);
@@ -170,7 +170,7 @@ int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid,
 	if (pid < 0)
 		return error_errno(err, "cannot make a user namespace for an ID-mapped mount");
 	if (pid == 0) {
-		/* It must not stay behind when we are killed meanwhile. */
+		/* The helper must end if we are killed. */
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
 			while (getppid() == parent)
 				pause();
@@ -189,8 +189,7 @@ int userns_translate(uid_t from_uid, gid_t from_gid, uid_t to_uid, gid_t to_gid,
 
 int userns_become(bool own)
 {
-	/* Not glibc's: they tell every thread of the process, and after clone they wait for threads that are not there.
-	 */
+	/* glibc's setgroups() signals every thread, and after clone it would wait for threads that do not exist. */
 	if (own && syscall(SYS_setgroups, 0, NULL) < 0)
 		return -1;
 	if (syscall(SYS_setresgid, USERNS_INSIDE, USERNS_INSIDE, USERNS_INSIDE) < 0)

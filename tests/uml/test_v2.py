@@ -129,11 +129,11 @@ SCOPE = "with: systemd-run --user --scope -p Delegate=yes emberbox run ..."
 
 # What each case must say about where the groups are made, or how it can be had.
 WANTED = {
-    "v1_user": f"The caller may not make control groups under {TREE}/memory; root gives it some with: sudo install -d -o 54321 "
+    "v1_user": f"The caller may not create control groups under {TREE}/memory; root can delegate one with: sudo install -d -o 54321 "
                f"{TREE}/memory/emberbox {TREE}/pids/emberbox {TREE}/cpu,cpuacct/emberbox",
-    "v1_userns": f"root gives it some with: sudo install -d -o 54321 {TREE}/memory/emberbox",
+    "v1_userns": f"root can delegate one with: sudo install -d -o 54321 {TREE}/memory/emberbox",
     "v1_given": f"# version 1: {TREE}/memory/emberbox {TREE}/pids/emberbox {TREE}/cpu,cpuacct/emberbox",
-    "v1_hidden": f"No control group file system is to be seen at {TREE}/memory, another is mounted over it; mount it with: "
+    "v1_hidden": f"Another mount covers the control group file system at {TREE}/memory; mount it with: "
                  f"mkdir -p {TREE}/memory && mount -t cgroup -o memory none {TREE}/memory",
     "none": "No control group file system is mounted; mount it with: mount -t cgroup2 none /sys/fs/cgroup",
     "root": f"# version 2: {TREE}/emberbox",
@@ -145,7 +145,7 @@ WANTED = {
     "root_above": f"# version 2: {TREE}/emberbox",
     "alone": f"# version 2: {TREE}/alone.slice/scope",
     "shared": f"# version 2: {TREE}/shared.slice/emberbox",
-    "crowded": f"The control group {TREE}/crowded.slice/scope is not the caller's alone to divide; start it in a scope of its "
+    "crowded": f"The control group {TREE}/crowded.slice/scope is not delegated to the caller; start it in a scope of its "
                f"own {SCOPE}",
     "user": SCOPE,
     "userns": SCOPE,
@@ -153,7 +153,7 @@ WANTED = {
     "container": f"# version 2: {TREE}",
     "container_full": f"The control group {TREE} holds other processes and cannot be divided; move them into one below it with: ",
     "container_read_only": f"The control groups under {TREE} are read-only; make them writable with: mount -o remount,rw {TREE}",
-    "hidden": f"No control group file system is to be seen at {TREE}, another is mounted over it; mount it with: "
+    "hidden": f"Another mount covers the control group file system at {TREE}; mount it with: "
               f"mount -t cgroup2 none {TREE}",
 }
 
