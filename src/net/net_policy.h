@@ -138,11 +138,13 @@ const char *net_level_name(enum net_level level);
  * than 253 bytes, an empty label, a label of more than 63 bytes, other bytes than letters, digits, hyphen and
  * underscore after conversion). A name whose last label is a number is an address that is spelt badly, not a name. */
 bool net_name_canonical(const char *text, size_t size, char out[NET_NAME_MAX]);
+/* The same: NULL, or what is wrong, for a sentence that begins with the name: "is empty". */
+const char *net_name_fault(const char *text, size_t size, char out[NET_NAME_MAX]);
 /* The same for names that come out of a box (DNS, SNI, Host), which are ASCII: what is not, is no name there. */
 bool net_name_of_wire(const char *text, size_t size, char out[NET_NAME_MAX]);
-/* The path of a request as it is compared: percent-encoding in one form, a comma always encoded. False: a path that
- * servers could understand in two ways (a "." or ".." segment, an encoded slash or NUL, a backslash, what is no URL).
- */
+/* The path of a request as it is compared: percent-encoding in one form, a comma and a star always encoded. False: a
+ * path that servers could understand in two ways (a "." or ".." segment, an encoded slash or NUL, a backslash, what is
+ * no URL). */
 bool net_path_canonical(const char *text, size_t size, char out[NET_PATH_MAX]);
 
 /* One rule, allocated from the arena. Errors have the field "net". */

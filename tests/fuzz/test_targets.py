@@ -20,7 +20,7 @@ with open(os.path.join(HERE, "meson.build"), encoding="utf-8") as file:
     MESON = file.read()
 # Those that are linked with the whole library, or that bring a grammar: no list of theirs can be too short.
 WHOLE = ["front_http", "reader", "websocket"]
-LIBRARIES = ["jansson", "yaml", "pcre2-8", "md", "z", "m"]
+LIBRARIES = ["jansson", "yaml", "pcre2-8", "md", "z", "idn2", "m"]
 ENTRY = "int LLVMFuzzerTestOneInput(const unsigned char *data, unsigned long size);\n" \
         "int main(void) { return LLVMFuzzerTestOneInput((const unsigned char *)\"\", 0); }\n"
 
