@@ -1,8 +1,7 @@
 /*
- * The column of a place, by the mark below it. Interpreters and compilers show
- * the line, perhaps without its blanks or after words of their own, and below it
- * a ^. So: a line of nothing but such a mark, below one that has the line of
- * code where it failed.
+ * Finds the column of an error by the mark below a line. Interpreters and
+ * compilers print the line of code, perhaps without its indentation or after
+ * words of their own, and below it a ^ and nothing else.
  */
 #include "explain/explain_parts.h"
 
@@ -13,7 +12,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Where the ^ is in a line that has nothing else but blanks and ~. */
+/* Finds the ^ in a line that otherwise has only blanks and ~. */
 static bool find_mark(struct span line, long *at)
 {
 	bool there = false;
@@ -44,7 +43,7 @@ static long column_of(struct span code, struct span shown, long mark)
 	if (!found)
 		return 0;
 	before = source_characters(shown, (size_t)(found - shown.start));
-	/* Behind its end something may be missing. */
+	/* Something may be missing after the end of the line. */
 	if (mark < before || mark > before + source_characters((struct span){ found, length }, length))
 		return 0;
 	return (long)blanks + mark - before + 1;
@@ -60,7 +59,7 @@ void caret_read(struct explainer *x)
 
 	if (out->line == 0 || out->column > 0 || !source_line(source_find(x->in, out->file), out->line, &code))
 		return;
-	/* A compiler's first error is the cause; of a program's traces the last is. */
+	/* The first error of a compiler is the cause, but the last trace of a program. */
 	while (line_next(x->text, &at, &line) && !(x->in->compiling && out->column > 0)) {
 		if (find_mark(line.here, &mark)) {
 			long column = column_of(code, shown, mark);

@@ -1,4 +1,4 @@
-/* What can happen in any language: the box's own limits, as the C library and the kernel name them. */
+/* Kinds of failures of any language: the box's limits, as the C library and the kernel report them. */
 #include "explain/explain_parts.h"
 
 #include "base/own.h"
@@ -9,11 +9,11 @@
 		__VA_ARGS__, NULL                                                                                      \
 	}
 
-/* A path as programs quote it, before or after the words for an errno. */
+/* A quoted path, before or after the words for an errno. */
 #define PATH "(?<path>/[^\\s'\"’`:,)]+)"
-/* One that is not the program's own, of which messages tell where they come from. */
+/* A path outside of the program, in a message that names its source. */
 #define OTHER_PATH "(?<![\\w.-])(?!/sandbox/code/)" PATH
-/* A host in the line where it failed, if there is one. */
+/* A host in the failing line. */
 #define HOST_IN_CODE                                                                                                   \
 	"(?i)^(?:.*?(?:\\b(?:https?|ftp|wss?)://(?:[^\\s'\"/@]*@)?(?<host>[a-z0-9][a-z0-9.-]*\\.[a-z]{2,})"            \
 	"|['\"](?<host>(?:[a-z0-9-]+\\.)+(?:com|org|net|io|dev|edu|gov|co|ai|app|[a-z]{2}))(?::\\d+)?['\"])|)"
@@ -35,7 +35,7 @@ const struct runtime_kind explain_common[] = {
 		.text = "(?i)(?:is a directory|EISDIR)[^/\\n]*" OTHER_PATH "|" OTHER_PATH
 			"[^/\\n]*(?:is a directory|EISDIR)|is a directory|\\bEISDIR\\b",
 		.say = LIST("{path} is a directory: name a file in it.",
-			    "A directory is opened as a file: name a file in it."),
+			    "The program opens a directory as a file: name a file in it."),
 	},
 	{
 		.name = "no-network",
@@ -78,7 +78,7 @@ const struct runtime_kind explain_common[] = {
 	},
 	{
 		.name = "missing-file",
-		/* The path stands before the words or after them; PHP's in the call, the C++ library's in brackets. */
+		/* The path is before or after the words; PHP quotes it in the call, the C++ library in brackets. */
 		.text = "(?i)no such file or directory[:, ][^'\"(/\\n]*?(?:['\"]|‘)(?<path>[^'\"’\\n]+)"
 			"|ENOENT[^'\\n]*'(?<path>[^'\\n]+)'"
 			"|\\w\\((?<path>[^()\\s]+)\\): failed to open stream: no such file"
@@ -97,7 +97,7 @@ const struct runtime_kind explain_common[] = {
 			"There is no {path}; {close} is there.",
 			"There is no {path}: the files that were given are {files}; give others with --file (files).",
 			"There is no {path}: no file was given; give it with --file (files), or make it first.",
-			"A file that the program needs is not there; give it with --file (files), or make it first."),
+			"A file that the program needs does not exist; give it with --file (files), or make it first."),
 	},
 	{
 		.name = "permission",

@@ -15,7 +15,7 @@ const struct runtime *explain_like(const struct explain_input *in)
 	return NULL;
 }
 
-/* Its own, or that of the language which it is like. */
+/* The patterns of the language, or of the language that it is `like`. */
 static const char *const *error_patterns(const struct explainer *x)
 {
 	const struct runtime *like = explain_like(x->in);
@@ -34,7 +34,7 @@ static const char *default_type(const struct explainer *x)
 	return like && like->explain.type ? like->explain.type : "Error";
 }
 
-/* The type and the message, of the line that says why. */
+/* Reads the type and the message from the line that says why the program failed. */
 static void read_error(struct explainer *x)
 {
 	struct explanation *out = x->out;
@@ -77,7 +77,7 @@ static void take_found(struct explainer *x)
 	out->column = found->column;
 }
 
-/* What an interpreter says of itself goes before what is read from its text. */
+/* Facts reported by an interpreter itself have precedence over its text. */
 static void take_told(struct explainer *x)
 {
 	const struct explain_input *in = x->in;
@@ -89,7 +89,7 @@ static void take_told(struct explainer *x)
 	x->out->column = in->told_column;
 }
 
-/* Behind what is quoted at `at`; NULL when nothing is. */
+/* The end of the quoted part that starts at `at`, or NULL. */
 static const char *end_of_quote(const char *at)
 {
 	static const char *const quotes[][2] = {
@@ -106,7 +106,7 @@ static const char *end_of_quote(const char *at)
 	return NULL;
 }
 
-/* Names and numbers differ from run to run: what is between quotes, and what begins with a digit. */
+/* Leaves out quoted parts and words that begin with a digit, because they differ from run to run. */
 static void make_signature(struct explainer *x)
 {
 	struct explanation *out = x->out;

@@ -1,4 +1,4 @@
-/* Kinds of failures: which one it is, and what is said about it. */
+/* Finds the kind of a failure and fills its sentences. */
 #include "explain/explain_parts.h"
 
 #include "base/own.h"
@@ -7,21 +7,21 @@
 #include <string.h>
 
 enum {
-	TEXT_LINES = 12,      /* lines of standard error that a kind's `text` is looked for in, besides the cause */
-	COMPILER_LINES = 200, /* the same of a compiler */
-	LIST_NAMES = 8,       /* names in a list that is told */
+	TEXT_LINES = 12,      /* lines of standard error that are searched for a kind's `text`, besides the cause */
+	COMPILER_LINES = 200, /* the same number for a compiler */
+	LIST_NAMES = 8,       /* names in a printed list */
 };
 
-/* A kind that applies, with all that its sentences can name. */
+/* A matching kind, with the values that its sentences can use. */
 struct finding {
 	struct explainer *x;
 	const struct runtime_kind *kind;
 	struct groups groups;
 	char close[160];   /* {close} */
 	char files[200];   /* {files} */
-	char code[160];    /* {code}: the line where it failed */
+	char code[160];    /* {code}: the failing line, trimmed */
 	char number[24];   /* {line} */
-	struct span where; /* that line as it stands */
+	struct span where; /* the failing line, untrimmed */
 };
 
 static bool has_type(const struct runtime_kind *kind, const struct explanation *e)
@@ -50,7 +50,7 @@ static void take_groups(struct finding *f, const struct pattern *pattern, const 
 	}
 }
 
-static bool matches(struct finding *f, const char *text, struct span in)
+static bool finding_matches(struct finding *f, const char *text, struct span in)
 {
 	struct line line = { .here = in, .text_end = in.start + in.size };
 	_cleanup_pattern_ struct pattern pattern = pattern_make(&f->x->matcher, text, f->x->in->file);
@@ -61,7 +61,8 @@ static bool matches(struct finding *f, const char *text, struct span in)
 	return is;
 }
 
-/* In the line that says why, or else in another of standard error: a compiler's first, a program's last. */
+/* Searches the line with the cause, then other lines of standard error: the first of a compiler, the last of a
+ * program. */
 static bool text_matches(struct finding *f)
 {
 	struct explainer *x = f->x;
@@ -86,19 +87,19 @@ static bool text_matches(struct finding *f)
 	return false;
 }
 
-static bool applies(struct finding *f)
+static bool finding_applies(struct finding *f)
 {
 	const struct runtime_kind *kind = f->kind;
 	const struct explanation *e = f->x->out;
 
-	/* Without an error that was read there is only what stands in standard error. */
+	/* Without an error, only the lines of standard error can match. */
 	if (!has_type(kind, e) || (!e->there && !kind->text))
 		return false;
-	if (kind->match && !matches(f, kind->match, (struct span){ e->message, strlen(e->message) }))
+	if (kind->match && !finding_matches(f, kind->match, (struct span){ e->message, strlen(e->message) }))
 		return false;
 	if (kind->text && !text_matches(f))
 		return false;
-	return !kind->code || matches(f, kind->code, f->where);
+	return !kind->code || finding_matches(f, kind->code, f->where);
 }
 
 static const char *group_text(const struct finding *f, const char *name)
@@ -117,7 +118,7 @@ static const char *word_of(const struct runtime_word *words, size_t count, const
 	return NULL;
 }
 
-/* Of the language, or of that which it is like. */
+/* Looks a word up in the language, then in the language that it is `like`. */
 static const char *known_word(const struct finding *f, bool package)
 {
 	const char *key = group_text(f, f->kind->near ? f->kind->near : "name");
@@ -160,7 +161,7 @@ static const char *value_of(struct finding *f, const char *name)
 	return strcmp(name, "type") == 0 ? e->type : NULL;
 }
 
-/* False when something in it is not known, or it does not fit. */
+/* False if a value is missing or the text does not fit. */
 static bool fill_in(struct finding *f, const char *sentence, char *out, size_t size)
 {
 	size_t used = 0;
@@ -199,7 +200,7 @@ static void list_files(struct finding *f)
 	}
 }
 
-/* What can be looked up only when the kind is known. */
+/* Looks up the values that depend on the kind. */
 static void look_up(struct finding *f)
 {
 	const char *name = f->kind->near ? group_text(f, f->kind->near) : NULL, *meant = group_text(f, "meant");
@@ -207,7 +208,7 @@ static void look_up(struct finding *f)
 	list_files(f);
 	if (f->x->out->line > 0)
 		snprintf(f->number, sizeof(f->number), "%ld", f->x->out->line);
-	/* The language knows more names than stand in the source. */
+	/* The language has more names than the source contains. */
 	if (meant && !(name && near_is_part(name, meant)))
 		snprintf(f->close, sizeof(f->close), "%s", meant);
 	else if (name && f->kind->among_files)
@@ -222,7 +223,7 @@ static bool is_word(char c)
 	       (unsigned char)c >= 0x80;
 }
 
-/* Whether a column is the same, whatever it is counted in. */
+/* Whether all characters before the column are ASCII, so that bytes and characters are equal. */
 static bool is_ascii(struct span line, size_t before)
 {
 	for (size_t i = 0; i < before && i < line.size; i++)
@@ -231,7 +232,7 @@ static bool is_ascii(struct span line, size_t before)
 	return before <= line.size;
 }
 
-/* Where the word stands in the line, if it stands there once. */
+/* Finds the word in the line if it occurs exactly once. */
 static bool find_word(struct span line, const char *word, size_t *at)
 {
 	size_t size = strlen(word), times = 0;
@@ -267,7 +268,7 @@ static void make_fix(struct finding *f)
 	fix->line = e->line;
 }
 
-static bool say(struct finding *f)
+static bool finding_say(struct finding *f)
 {
 	struct explanation *e = f->x->out;
 
@@ -278,7 +279,7 @@ static bool say(struct finding *f)
 		snprintf(e->kind, sizeof(e->kind), "%s", f->kind->name);
 		if (!f->kind->docs || !fill_in(f, f->kind->docs, e->docs, sizeof(e->docs)))
 			e->docs[0] = '\0';
-		/* The change is the one that the sentence names. */
+		/* The change must be the one that the sentence names. */
 		if (f->kind->fix && (!strstr(f->kind->fix, "{close}") || strstr(*sentence, "{close}")))
 			make_fix(f);
 		if (strcmp(e->kind, "not-permitted") == 0) {
@@ -293,8 +294,8 @@ static bool say(struct finding *f)
 	return false;
 }
 
-/* What is known only from a line of standard error becomes an error of that message. */
-static void adopt(struct finding *f)
+/* A match in a line of standard error alone becomes an error with that message. */
+static void finding_adopt(struct finding *f)
 {
 	struct explanation *e = f->x->out;
 
@@ -314,8 +315,8 @@ static bool try_kinds(struct explainer *x, const struct runtime_kind *kinds, siz
 
 		if (source_line(source_find(x->in, x->out->file), x->out->line, &f.where))
 			span_copy(f.where, f.code, sizeof(f.code));
-		if (applies(&f) && say(&f)) {
-			adopt(&f);
+		if (finding_applies(&f) && finding_say(&f)) {
+			finding_adopt(&f);
 			return true;
 		}
 	}

@@ -1,6 +1,6 @@
 /*
- * Whose program it looks like. Only where it could not be read as what it was said to be, and only if its lines are
- * like several forms of one other language and like none of its own.
+ * Recognizes programs of another language. Applies only if the code could not be parsed in its own language, and its
+ * lines match several forms of one other language and none of its own.
  */
 #include "explain/explain_parts.h"
 
@@ -9,13 +9,13 @@
 #include <string.h>
 
 enum {
-	LINES = 200,    /* of the code that are looked at */
-	FORMS = 32,     /* of a language */
-	DIFFERENT = 2,  /* forms that have to be seen */
-	STEPS = 100000, /* of effort for one language */
+	LINES = 200,    /* lines of code that are checked */
+	FORMS = 32,     /* forms of a language */
+	DIFFERENT = 2,  /* different forms that must match */
+	STEPS = 100000, /* effort for one language */
 };
 
-/* How many of the language's forms the code has. */
+/* The number of the language's forms that occur in the code. */
 static size_t count_forms(struct explainer *x, const struct runtime *runtime, const struct explain_source *source)
 {
 	struct span text = { source->data, source->size < EXPLAIN_TEXT_MAX ? source->size : EXPLAIN_TEXT_MAX };
@@ -38,7 +38,7 @@ static size_t count_forms(struct explainer *x, const struct runtime *runtime, co
 	return forms;
 }
 
-/* Whether it may be that it is no program of its language: a shell takes most words for commands. */
+/* Whether the code may not be a program of its language: a shell takes most words for commands. */
 static bool is_doubtful(const struct explainer *x)
 {
 	static const char *const signs[] = { "not found", "is not defined", "ParseError", "syntax error" };

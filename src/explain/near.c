@@ -1,4 +1,4 @@
-/* Names that were perhaps meant. */
+/* Finds the name that a misspelled one was probably meant to be. */
 #include "explain/explain_parts.h"
 
 #include "base/own.h"
@@ -6,32 +6,32 @@
 #include <string.h>
 
 enum {
-	WORD_MAX = 64, /* longer names are no slips */
+	WORD_MAX = 64, /* longer names are not compared */
 	WORD_MIN = 3,
-	PART_MIN = 3, /* letters that are a part of a name, and no slip */
+	PART_MIN = 3, /* at least so many extra letters are a part of a name, not a typing error */
 };
 
 struct nearest {
-	const char *word; /* what is not known */
-	size_t size;      /* of it */
-	size_t limit;     /* how far something may be from it */
-	size_t best;      /* how far the nearest is */
-	char *out;        /* that */
-	size_t room;      /* for it */
+	const char *word; /* the unknown name */
+	size_t size;      /* its size */
+	size_t limit;     /* maximum distance */
+	size_t best;      /* smallest distance so far */
+	char *out;        /* the name with that distance */
+	size_t room;      /* size of `out` */
 };
 
-static size_t least(size_t a, size_t b)
+static size_t size_min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static char small(char c)
+static char letter_small(char c)
 {
 	return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
-/* Letters that are missing, wrong, too many or in the wrong order; another case of a letter counts as half of one. */
-static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size)
+/* The number of letters that are missing, wrong, extra or swapped; a letter in the wrong case counts as half. */
+static size_t word_distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	size_t rows[3][WORD_MAX + 1], *two = rows[0], *one = rows[1], *now = rows[2];
 
@@ -42,11 +42,13 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
 
 		now[0] = 2 * i;
 		for (size_t j = 1; j <= b_size; j++) {
-			size_t wrong = a[i - 1] == b[j - 1] ? 0 : small(a[i - 1]) == small(b[j - 1]) ? 1 : 2;
+			size_t wrong = a[i - 1] == b[j - 1]                               ? 0
+				       : letter_small(a[i - 1]) == letter_small(b[j - 1]) ? 1
+											  : 2;
 
-			now[j] = least(least(one[j], now[j - 1]) + 2, one[j - 1] + wrong);
+			now[j] = size_min(size_min(one[j], now[j - 1]) + 2, one[j - 1] + wrong);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], two[j - 2] + 2);
+				now[j] = size_min(now[j], two[j - 2] + 2);
 		}
 		two = one;
 		one = now;
@@ -66,7 +68,8 @@ static bool is_keyword(const char *word, size_t size)
 	return false;
 }
 
-/* Whether the longer is the shorter and a part of its own before or after it: mb_strlen is no slip of strlen. */
+/* Whether the longer name is the shorter one with a word before or after it: mb_strlen is not a misspelling of
+ * strlen. */
 static bool has_more(const char *shorter, size_t size, const char *longer, size_t longer_size)
 {
 	if (longer_size < size + PART_MIN)
@@ -79,17 +82,17 @@ bool near_is_part(const char *word, const char *meant)
 	return has_more(meant, strlen(meant), word, strlen(word));
 }
 
-/* The same letters, two of them in the wrong order. */
+/* Whether the names differ by two swapped letters. */
 static bool is_turned(const char *a, const char *b)
 {
 	return (a[0] == b[1] && a[1] == b[0] && a[2] == b[2]) || (a[0] == b[0] && a[1] == b[2] && a[2] == b[1]);
 }
 
-static void consider(struct nearest *n, const char *word, size_t size)
+static void word_consider(struct nearest *n, const char *word, size_t size)
 {
 	size_t far;
 
-	/* Before a variable where it is used, and in no message about it. */
+	/* A variable has the $ in the code, but not in every message. */
 	while (size > 0 && *word == '$' && *n->word != '$') {
 		word++;
 		size--;
@@ -98,10 +101,10 @@ static void consider(struct nearest *n, const char *word, size_t size)
 	    (size == n->size && memcmp(word, n->word, size) == 0) || is_keyword(word, size) ||
 	    has_more(n->word, n->size, word, size) || has_more(word, size, n->word, n->size))
 		return;
-	far = distance(n->word, n->size, word, size);
+	far = word_distance(n->word, n->size, word, size);
 	if (far > 2 * n->limit || far >= n->best || size >= n->room)
 		return;
-	/* Of three letters one that is wrong is too much: abc is no slip of abs. */
+	/* In a word of three letters, one difference is too much: abc is not a misspelling of abs. */
 	if (n->size == WORD_MIN && size == WORD_MIN && far > 1 && !is_turned(n->word, word))
 		return;
 	n->best = far;
@@ -125,7 +128,7 @@ static bool is_letter(char c)
 
 static void consider_code(struct nearest *n, const struct explain_source *source, size_t *left)
 {
-	size_t size = least(source->size, *left);
+	size_t size = size_min(source->size, *left);
 	const char *at = source->data, *end = at + size;
 
 	*left -= size;
@@ -135,7 +138,7 @@ static void consider_code(struct nearest *n, const struct explain_source *source
 		while (at < end && is_letter(*at))
 			at++;
 		if (at > word && !(*word >= '0' && *word <= '9'))
-			consider(n, word, (size_t)(at - word));
+			word_consider(n, word, (size_t)(at - word));
 		else if (at == word)
 			at++;
 	}
@@ -144,7 +147,7 @@ static void consider_code(struct nearest *n, const struct explain_source *source
 static void consider_list(struct nearest *n, const char *const *list)
 {
 	for (; list && *list; list++)
-		consider(n, *list, strlen(*list));
+		word_consider(n, *list, strlen(*list));
 }
 
 bool near_name(const struct explain_input *in, const char *word, char *out, size_t size)
@@ -172,14 +175,14 @@ bool near_file(const struct explain_input *in, const char *path, char *out, size
 		return false;
 	for (const char *const *file = in->files; file && *file; file++) {
 		const char *base = strrchr(*file, '/') ? strrchr(*file, '/') + 1 : *file;
-		/* Who leaves the extension out leaves it out of all. */
+		/* A path without an extension is compared with names without theirs. */
 		size_t before = n.best, compared = strchr(name, '.') ? strlen(base) : strcspn(base, ".");
 
-		/* The right name in another place is as near as can be. */
+		/* The right name in another directory is the nearest match. */
 		if (strcmp(base, name) == 0 && strcmp(*file, path) != 0)
 			n.best = 0;
 		else
-			consider(&n, base, compared);
+			word_consider(&n, base, compared);
 		if (n.best < before) {
 			size_t length = strlen(*file);
 

@@ -1,7 +1,6 @@
 /*
- * Which call to the kernel the box refused, by the program's own words: where
- * nobody listens to the filter (kernel/refusals.h), as in sessions and on kernels
- * before 5.19, nobody but the program knows.
+ * Finds the system call that the box refused in the program's own words. Without a listener at the filter
+ * (kernel/refusals.h), as in sessions and before Linux 5.19, there is no other source.
  */
 #include "explain/explain_parts.h"
 
@@ -9,7 +8,7 @@
 
 #include <string.h>
 
-/* Words for them in many languages are the same. A test compares the list with the rules. */
+/* Names of calls that many languages print. A test compares the list with the rules. */
 static const char *const calls[] = {
 	"acct",
 	"add_key",

@@ -1,4 +1,4 @@
-/* The code that was given: its files by name, their lines. */
+/* The code of the request: its files by name, and their lines. */
 #include "explain/explain_parts.h"
 
 #include "base/own.h"
@@ -27,7 +27,7 @@ const struct explain_source *source_find(const struct explain_input *in, const c
 	for (size_t i = 0; i < in->code_count; i++)
 		if (strcmp(in->code[i].name, file) == 0)
 			return &in->code[i];
-	/* Java and others tell no directories. */
+	/* Java and others print no directories. */
 	for (size_t i = 0; i < in->code_count && !strchr(file, '/'); i++) {
 		const char *slash = strrchr(in->code[i].name, '/');
 
@@ -65,12 +65,12 @@ long source_characters(struct span line, size_t bytes)
 	return count;
 }
 
-/* As it stands, with what is before its first letter. */
+/* Copies a line with its indentation. */
 static void copy_line(struct span line, char *to, size_t size)
 {
 	size_t length = line.size < size - 1 ? line.size : size - 1;
 
-	/* Not in the middle of a character. */
+	/* Do not cut inside a character. */
 	while (length < line.size && length > 0 && (line.start[length] & 0xC0) == 0x80)
 		length--;
 	for (size_t i = 0; i < length; i++)

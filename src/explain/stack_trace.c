@@ -1,4 +1,4 @@
-/* Frames: by the language's patterns, line by line. */
+/* Reads frames by the language's patterns, line by line. */
 #include "explain/explain_parts.h"
 
 #include "base/own.h"
@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-	OLDEST = 8 /* kept of a trace that is too long: where it came from */
+	OLDEST = 8 /* oldest frames that are kept of a trace that is too long: they show where it came from */
 };
 
-/* A trace as it is read: the first of them and the last. */
+/* A trace that is being read. */
 struct stack_trace {
-	struct explanation *out; /* where they go */
-	size_t total;            /* how many were read */
-	size_t keep;             /* how many of the first stay when there are too many */
+	struct explanation *out; /* receives the frames */
+	size_t total;            /* number of frames so far */
+	size_t keep;             /* number of first frames that are kept if there are too many */
 };
 
 static bool is_user(const struct explainer *x, struct span file, bool library)
@@ -29,11 +29,11 @@ static bool is_user(const struct explainer *x, struct span file, bool library)
 	if (name.size != file.size)
 		return true;
 	span_copy(name, text, sizeof(text));
-	/* Of a project not every name is known here. */
+	/* Not every name in a project is known here. */
 	return source_find(x->in, text) || (!memchr(text, ':', strlen(text)) && text[0] != '<' && text[0] != '[');
 }
 
-/* The frame after `total` others; of too many those in the middle go. */
+/* Adds a frame after `total` others. If there are too many, the ones in the middle are dropped. */
 static struct explain_frame *frame_add(struct stack_trace *trace)
 {
 	struct explanation *out = trace->out;

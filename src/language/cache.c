@@ -25,16 +25,16 @@
 
 enum {
 	ENTRY_VERSION = 1,
-	TEMPORARY_SIZE = 32,  /* bytes of a temporary's name */
-	TEMPORARY_TRIES = 16, /* names until we give up */
+	TEMPORARY_SIZE = 32,  /* bytes of a temporary name */
+	TEMPORARY_TRIES = 16, /* names that are tried */
 };
 
 struct header {
 	char magic[8];         /* "emberbox" */
 	uint32_t version;      /* of this format */
-	uint32_t mode;         /* 0 */
-	uint64_t size;         /* of what follows */
-	unsigned char rest[8]; /* 0 */
+	uint32_t mode;         /* always 0 */
+	uint64_t size;         /* bytes after the header */
+	unsigned char rest[8]; /* always 0 */
 };
 _Static_assert(sizeof(struct header) == 32, "what is on the disk has a fixed size");
 
@@ -48,13 +48,13 @@ static uint64_t size_limit(void)
 	return text && text_size(text, &size) ? size : CACHE_SIZE_MAX;
 }
 
-/* -1 when nothing is kept. */
+/* -1: the cache is disabled. */
 static int builds_dir(void)
 {
 	return size_limit() == 0 ? -1 : state_subdir("builds");
 }
 
-/* Who else could have written it decides what runs: such an entry is none. */
+/* An entry decides which code runs, so one that others could have written is ignored. */
 static bool entry_ours(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && (st->st_mode & 022) == 0;
@@ -79,15 +79,16 @@ int cache_get(const struct digest *key, uint64_t *size)
 		unlinkat(dir, name, 0);
 		return -1;
 	}
-	/* When it was last used. */
+	/* Marks the entry as recently used. */
 	futimens(fd, NULL);
 	*size = header.size;
 	return take_fd(&fd);
 }
 
 /*
- * A file of a new name, locked: what is not locked was left by a crash, and the
- * next trim removes it. A trim that comes between the two calls is noticed.
+ * Creates a file with a new name and locks it. cache_trim() removes unlocked
+ * temporary files as left by a crash, and a removal between the two steps is
+ * detected.
  */
 static int temporary_new(int dir, char *name)
 {
@@ -111,7 +112,7 @@ static int temporary_new(int dir, char *name)
 	return -1;
 }
 
-/* A crash of the host loses the end of a file before its name, so that the size tells: nothing is synchronised. */
+/* No fsync: a crash of the host loses the end of a file before its name, so the size in the header detects it. */
 static int entry_fill(int to, int from, off_t start, uint64_t *size)
 {
 	struct header header = { .version = ENTRY_VERSION };
@@ -130,8 +131,8 @@ static int entry_fill(int to, int from, off_t start, uint64_t *size)
 	return fd_write(to, &header, sizeof(header));
 }
 
-/* On disk; -1: it cannot be kept there. What is handed out cannot be written through. */
-static int keep(int dir, const char *name, int from, off_t start, uint64_t *size)
+/* Writes an entry to the disk. Returns a read-only descriptor, or -1 if it cannot be kept there. */
+static int entry_write(int dir, const char *name, int from, off_t start, uint64_t *size)
 {
 	_cleanup_close_ int to = -1, fd = -1;
 	char temporary[TEMPORARY_SIZE];
@@ -153,7 +154,7 @@ static int keep_in_memory(int from, off_t start, uint64_t *size, struct error *e
 	_cleanup_close_ int fd = memfd_create("build", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 	off_t end;
 
-	/* Before 6.3. */
+	/* Linux before 6.3. */
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("build", MFD_CLOEXEC);
 	if (fd < 0 || lseek(from, start, SEEK_SET) < 0 || fd_copy(from, fd, CACHE_ENTRY_MAX) < 0)
@@ -179,24 +180,24 @@ int cache_put(const struct digest *key, int from, uint64_t *size, struct error *
 		return error_set(err, ERROR_FAILED, 0, "the built program is larger than %d MiB",
 				 CACHE_ENTRY_MAX >> 20);
 	digest_text(key, name);
-	fd = dir < 0 ? -1 : keep(dir, name, from, start, size);
-	/* Also when it did not fit: older ones may be what fills the disk. */
+	fd = dir < 0 ? -1 : entry_write(dir, name, from, start, size);
+	/* Also after a failure: old entries may have filled the disk. */
 	if (dir >= 0)
 		cache_trim(size_limit());
 	return fd >= 0 ? fd : keep_in_memory(from, start, size, err);
 }
 
 struct entry {
-	char name[65];        /* its key */
+	char name[65];        /* the entry's key */
 	uint64_t size;        /* of the file */
-	struct timespec used; /* when last */
+	struct timespec used; /* time of the last use */
 };
 
 struct listing {
 	struct entry *entries; /* unsorted */
-	size_t count;          /* of them */
-	size_t room;           /* for so many */
-	uint64_t size;         /* of all */
+	size_t count;          /* number of entries */
+	size_t room;           /* allocated entries */
+	uint64_t size;         /* bytes of all entries */
 };
 
 static bool is_key(const char *name)
@@ -204,7 +205,7 @@ static bool is_key(const char *name)
 	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
 }
 
-/* Its writer holds the lock as long as it lives. */
+/* A live writer holds a lock on its file. */
 static void drop_orphan(int dir, const char *name)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -10,20 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a placeholder can stand. */
+/* Keys in which a placeholder is allowed. */
 enum {
 	IN_VERSION = 1 << 0,
 	IN_PREPARE = 1 << 1,
 	IN_COMPILE = 1 << 2,
 	IN_RUN = 1 << 3,
 	IN_SESSION = 1 << 4,
-	IN_ENVIRONMENT = 1 << 5, /* the runtime's own, which every step gets */
+	IN_ENVIRONMENT = 1 << 5, /* the runtime's environment, which every step gets */
 	IN_ALL = IN_PREPARE | IN_COMPILE | IN_RUN | IN_SESSION | IN_ENVIRONMENT,
 };
 
 enum {
-	LIST_MAX = 256, /* names in a list */
-	CALLS_MAX = 32, /* additions to the filter */
+	LIST_MAX = 256, /* maximum of items in a list */
+	CALLS_MAX = 32, /* maximum of additions to the filter */
 };
 
 #define SMALL  "abcdefghijklmnopqrstuvwxyz"
@@ -39,9 +39,9 @@ const char *const definition_placeholders[] = { "entry",    "name",      "stem",
 /* In the order of definition_placeholders. */
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): a table is read in the order of its columns */
 static const struct placeholder {
-	unsigned where;    /* where it has a meaning */
-	const char *needs; /* the key it has none without; NULL: it always has */
-	bool many;         /* a whole word that becomes many */
+	unsigned where;    /* where it is allowed */
+	const char *needs; /* the key that it requires; NULL: none */
+	bool many;         /* a word of its own that expands to several words */
 } placeholders[] = {
 	{ IN_COMPILE | IN_RUN, NULL, false },                       /* entry */
 	{ IN_COMPILE | IN_RUN, NULL, false },                       /* name */
@@ -61,23 +61,23 @@ static const struct placeholder {
 static_assert(ARRAY_SIZE(placeholders) == ARRAY_SIZE(definition_placeholders) - 1, "one for each");
 
 struct definition_reader {
-	struct yaml_doc doc; /* the definition */
-	struct arena *arena; /* for what is made of it */
-	struct runtime *out; /* the same, as far as it is read */
-	struct error *err;   /* for the first mistake */
+	struct yaml_doc doc; /* the document */
+	struct arena *arena; /* owns the result */
+	struct runtime *out; /* the result, as far as it is read */
+	struct error *err;   /* the first mistake */
 };
 
-/* A key: what its value has to be, and where it goes. */
+/* A key: the expected value, and where it is stored. */
 struct definition_field {
-	const char *key; /* its name */
+	const char *key; /* name of the key */
 	int (*read)(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
-		    void *at);                 /* into `at` */
-	size_t offset;                         /* of `at` */
-	const char *needed;                    /* what to write when it is missing; NULL: it need not be there */
-	const char *what;                      /* what is expected: of a text, or of each item of a list */
-	bool (*check)(const char *text);       /* whether it is that */
-	unsigned scope;                        /* of a command line or an environment: IN_… */
-	const struct definition_field *fields; /* of a mapping, up to one without a key */
+		    void *at);           /* into `at` */
+	size_t offset;                   /* of `at` */
+	const char *needed;              /* hint if the required key is missing; NULL: the key is optional */
+	const char *what;                /* the expected value: of a string, or of each item of a list */
+	bool (*check)(const char *text); /* whether the value is valid */
+	unsigned scope;                  /* where the placeholders of a command line or an environment are: IN_… */
+	const struct definition_field *fields; /* of a mapping, ended by one without a key */
 };
 
 static int out_of_memory(struct definition_reader *r)
@@ -85,7 +85,7 @@ static int out_of_memory(struct definition_reader *r)
 	return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold %s", r->doc.where);
 }
 
-/* What a name may look like. */
+/* Whether a word has only allowed characters. */
 
 static bool word_of(const char *text, const char *first, const char *rest)
 {
@@ -162,7 +162,7 @@ static bool is_command(const char *text)
 	return is_file_name(text) || is_absolute(text);
 }
 
-/* Placeholders */
+/* Placeholders. */
 
 static int unknown_placeholder(struct definition_reader *r, const struct yaml_node *node, unsigned scope,
 			       const char *name)
@@ -224,11 +224,12 @@ static int check_placeholder(struct definition_reader *r, const struct yaml_node
 				  strcmp(name, "outputs") == 0 ? "outputs: true" : placeholders[i].needs);
 	if (placeholders[i].many && !whole)
 		return yaml_fault(&r->doc, node, r->err,
-				  "expected {%s} as a word of its own in a command line: it becomes many", name);
+				  "expected {%s} as a word of its own in a command line: it expands to several words",
+				  name);
 	return 0;
 }
 
-/* `word`: it is one of a command line, which may be a placeholder that becomes many. */
+/* `word`: it is a whole word of a command line, so it may be a placeholder that expands to several words. */
 static int check_placeholders(struct definition_reader *r, const struct yaml_node *node, unsigned scope, bool word)
 {
 	for (const char *at = strchr(node->text, '{'); at; at = strchr(at + 1, '{')) {
@@ -245,7 +246,7 @@ static int check_placeholders(struct definition_reader *r, const struct yaml_nod
 	return 0;
 }
 
-/* Values */
+/* Values. */
 
 static int read_text(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
 		     void *at)
@@ -285,7 +286,7 @@ static int read_list(struct definition_reader *r, const struct yaml_node *node, 
 	return yaml_list(&r->doc, node, "a list", at, r->err);
 }
 
-/* The program has to be found without a search: there is nobody in the box who would. */
+/* The program needs an absolute path, because the box has no search for it. */
 static bool starts_program(const char *word)
 {
 	return word[0] == '/' || (word[0] == '{' && placeholder_length(word) > 0 && strcmp(word, "{args}") != 0 &&
@@ -344,7 +345,7 @@ static int read_exit(struct definition_reader *r, const struct yaml_node *node, 
 	return 0;
 }
 
-/* `what` is a group that it needs, as "(?<line>", or NULL. */
+/* `what` is a required group, as "(?<line>", or NULL. */
 static int read_pattern(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
 			void *at)
 {
@@ -373,7 +374,7 @@ static int read_patterns(struct definition_reader *r, const struct yaml_node *no
 	return yaml_list(&r->doc, node, "a list of patterns", at, r->err);
 }
 
-/* A mapping by its table; offsets are relative to `at`. */
+/* Reads a mapping by its table; offsets are relative to `at`. */
 static int read_fields(struct definition_reader *r, const struct yaml_node *node, const struct definition_field *f,
 		       void *at)
 {
@@ -422,7 +423,7 @@ static int read_limits(struct definition_reader *r, const struct yaml_node *node
 	return 0;
 }
 
-/* The tables, innermost first */
+/* The tables, innermost first. */
 
 #define COMMAND(KEY, OFFSET, NEEDED, SCOPE)                                                                            \
 	{                                                                                                              \
@@ -447,7 +448,7 @@ static int read_limits(struct definition_reader *r, const struct yaml_node *node
 
 static const struct definition_field prepare_fields[] = {
 	COMMAND("run", offsetof(struct runtime_prepare, step.argv),
-		"the command line that leaves files in /sandbox/output", IN_PREPARE),
+		"the command line that creates files in /sandbox/output", IN_PREPARE),
 	ENVIRONMENT(offsetof(struct runtime_prepare, step.environment), IN_PREPARE),
 	LIMITS_AT(offsetof(struct runtime_prepare, step.limits)),
 	{ "writable", read_bool, offsetof(struct runtime_prepare, writable) },
@@ -460,7 +461,8 @@ static const struct definition_field compile_fields[] = {
 	LIST("needs", offsetof(struct runtime_compile, needs), "an absolute path without . and ..", is_absolute),
 	LIST("sources", offsetof(struct runtime_compile, sources), "a pattern of file names, as \"*.c\"", is_file_name),
 	TEXT("artifact", offsetof(struct runtime_compile, artifact),
-	     "the name of the file it leaves in /sandbox/output", "a file's name without directories", is_file_name),
+	     "the name of the file that it creates in /sandbox/output", "a file's name without directories",
+	     is_file_name),
 	ENVIRONMENT(offsetof(struct runtime_compile, step.environment), IN_COMPILE),
 	LIMITS_AT(offsetof(struct runtime_compile, step.limits)),
 	{ NULL },
@@ -491,7 +493,7 @@ static const struct definition_field syntax_fields[] = {
 	{ "unless", read_pattern, offsetof(struct runtime_syntax, unless) },
 	{ "place", read_pattern, offsetof(struct runtime_syntax, place), .what = "(?<line>" },
 	{ "match", read_pattern, offsetof(struct runtime_syntax, match),
-	  .needed = "the pattern of the line that tells what" },
+	  .needed = "the pattern of the line with the message" },
 	{ "ends", read_pattern, offsetof(struct runtime_syntax, ends) },
 	{ NULL },
 };
@@ -503,8 +505,9 @@ static const struct definition_field call_fields[] = {
 };
 
 static const struct definition_field profile_fields[] = {
-	{ "commands", read_list, offsetof(struct runtime_profile, commands), .needed = "all that can be executed",
-	  .what = "a command's name or absolute path", .check = is_command },
+	{ "commands", read_list, offsetof(struct runtime_profile, commands),
+	  .needed = "the commands that can be executed", .what = "a command's name or absolute path",
+	  .check = is_command },
 	{ NULL },
 };
 

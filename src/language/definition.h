@@ -1,9 +1,10 @@
 /*
- * runtime.yaml: text to struct runtime. Pure.
+ * Parses runtime.yaml into struct runtime. Pure.
  *
- * Every mistake is an error that names the file, the line, the column and what
- * was expected: an unknown key (with the nearest known one), a wrong kind of
- * value, a missing key, an unknown placeholder, a pattern that does not compile.
+ * Every mistake is an error with the file, the line, the column and the
+ * expected value: an unknown key (with the most similar known one), a wrong
+ * kind of value, a missing key, an unknown placeholder, a pattern that does not
+ * compile.
  *
  *	display: Go                  required
  *	aliases: [golang]            extensions: [go]        interpreters: [gorun]
@@ -19,22 +20,26 @@
  *	environment: {GOROOT: /usr/lib/go}
  *	limits: {timeout: 30, cpu_time: 10, memory: 512m, cpus: 1, pids: 64, disk: 1g}
  *	prepare: {run: […], environment: {…}, limits: {…}, writable: false}
- *	compile: {run: […], unchecked: […], needs: […], sources: ["*.go"], artifact: main, environment: {…}, limits:
- *{…}} run: ["{artifact}", "{args}"]                       required session: {run: ["{python}", "{drivers}/session.py"],
- *environment: {K: V}, fork: false} ember: {point: main, run: [...], environment: {K: V}, not_with: ["LC_*"], any_entry:
- *false} outputs: false seccomp: [{call: shmget, reason: why}] profiles: {restricted: {commands: [cat, ls]}} errors:
+ *	compile: {run: […], unchecked: […], needs: […], sources: ["*.go"], artifact: main, environment: {…}}
+ *	run: ["{artifact}", "{args}"]                       required
+ *	session: {run: ["{python}", "{drivers}/session.py"], environment: {K: V}, fork: false}
+ *	ember: {point: main, run: [...], environment: {K: V}, not_with: ["LC_*"], any_entry: false}
+ *	outputs: false
+ *	seccomp: [{call: shmget, reason: why}]
+ *	profiles: {restricted: {commands: [cat, ls]}}
+ *	errors:
  *	  syntax: [{exit: 1, silent: true, first: false, unless: …, place: …, match: …, ends: …}]
  *	  compile: […]   cause: […]   noise: […]
  *	notes: one line
  *
  * Placeholders, in command lines and the values of environments: the tools by
- * name, and {entry} (the code file), {name} (the same below /sandbox/code),
- * {stem} (that without its extension), {artifact}, {drivers} and {prepared}
- * (directories), {outputs} (a file), {memory}, {memory_mb}, {cpus}, {timeout};
- * {args}, {files}
- * (those given, in order) and {sources} are whole words that become many. A brace that does not
- * enclose a word of small letters, digits, - and _ is itself. In patterns {file}
- * is the code file's path, quoted; what they match is told in errors.h.
+ * name, and {entry} (the code file), {name} (its path below /sandbox/code),
+ * {stem} (that path without its extension), {artifact}, {drivers} and
+ * {prepared} (directories), {outputs} (a file), {memory}, {memory_mb}, {cpus},
+ * {timeout}. {args}, {files} (the given files, in order) and {sources} are whole
+ * words that expand to several words. A brace is literal unless it encloses a
+ * word of lower-case letters, digits, - and _. In patterns, {file} is the code
+ * file's path, quoted; errors.h describes the use of matches.
  */
 #pragma once
 
@@ -43,7 +48,7 @@
 
 #include <string.h>
 
-/* The length of a placeholder's name after the brace at `at`; 0: it is a brace like any other. */
+/* The length of a placeholder's name after the brace at `at`, or 0 if the brace is literal. */
 static inline size_t placeholder_length(const char *at)
 {
 	size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-");
@@ -51,10 +56,10 @@ static inline size_t placeholder_length(const char *at)
 	return at[length + 1] == '}' ? length : 0;
 }
 
-/* The placeholders besides tools, NULL at the end. */
+/* The placeholders that are not tools, NULL at the end. */
 extern const char *const definition_placeholders[];
 
-/* `where` is the file's name for errors. What *out points to is in the arena, or in the text. Drivers are the caller's
- * to add. ERROR_USAGE when the definition is wrong. */
+/* Parses a definition. `where` is the file's name for errors. *out points into the arena or the text. The caller adds
+ * the drivers. ERROR_USAGE if the definition is invalid. */
 int definition_read(const char *name, const char *where, const char *text, size_t size, struct arena *arena,
 		    struct runtime *out, struct error *err);

@@ -8,15 +8,15 @@
 #include <string.h>
 
 enum {
-	KINDS_MAX = 128 /* of one language */
+	KINDS_MAX = 128 /* maximum of kinds in one language */
 };
 
 struct kinds_reader {
-	struct yaml_doc doc; /* the file */
-	struct error *err;   /* for the first mistake */
+	struct yaml_doc doc; /* the document */
+	struct error *err;   /* the first mistake */
 };
 
-/* A key, how its value is read, and where it goes. */
+/* A key: its reader, and where its value is stored. */
 struct key {
 	const char *name;
 	int (*read)(struct kinds_reader *r, const struct yaml_node *node, void *at);
@@ -59,7 +59,7 @@ static int read_patterns(struct kinds_reader *r, const struct yaml_node *node, v
 	return yaml_list(&r->doc, node, "a list of patterns", at, r->err);
 }
 
-/* One of two words, as a flag: whether it is the second. */
+/* Reads one of two words as a flag: true if it is the second. */
 static int read_word(struct kinds_reader *r, const struct yaml_node *node, const char *const words[2], bool *at)
 {
 	const char *text;
@@ -83,7 +83,7 @@ static int read_among(struct kinds_reader *r, const struct yaml_node *node, void
 }
 
 struct word_list {
-	const struct runtime_word *words; /* as struct runtime_explain has them */
+	const struct runtime_word *words; /* layout of struct runtime_explain */
 	size_t count;
 };
 

@@ -1,16 +1,16 @@
 /*
- * explain.yaml: text to struct runtime_explain. Pure. A mistake is told as
- * definition.h tells it: file, line, column and what was expected.
+ * Parses explain.yaml into struct runtime_explain. Pure. A mistake is reported as in definition.h: file, line, column
+ * and the expected value.
  *
  *	like: javascript             words and kinds of another language come after its own
- *	start: '^Traceback '         a trace begins here; what stands before it is of another
+ *	start: '^Traceback '         a trace begins here; lines before it are ignored
  *	stop: '^Caused by: '         and ends here
  *	frames: ['…(?<file>…)…']     a line of the trace: file, line, column, function, library
- *	newest: last                 or first, as without it
- *	errors: ['^(?<type>\w+)']    of the line that says why it failed: type, message
- *	type: panic                  of an error that names none
- *	looks: ['^def \w+\(.*\):$']  lines of code that hardly another language has
- *	names: [print, len]          that it knows by itself
+ *	newest: last                 or first, the default
+ *	errors: ['^(?<type>\w+)']    the line that says why it failed: type, message
+ *	type: panic                  the type of an error without one
+ *	looks: ['^def \w+\(.*\):$']  lines of code that hardly occur in another language
+ *	names: [print, len]          names that the language defines
  *	packages: {cv2: opencv-python}      homes: {sqrt: math.h}
  *	kinds:
  *	  missing-module:
@@ -18,8 +18,8 @@
  *	    near: name               among: files
  *	    say: ['Install {package}.', 'Install {name}.']    fix: '{close}'    docs: https://…
  *
- * In `say` and `fix` stand the groups of the kind's patterns, and {close}, {package}, {home}, {files}, {type}, {file},
- * {line}, {code}; the first sentence of which all are known is said.
+ * `say` and `fix` may contain the groups of the kind's patterns, and {close}, {package}, {home}, {files}, {type},
+ * {file}, {line}, {code}. The first sentence whose values are all known is used.
  */
 #pragma once
 

@@ -8,14 +8,14 @@
 #include <sha2.h>
 
 /*
- * A field is a byte for its kind, eight for its length (the lowest first), and
- * its bytes. Nothing that can stand in a field looks like the end of it.
+ * A field is one byte for its kind, eight for its length (lowest first), and
+ * its content. So no content can be taken for the end of a field.
  */
 enum digest_kind {
 	KIND_BYTES = 'b',
 	KIND_NULL = 'n',
-	KIND_FILE = 'f',    /* the path; a field with its numbers follows */
-	KIND_MISSING = 'm', /* the path of a file that is not there */
+	KIND_FILE = 'f',    /* the path; a field with the file's numbers follows */
+	KIND_MISSING = 'm', /* the path of a missing file */
 };
 
 struct digester {
@@ -75,7 +75,7 @@ void digester_add_file(struct digester *d, const char *path)
 	put_number(numbers, st.st_dev);
 	put_number(numbers + 8, st.st_ino);
 	put_number(numbers + 16, (uint64_t)st.st_size);
-	/* A package brings its files' times along; when the inode was changed is the kernel's own. */
+	/* A package sets the modification times of its files, but the kernel sets the inode's change time. */
 	put_number(numbers + 24, (uint64_t)st.st_mtim.tv_sec);
 	put_number(numbers + 32, (uint64_t)st.st_mtim.tv_nsec);
 	put_number(numbers + 40, (uint64_t)st.st_ctim.tv_sec);

@@ -37,15 +37,15 @@
 #define ELF_ORDER (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
 enum {
-	ELF_HEADERS_MAX = 64,  /* program headers; real files have a dozen */
-	ELF_DYNAMIC_MAX = 512, /* entries of the dynamic section; real files have some dozens */
-	ELF_SCRIPTS_MAX = 4,   /* a script whose interpreter is a script; the kernel stops there as well */
-	ELF_CONF_DEPTH = 4,    /* ld.so.conf that includes others */
+	ELF_HEADERS_MAX = 64,  /* maximum of program headers; real files have a dozen */
+	ELF_DYNAMIC_MAX = 512, /* maximum of entries of the dynamic section; real files have some dozens */
+	ELF_SCRIPTS_MAX = 4,   /* scripts whose interpreter is a script; the kernel's limit */
+	ELF_CONF_DEPTH = 4,    /* levels of ld.so.conf files that include others */
 };
 
-/* The bytes of a file, in memory or not. A mapping would do for both, but a file that shrinks meanwhile is a signal. */
+/* A file in memory or on disk. It is not mapped, because a file that shrinks would cause a signal. */
 struct elf_source {
-	const uint8_t *data; /* NULL: read fd */
+	const uint8_t *data; /* NULL: use fd */
 	uint64_t size;       /* of the file */
 	int fd;              /* used without data */
 };
@@ -72,7 +72,7 @@ static bool source_get(const struct elf_source *source, uint64_t at, void *out, 
 	return true;
 }
 
-/* A terminated text of at most `room` bytes in the file, its NUL included; false when it does not end there. */
+/* Reads a string of at most `room` bytes including its NUL. False if it does not end there. */
 static bool source_text(const struct elf_source *source, uint64_t at, uint64_t room, char out[PATH_MAX])
 {
 	if (at > source->size)
@@ -85,10 +85,10 @@ static bool source_text(const struct elf_source *source, uint64_t at, uint64_t r
 }
 
 struct image {
-	Elf64_Phdr headers[ELF_HEADERS_MAX]; /* of the program */
-	size_t header_count;                 /* how many */
+	Elf64_Phdr headers[ELF_HEADERS_MAX]; /* the program headers */
+	size_t header_count;                 /* number of them */
 	Elf64_Dyn dynamic[ELF_DYNAMIC_MAX];  /* without DT_NULL */
-	size_t dynamic_count;                /* how many */
+	size_t dynamic_count;                /* number of them */
 	uint64_t strings;                    /* offset of the string table */
 	uint64_t strings_size;               /* its size */
 };
@@ -119,7 +119,7 @@ static const Elf64_Phdr *image_header(const struct image *image, uint32_t type)
 	return NULL;
 }
 
-/* Where in the file an address of the program is, and how many bytes from there on. */
+/* Converts an address of the program to an offset in the file, and the number of bytes from there on. */
 static bool image_offset(const struct image *image, uint64_t address, uint64_t *at, uint64_t *room)
 {
 	for (size_t i = 0; i < image->header_count; i++) {
@@ -165,7 +165,7 @@ static bool image_dynamic(const struct elf_source *source, struct image *image)
 	return true;
 }
 
-/* Calls `each` with every text of this kind in the dynamic section. */
+/* Calls `each` with every string of this kind in the dynamic section. */
 static bool image_texts(const struct elf_source *source, const struct image *image, int64_t tag,
 			void (*each)(const char *text, void *userdata), void *userdata)
 {
@@ -179,7 +179,7 @@ static bool image_texts(const struct elf_source *source, const struct image *ima
 		if (at >= image->strings_size ||
 		    !source_text(source, image->strings + at, image->strings_size - at, text))
 			return false;
-		/* A library without a name is the directory itself. */
+		/* A library with an empty name would be the directory itself. */
 		if (tag == DT_NEEDED && text[0] == '\0')
 			return false;
 		each(text, userdata);
@@ -192,7 +192,7 @@ static bool image_loader(const struct elf_source *source, const struct image *im
 	const Elf64_Phdr *header = image_header(image, PT_INTERP);
 
 	loader[0] = '\0';
-	/* The kernel would also take a path relative to the directory it is started from; nothing real has one. */
+	/* The kernel would also accept a path relative to the working directory; real programs have none. */
 	return !header || (source_text(source, header->p_offset, header->p_filesz, loader) && loader[0] == '/');
 }
 
@@ -218,21 +218,21 @@ int elf_read(const void *data, size_t size, char *loader, size_t loader_size,
 	return image_texts(&source, &image, DT_NEEDED, each, userdata) ? 0 : -1;
 }
 
-/* A program or a library on the way through what it needs. */
+/* A program or library whose needs are searched. */
 struct object {
-	const char *name;            /* as it was asked for */
-	const char *path;            /* where it is */
+	const char *name;            /* the name by which it was requested */
+	const char *path;            /* its path */
 	const char *rpath, *runpath; /* DT_RPATH and DT_RUNPATH, or NULL */
-	const struct object *by;     /* who needs it; NULL: the program */
+	const struct object *by;     /* the object that needs it; NULL: the program */
 };
 
 struct elf_walk {
 	struct arena *arena;
 	struct elf_files *files;
 	struct error *err;
-	struct object *objects[ELF_FILES_MAX]; /* in the order the loader would take; [0] is the program */
-	size_t count;                          /* how many */
-	const char *loader;                    /* the program's; NULL: none */
+	struct object *objects[ELF_FILES_MAX]; /* in the loader's order; [0] is the program */
+	size_t count;                          /* number of them */
+	const char *loader;                    /* the program's loader; NULL: none */
 	bool failed;                           /* err is set */
 };
 
@@ -256,7 +256,7 @@ static int files_add(struct elf_walk *walk, const char *path)
 	return 0;
 }
 
-/* The directory without links, the name as it is: the loader asks for names that are links. */
+/* Resolves links in the directory, but not in the name: the loader opens names that are links. */
 static bool path_canonical(const char *dir, const char *name, char out[PATH_MAX])
 {
 	char real[PATH_MAX];
@@ -268,7 +268,7 @@ static bool path_canonical(const char *dir, const char *name, char out[PATH_MAX]
 	return n > 0 && n < PATH_MAX;
 }
 
-/* The same for a path with its name. */
+/* path_canonical() for a path with a name. */
 static bool path_canonical_file(const char *path, char out[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -310,14 +310,14 @@ static void source_close(struct elf_source *source)
 }
 #define _cleanup_source_ _cleanup_(source_close)
 
-/* Where a library is looked for, directory by directory, until it is found. */
+/* The search for one library, directory by directory. */
 struct search {
-	const char *name;     /* of the library */
-	char found[PATH_MAX]; /* where it is */
-	bool known;           /* an earlier program needed it: its own needs are listed */
+	const char *name;     /* name of the library */
+	char found[PATH_MAX]; /* path of the library */
+	bool known;           /* an earlier program needed it, so its own needs are listed */
 };
 
-/* Like the loader, goes on when a file of that name is for another machine. */
+/* As the loader does, skips a file for another machine. */
 static bool search_in(struct search *search, const char *dir)
 {
 	_cleanup_source_ struct elf_source source = { .fd = -1 };
@@ -327,7 +327,8 @@ static bool search_in(struct search *search, const char *dir)
 	       image_is_ours(&source, &header);
 }
 
-/* One directory of a DT_RUNPATH, with $ORIGIN or ${ORIGIN} in place. Others ($LIB, $PLATFORM) are not known. */
+/* Searches one directory of a DT_RUNPATH, with $ORIGIN or ${ORIGIN} replaced. Others ($LIB, $PLATFORM) are not
+ * supported. */
 static bool search_in_expanded(struct search *search, const char *dir, size_t size, const char *origin)
 {
 	char path[PATH_MAX];
@@ -355,7 +356,7 @@ static bool search_in_expanded(struct search *search, const char *dir, size_t si
 		size -= skip;
 	}
 	path[used] = '\0';
-	/* An empty one or a relative one depends on where the program is started. */
+	/* An empty or relative path depends on the working directory. */
 	return path[0] == '/' && search_in(search, path);
 }
 
@@ -379,7 +380,7 @@ static bool search_in_list(struct search *search, const char *list, const char *
 
 static bool search_in_conf(struct search *search, const char *conf, int depth);
 
-/* Only the name is a pattern: all files ".conf" of ld.so.conf.d. glob() would do more, but wants the user database. */
+/* Only the name is a pattern: ".conf" files of ld.so.conf.d. glob() would need the user database. */
 static bool search_in_included(struct search *search, const char *pattern, int depth)
 {
 	char dir[PATH_MAX], path[PATH_MAX], *name;
@@ -403,7 +404,7 @@ static bool search_in_included(struct search *search, const char *pattern, int d
 	return found;
 }
 
-/* /etc/ld.so.conf: directories, comments, "include PATTERN". The loader has this from its cache. */
+/* Reads /etc/ld.so.conf: directories, comments, "include PATTERN". The loader has this from its cache. */
 static bool search_in_conf(struct search *search, const char *conf, int depth)
 {
 	char text[16384], *rest = text, *line;
@@ -426,7 +427,7 @@ static bool search_in_conf(struct search *search, const char *conf, int depth)
 	return false;
 }
 
-/* What an earlier program got from the place where nearly all libraries are is right for this one too. */
+/* A library that an earlier program got from the default directories is also right for this one. */
 static bool search_in_files(struct search *search, const struct elf_files *files)
 {
 	static const char usual[] = "/usr/lib/" ELF_TRIPLET "/";
@@ -448,7 +449,8 @@ static bool search_for(struct search *search, const struct elf_walk *walk, const
 	};
 	char dir[PATH_MAX] = "";
 
-	/* DT_RPATH counts for all that is needed further on, unless there is a DT_RUNPATH, which counts for its own. */
+	/* DT_RPATH also applies to the needs of the libraries below, unless there is a DT_RUNPATH, which applies only
+	 * to its own object. */
 	if (!by->runpath)
 		for (const struct object *at = by; at; at = at->by)
 			if (!at->runpath && search_in_list(search, at->rpath, at->path))
@@ -486,7 +488,7 @@ static struct object *walk_add(struct elf_walk *walk, const char *name, const ch
 	return object;
 }
 
-/* Whether a search path of the program's decides where the needs of its libraries are found. */
+/* Whether a search path of the program applies to the needs of its libraries. */
 static bool object_inherits(const struct object *object)
 {
 	for (; object; object = object->by)
@@ -497,7 +499,7 @@ static bool object_inherits(const struct object *object)
 
 struct need {
 	struct elf_walk *walk;
-	struct object *by; /* whose dynamic section it is in */
+	struct object *by; /* the object with the dynamic section */
 };
 
 static int need_find(struct elf_walk *walk, const struct object *by, const char *name)
@@ -505,7 +507,8 @@ static int need_find(struct elf_walk *walk, const struct object *by, const char 
 	struct search search = { .name = name };
 	const struct object *object;
 
-	/* Like the loader, one of a name is enough, wherever it was found; and it is loaded itself. */
+	/* As in the loader, the first library of a name is used for all, wherever it was found. The loader counts as
+	 * one. */
 	for (size_t i = 1; i < walk->count; i++)
 		if (strcmp(walk->objects[i]->name, name) == 0)
 			return 0;
@@ -515,7 +518,7 @@ static int need_find(struct elf_walk *walk, const struct object *by, const char 
 		if (!path_canonical_file(name, search.found))
 			return error_set(walk->err, ERROR_FAILED, ENOENT, "%s needs %s", by->path, name);
 	} else if (strchr(name, '/') || !search_for(&search, walk, by)) {
-		return error_set(walk->err, ERROR_FAILED, 0, "%s needs %s, which is not on this host", by->path, name);
+		return error_set(walk->err, ERROR_FAILED, 0, "%s needs %s, which is not installed", by->path, name);
 	}
 	if (search.known && !object_inherits(by))
 		return 0;
@@ -533,8 +536,8 @@ static void need_each(const char *name, void *userdata)
 
 struct text_copy {
 	struct arena *arena;
-	const char **out; /* the last of them */
-	bool failed;      /* no memory */
+	const char **out; /* its end */
+	bool failed;      /* memory ran out */
 };
 
 static void text_copy_each(const char *text, void *userdata)
@@ -552,7 +555,7 @@ static int walk_loader(struct elf_walk *walk, const char *path)
 
 	if (!path_canonical_file(path, canonical) ||
 	    (!files_have(walk->files, canonical) && source_open(canonical, &source) < 0))
-		return error_set(walk->err, ERROR_FAILED, 0, "%s needs the loader %s, which is not on this host",
+		return error_set(walk->err, ERROR_FAILED, 0, "%s needs the loader %s, which is not installed",
 				 walk->objects[0]->path, path);
 	walk->loader = arena_string(walk->arena, canonical);
 	if (!walk->loader)
@@ -569,9 +572,9 @@ static int walk_object(struct elf_walk *walk, struct object *object, const struc
 	struct image image;
 
 	if (!image_read(source, &image, loader))
-		return error_set(walk->err, ERROR_FAILED, 0, "%s is damaged, or no program of this machine",
+		return error_set(walk->err, ERROR_FAILED, 0, "%s is damaged or is a program for another machine",
 				 object->path);
-	/* A library can have a loader too (libc.so.6 does); only the program's is used. */
+	/* A library can have a loader too (libc.so.6 has one); only the program's is used. */
 	if (!object->by && loader[0] && walk_loader(walk, loader) < 0)
 		return -1;
 	if (!image_texts(source, &image, DT_RPATH, text_copy_each, &rpath) ||
@@ -584,7 +587,7 @@ static int walk_object(struct elf_walk *walk, struct object *object, const struc
 	return walk->failed ? -1 : 0;
 }
 
-/* The program is open already; what it needs is opened one after the other. */
+/* The program is open already; its libraries are opened one at a time. */
 static int walk_all(struct elf_walk *walk, const char *path, const struct elf_source *program)
 {
 	struct object *first = walk_add(walk, "", path, NULL);
@@ -602,7 +605,7 @@ static int walk_all(struct elf_walk *walk, const char *path, const struct elf_so
 	return 0;
 }
 
-/* The word after "#!"; false when it is no script. */
+/* The word after "#!". False if the file is no script. */
 static bool script_interpreter(const struct elf_source *source, char out[PATH_MAX])
 {
 	char head[256] = "";
@@ -623,7 +626,7 @@ static int needs_of(const char *program, int depth, struct arena *arena, struct 
 	_cleanup_source_ struct elf_source source = { .fd = -1 };
 	const char *path;
 
-	/* $ORIGIN is where the program itself is, not where a link to it is. */
+	/* $ORIGIN is the directory of the program itself, not of a link to it. */
 	if (source_open(program, &source) < 0 || !realpath(program, real))
 		return error_errno(err, "cannot read %s", program);
 	if (!script_interpreter(&source, interpreter))
@@ -631,7 +634,7 @@ static int needs_of(const char *program, int depth, struct arena *arena, struct 
 	if (depth == ELF_SCRIPTS_MAX)
 		return error_set(err, ERROR_FAILED, 0, "%s is a script of a script of a script", program);
 	if (interpreter[0] != '/' || !path_canonical_file(interpreter, canonical))
-		return error_set(err, ERROR_FAILED, 0, "%s is a script for %s, which is not on this host", program,
+		return error_set(err, ERROR_FAILED, 0, "%s is a script for %s, which is not installed", program,
 				 interpreter[0] ? interpreter : "nothing");
 	path = arena_string(arena, canonical);
 	if (!path)

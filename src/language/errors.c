@@ -6,12 +6,12 @@
 
 #define CODE_PLACE "/sandbox/code/"
 
-/* One call of errors_find or errors_cause. */
+/* State of one call of errors_find() or errors_cause(). */
 struct errors_reader {
-	struct matcher matcher; /* half as much effort again for what a compiler says */
+	struct matcher matcher; /* a compiler's output gets half as much effort again */
 	const char *file;       /* the code file's path */
-	struct span text;       /* what is looked at */
-	const char *at;         /* where the line of the last syntax error begins */
+	struct span text;       /* the text that is searched */
+	const char *at;         /* start of the line of the last syntax error */
 };
 
 static bool reader_open(struct errors_reader *reader, const char *file, struct heap *heap)
@@ -25,7 +25,7 @@ static void reader_close(struct errors_reader *reader)
 	matcher_close(&reader->matcher);
 }
 
-/* As the program's author knows it: below the directory of the code. */
+/* The path as the author knows it: below the directory of the code. */
 static struct span short_name(const char *name, size_t size)
 {
 	struct span span = { name, size };
@@ -42,7 +42,7 @@ static struct span short_name(const char *name, size_t size)
 	return span;
 }
 
-/* Where the last match says that it is, over what is known so far. */
+/* Overwrites the known place with the one in the last match. */
 static bool take_place(struct errors_reader *reader, const struct pattern *pattern, const struct line *line,
 		       struct errors_found *found)
 {
@@ -89,7 +89,7 @@ static void form_free(struct form *form)
 	pattern_free(&form->ends);
 }
 
-/* Whether the line is the error; if so, it is in *found. */
+/* Whether the line is the error; if so, fills *found. */
 static bool is_error(struct errors_reader *reader, const struct form *form, struct line *line,
 		     struct errors_found *place, bool *placed, struct errors_found *found)
 {
@@ -138,11 +138,11 @@ static bool find_form(struct errors_reader *reader, const struct runtime_syntax 
 		if (is && !form.unless.code && !form.ends.code)
 			break;
 	}
-	/* What was not looked at might have said otherwise. */
+	/* Unknown if effort ran out: an unread line might decide otherwise. */
 	return is && matcher_able(&reader->matcher);
 }
 
-/* In what is looked at: the first `max` of them, and how many that are. */
+/* Collects the first `max` errors and returns their number. */
 static size_t find_compile(struct errors_reader *reader, const char *const *texts, struct errors_found *found,
 			   size_t max)
 {
@@ -165,7 +165,7 @@ static size_t find_compile(struct errors_reader *reader, const char *const *text
 	return told;
 }
 
-/* A compiler that goes on after an error stumbles over what that left: its first is the cause. */
+/* A compiler that continues after an error reports consequences of it, so the first error is the cause. */
 static void find_earlier(struct errors_reader *reader, const struct runtime_errors *errors, struct errors_found *found)
 {
 	reader->text.size = (size_t)(reader->at - reader->text.start);
@@ -179,7 +179,7 @@ void errors_find(const struct runtime *runtime, const struct errors_input *input
 	_cleanup_(reader_close) struct errors_reader reader = { 0 };
 
 	*found = (struct errors_found){ .kind = ERRORS_NONE };
-	/* What runs after a compiler was compiled: the program itself said this. */
+	/* The output comes from the program, which a compiler has compiled. */
 	if (input->size == 0 || (runtime->compile.step.argv && !input->compiling) ||
 	    !reader_open(&reader, input->file, input->heap))
 		return;
@@ -197,7 +197,7 @@ void errors_find(const struct runtime *runtime, const struct errors_input *input
 		*found = (struct errors_found){ .kind = ERRORS_NONE };
 	}
 	if (input->compiling) {
-		/* Syntax forms that took long must not hide what else there is. */
+		/* Slow syntax forms must not use up the effort for other patterns. */
 		reader.matcher.effort.left = PATTERN_STEPS / 2;
 		find_compile(&reader, errors->compile, found, 1);
 	}
@@ -215,7 +215,7 @@ size_t errors_list(const struct runtime *runtime, const struct errors_input *inp
 	return find_compile(&reader, runtime->errors.compile, found, max);
 }
 
-/* The last line that is like one of the patterns, or like none of them; what it says is in *said. */
+/* The last line that matches one of the patterns, or none of them; its message is in *said. */
 static bool last_line(struct errors_reader *reader, const char *const *texts, bool like, struct span *said)
 {
 	size_t count;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is(const char *name, size_t length, const char *word)
+static bool word_is(const char *name, size_t length, const char *word)
 {
 	return strlen(word) == length && memcmp(name, word, length) == 0;
 }
@@ -20,13 +20,13 @@ static bool put_number(struct buf *out, const struct expand_values *values, cons
 
 	if (!limits)
 		return false;
-	if (is(name, length, "memory"))
+	if (word_is(name, length, "memory"))
 		buf_printf(out, "%" PRIu64, limits->memory);
-	else if (is(name, length, "memory_mb"))
+	else if (word_is(name, length, "memory_mb"))
 		buf_printf(out, "%" PRIu64, limits->memory >> 20);
-	else if (is(name, length, "cpus"))
+	else if (word_is(name, length, "cpus"))
 		buf_printf(out, "%d", (int)ceil(limits->cpus));
-	else if (is(name, length, "timeout"))
+	else if (word_is(name, length, "timeout"))
 		buf_printf(out, "%d", (int)ceil(limits->timeout));
 	else
 		return false;
@@ -35,19 +35,19 @@ static bool put_number(struct buf *out, const struct expand_values *values, cons
 
 static bool put_place(struct buf *out, const struct expand_values *values, const char *name, size_t length)
 {
-	if (is(name, length, "drivers")) {
+	if (word_is(name, length, "drivers")) {
 		buf_printf(out, "%s", BOX_DRIVERS);
-	} else if (is(name, length, "prepared")) {
+	} else if (word_is(name, length, "prepared")) {
 		buf_printf(out, "%s", BOX_PREPARED);
-	} else if (is(name, length, "outputs")) {
+	} else if (word_is(name, length, "outputs")) {
 		buf_printf(out, "%s", BOX_OUTPUTS);
-	} else if (is(name, length, "artifact") && values->artifact) {
+	} else if (word_is(name, length, "artifact") && values->artifact) {
 		buf_printf(out, BOX_BUILD "/%s", values->artifact);
-	} else if (is(name, length, "entry") && values->name) {
+	} else if (word_is(name, length, "entry") && values->name) {
 		buf_printf(out, BOX_CODE "/%s", values->name);
-	} else if (is(name, length, "name") && values->name) {
+	} else if (word_is(name, length, "name") && values->name) {
 		buf_printf(out, "%s", values->name);
-	} else if (is(name, length, "stem") && values->name) {
+	} else if (word_is(name, length, "stem") && values->name) {
 		const char *slash = strrchr(values->name, '/'), *dot = strrchr(values->name, '.');
 
 		buf_printf(out, "%.*s", dot && dot > slash ? (int)(dot - values->name) : (int)strlen(values->name),
@@ -63,7 +63,7 @@ static bool put_tool(struct buf *out, const struct runtime *runtime, const char 
 	char path[4096];
 
 	for (size_t i = 0; i < runtime->tool_count; i++) {
-		if (!is(name, length, runtime->tools[i].name))
+		if (!word_is(name, length, runtime->tools[i].name))
 			continue;
 		if (!runtime_tool_path(&runtime->tools[i], path, sizeof(path)))
 			return false;
@@ -95,7 +95,7 @@ const char *expand_word(struct arena *arena, const struct runtime *runtime, cons
 	return out.failed ? NULL : arena_copy(arena, out.data ? out.data : "", out.size);
 }
 
-/* What a whole word stands for, or NULL when it is not one of those that become many. */
+/* The values of a placeholder that expands to several words, or NULL if `word` is none. */
 static const char *const *list_of(const char *word, const struct expand_values *values)
 {
 	static const char *const none[] = { NULL };

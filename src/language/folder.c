@@ -21,7 +21,7 @@ static int out_of_memory(const char *where, struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", where);
 }
 
-/* What a file is called in errors: it is beside runtime.yaml. */
+/* The path of a file beside runtime.yaml, for errors. */
 static void put_path(char *out, size_t size, const char *where, const char *name)
 {
 	const char *slash = strrchr(where, '/');
@@ -29,11 +29,11 @@ static void put_path(char *out, size_t size, const char *where, const char *name
 	snprintf(out, size, "%.*s%s", slash ? (int)(slash + 1 - where) : 0, where, name);
 }
 
-/* The content of a plain file into the arena, at most `most` bytes. 1: it is a directory. */
+/* Reads a plain file of at most `most` bytes into the arena. Returns 1 if it is a directory. */
 static int file_read(int dir, const char *name, const char *where, bool own, size_t most, struct arena *arena,
 		     void **data, size_t *size, struct error *err)
 {
-	/* Without O_NONBLOCK a pipe would wait for a writer. */
+	/* Without O_NONBLOCK, opening a FIFO would block. */
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	char path[512];
 	struct stat st;
@@ -47,13 +47,13 @@ static int file_read(int dir, const char *name, const char *where, bool own, siz
 	if (!S_ISREG(st.st_mode))
 		return error_usage(err, "%s: expected a plain file", path);
 	if (own && ((st.st_uid != geteuid() && st.st_uid != 0) || (st.st_mode & 022)))
-		return error_usage(err, "%s belongs to somebody else, or others can write to it", path);
+		return error_usage(err, "%s belongs to another user, or others can write to it", path);
 	if ((uint64_t)st.st_size > most)
 		return error_usage(err, "%s: expected at most %zu KiB", path, most >> 10);
 	*data = arena_alloc(arena, (size_t)st.st_size + 1);
 	if (!*data)
 		return out_of_memory(path, err);
-	/* One that grows meanwhile is cut. */
+	/* A file that grows meanwhile is truncated. */
 	n = fd_read(fd, *data, (size_t)st.st_size);
 	if (n < 0)
 		return error_errno(err, "cannot read %s", path);
@@ -151,7 +151,7 @@ static int drivers_check(const struct runtime *runtime, const char *where, struc
 	return 0;
 }
 
-/* explain.yaml need not be there. */
+/* explain.yaml is optional. */
 static int explain_read(DIR *dir, const char *where, bool own, struct arena *arena, struct runtime *out,
 			struct error *err)
 {

@@ -10,21 +10,21 @@
 #include <string.h>
 
 /*
- * What the effort is counted in: a step is an item of a pattern that is tried, or 16 bytes that one runs over. About
- * 35 ns, so that a call takes some 40 ms at most, and a line 1 ms. PCRE's own limits begin anew at each byte of a
- * line, and count no bytes, so they alone would bound nothing.
+ * Units of effort: a step is one attempt at an item of a pattern, or 16 bytes that an item runs over. A step takes
+ * about 35 ns, so a call takes at most some 40 ms, and a line 1 ms. PCRE's own limits are not enough: they start anew
+ * at each byte of a line and do not count bytes.
  */
 enum {
-	STEPS_MATCH_MAX = 25000, /* of a pattern and a line */
-	STEPS_MATCH = 5,         /* for the call itself */
+	STEPS_MATCH_MAX = 25000, /* steps for one pattern and one line */
+	STEPS_MATCH = 5,         /* steps for the call itself */
 	STEP_BYTES = 16,
-	TEXT_MAX = 1 << 20,  /* bytes looked at */
-	LINES_MAX = 16384,   /* lines looked at */
-	WINDOW_MAX = 16384,  /* of a line, or of the lines that a pattern goes on into */
-	GROUPS_MAX = 32,     /* in a pattern, with the whole */
-	HEAP_KIB_MAX = 4096, /* what a match may remember to come back to */
-	PATTERN_MAX = 65536, /* with the file's name in it */
-	NUMBER_DIGITS = 9,   /* of a line's number; more are no number */
+	TEXT_MAX = 1 << 20,  /* bytes that are read */
+	LINES_MAX = 16384,   /* lines that are read */
+	WINDOW_MAX = 16384,  /* bytes of a line, or of the lines that a pattern spans */
+	GROUPS_MAX = 32,     /* groups in a pattern, including the whole match */
+	HEAP_KIB_MAX = 4096, /* PCRE's memory for backtracking */
+	PATTERN_MAX = 65536, /* bytes of a pattern with the file's name filled in */
+	NUMBER_DIGITS = 9,   /* digits of a line number; more are invalid */
 };
 
 static void *memory_take(size_t size, void *heap)
@@ -52,9 +52,9 @@ static int count_steps(pcre2_callout_block *block, void *data)
 	return effort->match_left < 0 ? PCRE2_ERROR_MATCHLIMIT : 0;
 }
 
-static pcre2_code *compile(const char *text, pcre2_general_context *memory, int *error, size_t *offset)
+static pcre2_code *pattern_compile(const char *text, pcre2_general_context *memory, int *error, size_t *offset)
 {
-	/* Bytes, not characters: what a program writes need not be UTF-8. */
+	/* Bytes, not characters: output of programs need not be UTF-8. */
 	uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_DUPNAMES | PCRE2_AUTO_CALLOUT | PCRE2_MULTILINE |
 			   PCRE2_FIRSTLINE;
 	pcre2_compile_context *context = pcre2_compile_context_create(memory);
@@ -76,8 +76,8 @@ static bool is_plain(unsigned char c)
 	return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* Every byte that could mean something with a backslash; \Q would end at a \E in the name. */
-static char *quote(char *to, const char *name)
+/* Escapes each special byte; \Q would end at a \E in the name. */
+static char *name_quote(char *to, const char *name)
 {
 	to = stpcpy(to, "(?:");
 	for (; *name; name++) {
@@ -89,7 +89,7 @@ static char *quote(char *to, const char *name)
 	return to;
 }
 
-/* The pattern with the file's name for {file}; freed by the caller, NULL without memory. */
+/* Replaces {file} by the file's name. The caller frees the result; NULL if memory ran out. */
 static char *fill_in(struct heap *heap, const char *text, const char *file)
 {
 	static const char mark[] = "{file}";
@@ -102,7 +102,7 @@ static char *fill_in(struct heap *heap, const char *text, const char *file)
 	to = filled;
 	for (const char *at; filled && (at = strstr(text, mark)) != NULL; text = at + sizeof(mark) - 1) {
 		to = mempcpy(to, text, (size_t)(at - text));
-		to = quote(to, file);
+		to = name_quote(to, file);
 	}
 	if (filled)
 		strcpy(to, text);
@@ -118,7 +118,7 @@ struct pattern pattern_make(struct matcher *matcher, const char *text, const cha
 
 	if (!filled)
 		return pattern;
-	pattern.code = compile(filled, matcher->memory, &error, &offset);
+	pattern.code = pattern_compile(filled, matcher->memory, &error, &offset);
 	pattern.goes_on = strstr(text, "\\n") != NULL;
 	heap_free(matcher->heap, filled);
 	return pattern;
@@ -153,7 +153,7 @@ bool pattern_find(const char *pattern, const char *group, const char *text, char
 	int error;
 	bool found;
 
-	compiled.code = compile(pattern, NULL, &error, &offset);
+	compiled.code = pattern_compile(pattern, NULL, &error, &offset);
 	found = compiled.code && data &&
 		pcre2_match(compiled.code, (PCRE2_SPTR)text, strlen(text), 0, 0, data, NULL) > 0 &&
 		pcre2_substring_copy_byname(data, (PCRE2_SPTR)group, (PCRE2_UCHAR *)out, &room) == 0;
@@ -163,7 +163,7 @@ bool pattern_find(const char *pattern, const char *group, const char *text, char
 
 bool pattern_check(const char *pattern, char *why, size_t size)
 {
-	/* As long as {file}, so that the place in it is that in the pattern. */
+	/* As long as {file}, so that offsets in errors are those of the pattern. */
 	static const char sample[] = "(?:xy)";
 	_cleanup_free_ char *text = strdup(pattern);
 	_cleanup_pattern_ struct pattern compiled = { 0 };
@@ -178,7 +178,7 @@ bool pattern_check(const char *pattern, char *why, size_t size)
 	}
 	for (char *mark; (mark = strstr(text, "{file}")) != NULL;)
 		memcpy(mark, sample, sizeof(sample) - 1);
-	compiled.code = compile(text, NULL, &error, &offset);
+	compiled.code = pattern_compile(text, NULL, &error, &offset);
 	if (!compiled.code) {
 		pcre2_get_error_message(error, reason, sizeof(reason));
 		snprintf(why, size, "%s, at character %zu", (const char *)reason, offset + 1);
@@ -280,7 +280,7 @@ const char *pattern_group_name(const struct pattern *pattern, size_t n)
 	    pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMEENTRYSIZE, &size) != 0 ||
 	    pcre2_pattern_info(pattern->code, PCRE2_INFO_NAMETABLE, &table) != 0)
 		return NULL;
-	/* Two bytes of its number come first. */
+	/* The group's number is in the first two bytes. */
 	return (const char *)table + n * size + 2;
 }
 
@@ -301,7 +301,7 @@ void span_copy(struct span from, char *to, size_t size)
 		if (c == '\n') {
 			while (length && blank_byte(to[length - 1]))
 				length--;
-			/* The last byte is no blank. */
+			/* The last byte is not a blank. */
 			while (blank_byte(from.start[i + 1]))
 				i++;
 			c = ' ';
@@ -330,7 +330,7 @@ bool span_is(struct span span, const char *text)
 	return span.size == strlen(text) && memcmp(span.start, text, span.size) == 0;
 }
 
-static bool blank(struct span span)
+static bool line_blank(struct span span)
 {
 	for (size_t i = 0; i < span.size; i++)
 		if (!blank_byte(span.start[i]))
@@ -358,7 +358,7 @@ bool line_next(struct span text, const char **at, struct line *line)
 
 		*line = line_at(text, *at);
 		*at = end ? end + 1 : text_end;
-		if (!blank(line->here))
+		if (!line_blank(line->here))
 			return true;
 	}
 	return false;
@@ -371,7 +371,7 @@ bool line_before(struct span text, const char **at, struct line *line)
 			--*at;
 		while (*at > text.start && (*at)[-1] != '\n');
 		*line = line_at(text, *at);
-		if (!blank(line->here))
+		if (!line_blank(line->here))
 			return true;
 	}
 	return false;

@@ -1,10 +1,9 @@
 /*
- * Patterns on what a program wrote: PCRE as bytes, line by line, with a bounded effort.
+ * Matching of program output: PCRE on bytes, line by line, with bounded effort.
  *
- * A pattern sees one line, without its end. One with \n in it starts in a line
- * and goes on into those that follow, up to 16 KiB. ^ and $ are then those of
- * any line. Of several groups of one name the first that took part counts.
- * {file} in a pattern is the code file's path, quoted.
+ * A pattern sees one line, without its line end. A pattern with \n in it starts in a line and may span the following
+ * ones, up to 16 KiB; ^ and $ then match at every line. If several groups have one name, the first one that took part
+ * is used. {file} in a pattern is the code file's path, quoted.
  */
 #pragma once
 
@@ -14,78 +13,78 @@
 #include <stddef.h>
 
 enum {
-	PATTERN_STEPS = 800000 /* of effort for one text; some 40 ms at most */
+	PATTERN_STEPS = 800000 /* effort for one text; at most some 40 ms */
 };
 
 struct span {
-	const char *start; /* of some bytes */
-	size_t size;       /* how many */
+	const char *start; /* first byte */
+	size_t size;       /* bytes */
 };
 
 /* A line of a text, and the last match in it. */
 struct line {
-	struct span here;      /* without its end */
-	const char *text_end;  /* of all lines */
-	const char *match_end; /* where the match ends */
+	struct span here;      /* the line, without its end */
+	const char *text_end;  /* end of the whole text */
+	const char *match_end; /* end of the match */
 };
 
 struct pattern {
-	void *code;   /* pcre2_code; NULL: it matches nothing */
-	bool goes_on; /* into the lines that follow */
+	void *code;   /* pcre2_code; NULL: matches nothing */
+	bool goes_on; /* may span several lines */
 };
 
 struct effort {
-	long left;       /* steps of all */
-	long match_left; /* of the match */
-	size_t position; /* in the line, when last counted */
+	long left;       /* steps left for the text */
+	long match_left; /* steps left for the match */
+	size_t position; /* position in the line at the last count */
 };
 
-/* What matches share: how much effort is left, and the last match. */
+/* State shared by matches: the remaining effort, and the last match. */
 struct matcher {
-	struct effort effort; /* set `left` before a text */
-	struct heap *heap;    /* for all that is made here; NULL: malloc() */
-	void *memory;         /* PCRE's word for it */
-	void *context;        /* of matches */
+	struct effort effort; /* the caller sets `left` for each text */
+	struct heap *heap;    /* memory; NULL: malloc() */
+	void *memory;         /* PCRE's general context */
+	void *context;        /* PCRE's match context */
 	void *data;           /* the last match */
 };
 
-/* False without memory. Closing takes also half-made ones. */
+/* False if memory ran out. matcher_close() accepts half-opened ones. */
 bool matcher_open(struct matcher *matcher, struct heap *heap);
 void matcher_close(struct matcher *matcher);
 #define _cleanup_matcher_ _cleanup_(matcher_close)
-/* Whether effort is left: what was not looked at might have said otherwise. */
+/* Whether effort is left. If not, unread text might have changed the answer. */
 bool matcher_able(const struct matcher *matcher);
 
-/* NULL text, or one that does not compile: a pattern that matches nothing. */
+/* A pattern that matches nothing if the text is NULL or does not compile. */
 struct pattern pattern_make(struct matcher *matcher, const char *text, const char *file);
 void pattern_free(struct pattern *pattern);
 #define _cleanup_pattern_ _cleanup_(pattern_free)
-/* A list that ends with NULL, or NULL for none; freed by pattern_list_free(). */
+/* A list ended by NULL, or NULL for none; free it with pattern_list_free(). */
 struct pattern *pattern_list(struct matcher *matcher, const char *const *texts, const char *file, size_t *count);
 void pattern_list_free(struct matcher *matcher, struct pattern *list, size_t count);
 
 bool pattern_match(struct matcher *matcher, const struct pattern *pattern, struct line *line);
-/* The first of the list that the line matches, or NULL. */
+/* The first pattern of the list that matches the line, or NULL. */
 const struct pattern *pattern_match_any(struct matcher *matcher, const struct pattern *list, size_t count,
 					struct line *line);
-/* The group of that name, in the last match; false when it has none or took no part. */
+/* The group with that name in the last match. False if there is none or it took no part. */
 bool pattern_group(struct matcher *matcher, const struct pattern *pattern, const struct line *line, const char *name,
 		   struct span *span);
-/* The name of the pattern's n-th group that has one; NULL past the last. */
+/* The name of the pattern's n-th named group; NULL after the last. */
 const char *pattern_group_name(const struct pattern *pattern, size_t n);
-/* Of a text that is no program's but a tool's. False: it did not match, or does not fit. */
+/* Finds a group in the output of a trusted tool. False if the pattern does not match or the text does not fit. */
 bool pattern_find(const char *pattern, const char *group, const char *text, char *out, size_t size);
-/* Whether the pattern can be used; if not, why, and where in it. */
+/* Whether the pattern compiles; otherwise `why` has the reason and the position. */
 bool pattern_check(const char *pattern, char *why, size_t size);
 
-/* Steps to the next line that is not blank; `at` is where to look. False at the end. */
+/* Moves to the next line that is not blank; `at` is where to start. False at the end. */
 bool line_next(struct span text, const char **at, struct line *line);
-/* The same from the end of the text: `at` is where the line after it starts. */
+/* Moves to the previous line that is not blank; `at` is the start of the line after it. */
 bool line_before(struct span text, const char **at, struct line *line);
-/* As much of a text as is looked at: a compiler's first errors matter, and a program's last words. */
+/* The part of a text that is searched: the first lines of a compiler, the last lines of a program. */
 struct span span_part(const char *text, size_t size, bool first);
-/* As one line: its ends and what surrounds a newline are cut. A zero byte becomes a blank. */
+/* Copies text as one line: without the blanks at both ends and around newlines. A NUL becomes a blank. */
 void span_copy(struct span from, char *to, size_t size);
-/* 0: it is no number of a line. */
+/* 0: not a line number. */
 long span_number(struct span digits);
 bool span_is(struct span span, const char *text);

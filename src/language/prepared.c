@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 enum {
-	POLL_MS = 50,  /* between two looks at a lock */
-	LOCK_TRIES = 8 /* lock files that are removed while we open them */
+	POLL_MS = 50,  /* interval for polling a lock */
+	LOCK_TRIES = 8 /* attempts, because lock files can be removed while they are opened */
 };
 
-/* The names of what belongs to one tree. */
+/* The names of the files of one tree. */
 struct prepared_names {
 	char tree[PREPARED_NAME_MAX + 66];
 	char lock[PREPARED_NAME_MAX + 72];
@@ -38,7 +38,7 @@ static void place_name(struct prepared_names *place, const char *tree)
 	snprintf(place->temporary, sizeof(place->temporary), "%s.tmp", place->tree);
 }
 
-/* Of all of them; or, without a place to keep anything (no home, a read-only one), one for this run. */
+/* Opens the directory of all trees; without one (no home, or read-only), creates one for this run. */
 static int place_dir(const char *name, struct prepared *out, struct error *err)
 {
 	int dir = out->own[0] ? -1 : state_subdir("prepared");
@@ -50,7 +50,8 @@ static int place_dir(const char *name, struct prepared *out, struct error *err)
 		if (!mkdtemp(out->own)) {
 			out->own[0] = '\0';
 			return error_errno(err,
-					   "there is no place for what %s needs: set EMBERBOX_HOME to a directory of "
+					   "there is no directory for the prepared files of %s: set EMBERBOX_HOME to a "
+					   "directory of "
 					   "your own; and in /tmp none can be made",
 					   name);
 		}
@@ -59,7 +60,7 @@ static int place_dir(const char *name, struct prepared *out, struct error *err)
 	return dir < 0 ? error_errno(err, "cannot open %s", out->own) : dir;
 }
 
-/* The directory of all of them, and the names for this one. */
+/* Opens the directory of all trees, and sets the names for this one. */
 static int place_open(const char *name, const struct digest *key, struct prepared_names *place, struct prepared *out,
 		      struct error *err)
 {
@@ -74,9 +75,9 @@ static int place_open(const char *name, const struct digest *key, struct prepare
 }
 
 /*
- * The lock file, locked as `operation` says: 1, and *fd is it; 0: another holds
- * it, or it is not there and is not to be made; -1 with errno. One that was
- * removed while it was opened locks nothing.
+ * Opens and locks the lock file. Returns 1 with *fd, 0 if another process holds
+ * it or it does not exist and need not be created, or -1 with errno. A file
+ * that was removed while it was opened is not used.
  */
 static int lock_take(int dir, const char *name, int operation, bool make, int *fd)
 {
@@ -99,7 +100,7 @@ static int lock_take(int dir, const char *name, int operation, bool make, int *f
 	return 0;
 }
 
-/* 1 when it is there; 0 when it is not; whoever calls holds the lock, so it stays. */
+/* Returns 1 if the tree exists, 0 if not. The caller holds the lock, so this does not change. */
 static int tree_open(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int tree = openat(dir, place->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -117,17 +118,17 @@ static int tree_open(int dir, const struct prepared_names *place, struct prepare
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", tree);
 	n = readlink(link, out->path, sizeof(out->path));
 	if (n < 0)
-		return error_errno(err, "cannot tell where the prepared tree %s is", place->tree);
+		return error_errno(err, "cannot find the path of the prepared tree %s", place->tree);
 	if (n >= (ssize_t)sizeof(out->path) || out->path[0] != '/')
-		return error_set(err, ERROR_FAILED, ENAMETOOLONG, "cannot tell where the prepared tree %s is",
+		return error_set(err, ERROR_FAILED, ENAMETOOLONG, "cannot find the path of the prepared tree %s",
 				 place->tree);
 	out->path[n] = '\0';
 	out->dir = take_fd(&tree);
 	return 1;
 }
 
-/* 1 when it is there and now held shared in *out; 0 when it is not, or is being made. */
-static int use(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
+/* Returns 1 if the tree exists and is now locked shared in *out, 0 if it does not exist or is being created. */
+static int tree_use(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int lock = -1;
 	int got = lock_take(dir, place->lock, LOCK_SH, false, &lock);
@@ -148,17 +149,17 @@ int prepared_open(const char *name, const struct digest *key, struct prepared *o
 
 	*out = (struct prepared){ .dir = -1, .lock = -1 };
 	dir = state_subdir("prepared");
-	/* Without a place to keep it, it is not there. */
+	/* Without the directory, the tree does not exist. */
 	if (dir < 0)
 		return 0;
 	close_fd(&dir);
 	dir = place_open(name, key, &place, out, err);
 	if (dir < 0)
 		return -1;
-	return use(dir, &place, out, err) < 0 ? -1 : 0;
+	return tree_use(dir, &place, out, err) < 0 ? -1 : 0;
 }
 
-/* 1: it is there, and held in *out; 0: it is ours to make; 2: somebody else is at it. */
+/* Returns 1 if the tree exists and is held in *out, 0 if the caller creates it, 2 if another process does. */
 static int try_begin(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	_cleanup_close_ int lock = -1;
@@ -171,9 +172,9 @@ static int try_begin(int dir, const struct prepared_names *place, struct prepare
 		out->lock = take_fd(&lock);
 		return 0;
 	}
-	/* Not held while it is opened: nobody else could open it then. */
+	/* Release the lock, or nobody else could open the tree. */
 	close_fd(&lock);
-	got = use(dir, place, out, err);
+	got = tree_use(dir, place, out, err);
 	return got == 0 ? 2 : got;
 }
 
@@ -201,8 +202,8 @@ int prepared_begin(const char *name, const struct digest *key, double seconds, i
 	}
 }
 
-/* Whoever calls holds its lock exclusively. A tree that is half removed has another name. */
-static int discard(int dir, const struct prepared_names *place)
+/* The caller holds the exclusive lock. A half-removed tree has another name. */
+static int tree_discard(int dir, const struct prepared_names *place)
 {
 	if (tree_remove(dir, place->temporary) < 0)
 		return -1;
@@ -211,7 +212,8 @@ static int discard(int dir, const struct prepared_names *place)
 	return tree_remove(dir, place->temporary);
 }
 
-/* "NAME-KEY", "NAME-KEY.lock" or "NAME-KEY.tmp": the first part of it, for this name and another key. */
+/* Whether the entry is "NAME-KEY", "NAME-KEY.lock" or "NAME-KEY.tmp" of this name with another key; returns
+ * "NAME-KEY". */
 static bool is_older(const char *entry, const char *name, const struct prepared_names *current, char *tree, size_t size)
 {
 	size_t length = strlen(name) + 1 + 64;
@@ -227,7 +229,7 @@ static bool is_older(const char *entry, const char *name, const struct prepared_
 	return strcmp(tree, current->tree) != 0;
 }
 
-/* Those in use stay: the next new one finds them again. Nothing depends on it, so errors are none. */
+/* Removes unused trees of other keys. Trees in use stay until the next new tree. Errors are ignored. */
 static void remove_older(int dir, const char *name, const struct prepared_names *current)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -246,13 +248,13 @@ static void remove_older(int dir, const char *name, const struct prepared_names 
 		if (!is_older(entry->d_name, name, current, tree, sizeof(tree)))
 			continue;
 		place_name(&older, tree);
-		if (lock_take(dir, older.lock, LOCK_EX, true, &lock) == 1 && discard(dir, &older) == 0)
+		if (lock_take(dir, older.lock, LOCK_EX, true, &lock) == 1 && tree_discard(dir, &older) == 0)
 			unlinkat(dir, older.lock, 0);
 	}
 }
 
-/* Ours until now, shared from here on. Another may have removed it between the two. */
-static int share(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
+/* Changes the exclusive lock to a shared one. Another process may remove the tree between the two. */
+static int tree_share(int dir, const struct prepared_names *place, struct prepared *out, struct error *err)
 {
 	int got;
 
@@ -273,17 +275,17 @@ int prepared_keep(const char *name, const struct digest *key, int from, struct p
 	if (dir < 0)
 		return -1;
 	if (tree_remove(dir, place.temporary) < 0)
-		return error_errno(err, "cannot remove what an earlier emberbox left of %s", place.temporary);
+		return error_errno(err, "cannot remove an incomplete prepared tree of %s", place.temporary);
 	if (tree_copy(from, dir, place.temporary, err) < 0) {
 		tree_remove(dir, place.temporary);
-		return error_prefix(err, "cannot keep what was prepared for %s", name);
+		return error_prefix(err, "cannot keep the prepared tree of %s", name);
 	}
 	if (renameat(dir, place.temporary, dir, place.tree) < 0) {
-		error_errno(err, "cannot keep what was prepared for %s", name);
+		error_errno(err, "cannot keep the prepared tree of %s", name);
 		tree_remove(dir, place.temporary);
 		return -1;
 	}
-	if (share(dir, &place, out, err) < 0)
+	if (tree_share(dir, &place, out, err) < 0)
 		return -1;
 	remove_older(dir, name, &place);
 	return 0;

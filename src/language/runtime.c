@@ -26,25 +26,25 @@
 #include <unistd.h>
 
 enum {
-	OWN_MAX = 256,        /* languages of the user's own */
-	VERSION_MSEC = 10000, /* a tool that does not answer by then has no version */
+	OWN_MAX = 256,        /* maximum of languages of the user */
+	VERSION_MSEC = 10000, /* a tool that does not answer in this time has no version */
 };
 
 /*
- * The built-in languages and the user's own, sorted by name. Made once and
- * never changed: it can be read by any thread. What is wrong with one of the
- * user's definitions is kept with its name, and said when it is asked for.
+ * The built-in languages and the user's, sorted by name. Never changed after it
+ * is built, so any thread can read it. An invalid definition of the user is
+ * kept by its name, and reported when it is used.
  */
 struct catalogue {
-	struct catalogue *before;     /* the one that this took the place of: runs may still use what is in it */
-	struct arena arena;           /* owns the user's own */
-	const struct runtime **found; /* sorted */
-	size_t count;                 /* how many */
-	const char *note;             /* why the user's own are not among them; NULL: they are, or there are none */
+	struct catalogue *before;     /* the previous catalogue, which runs may still use */
+	struct arena arena;           /* owns the user's definitions */
+	const struct runtime **found; /* sorted by name */
+	size_t count;                 /* number of them */
+	const char *note;             /* why the user's definitions are missing; NULL: they are not */
 };
 
-static pthread_once_t catalogue_once = PTHREAD_ONCE_INIT; /* makes the first */
-static _Atomic(struct catalogue *) catalogue_now;         /* the newest; NULL: there was no memory for one */
+static pthread_once_t catalogue_once = PTHREAD_ONCE_INIT; /* guards the first catalogue */
+static _Atomic(struct catalogue *) catalogue_now;         /* the newest; NULL: memory ran out */
 
 static int by_name(const void *a, const void *b)
 {
@@ -53,7 +53,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*left)->name, (*right)->name);
 }
 
-/* Takes the place of a built-in one of the same name. */
+/* Replaces a built-in language of the same name. */
 static void catalogue_add(struct catalogue *catalogue, const struct runtime *runtime)
 {
 	size_t at = 0;
@@ -65,8 +65,8 @@ static void catalogue_add(struct catalogue *catalogue, const struct runtime *run
 		catalogue->count++;
 }
 
-/* What a definition says runs with the caller's rights outside of boxes too: its version command. So nobody else may
- * have written it. */
+/* The version command of a definition runs outside of boxes with the caller's rights, so nobody else may have written
+ * the definition. */
 static int trusted_open(int dir, const char *name)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,8 +81,8 @@ static int trusted_open(int dir, const char *name)
 	return take_fd(&fd);
 }
 
-/* What was in force by that name before a mistake was made in the folder, with the mistake; NULL: nothing was. One that
- * is taken away, or that others can write to, is not meant to stay. */
+/* The previous valid definition, with the mistake of the new one. NULL if there was none. A definition that was
+ * removed, or that others can write to, is not kept. */
 static struct runtime *catalogue_keep(struct catalogue *catalogue, int folder, const char *name, const char *mistake)
 {
 	const struct catalogue *before = catalogue_now;
@@ -111,11 +111,11 @@ static void catalogue_read(struct catalogue *catalogue, int dir, const char *nam
 	struct error err = { 0 };
 
 	where = arena_printf(&catalogue->arena, "runtimes/%s/runtime.yaml", name);
-	/* A file beside the folders is none of them. */
+	/* Files beside the folders are skipped. */
 	if (!runtime || !own_name || !where || (folder < 0 && errno != EPERM))
 		return;
 	if (folder < 0)
-		error_usage(&err, "runtimes/%s belongs to somebody else, or others can write to it", name);
+		error_usage(&err, "runtimes/%s belongs to another user, or others can write to it", name);
 	if (folder < 0 || folder_read(folder, own_name, where, true, &catalogue->arena, runtime, &err) < 0) {
 		static const char *const none[] = { NULL };
 		struct runtime *kept = catalogue_keep(catalogue, folder, name, err.text);
@@ -148,7 +148,7 @@ static void catalogue_read_own(struct catalogue *catalogue)
 
 	if (home >= 0 && dir < 0 && errno == EPERM)
 		catalogue->note =
-			"your runtimes folder is not used: it belongs to somebody else, or others can write to it";
+			"your runtimes folder is not used: it belongs to another user, or others can write to it";
 	if (!stream) {
 		close_fd(&copy);
 		return;
@@ -236,7 +236,7 @@ const struct runtime *runtime_find(const char *name)
 	return NULL;
 }
 
-/* The word that names the interpreter in a #! line: the last part of the path, or what `env` is to start. */
+/* The word in a #! line that names the interpreter: the last part of the path, or the word after `env`. */
 static size_t shebang_word(const char *head, size_t size, const char **word)
 {
 	const char *end = memchr(head, '\n', size), *at = head + 2;
@@ -271,7 +271,7 @@ static const struct runtime *detect_shebang(const void *head, size_t size)
 	if (size < 3 || memcmp(head, "#!", 2) != 0)
 		return NULL;
 	length = shebang_word(head, size, &word);
-	/* First as it is written (lua5.4), then without a version after the dot: python3.11 is python3. */
+	/* First as written (lua5.4), then without the part after the dot: python3.11 becomes python3. */
 	for (int pass = 0; pass < 2 && length > 0; pass++) {
 		for (size_t i = 0; (runtime = runtime_at(i)); i++)
 			if (list_has(runtime->interpreters, word, length))
@@ -292,7 +292,7 @@ const struct runtime *runtime_detect(const char *name, const void *head, size_t 
 	for (size_t i = 0; dot && (runtime = runtime_at(i)); i++) {
 		if (!list_has(runtime->extensions, dot + 1, strlen(dot + 1)))
 			continue;
-		/* install.sh may be for sh or for zsh: among relatives the #! line knows better. */
+		/* install.sh may be for sh or for zsh, so between related languages the #! line decides. */
 		if (by_line && by_line != runtime && strcmp(dot, ".sh") == 0)
 			return by_line;
 		return runtime;
@@ -300,7 +300,7 @@ const struct runtime *runtime_detect(const char *name, const void *head, size_t 
 	return by_line;
 }
 
-/* The highest version of what the pattern matches and can be executed (X_OK) or read (R_OK). */
+/* The highest version among the files that match the pattern and can be executed (X_OK) or read (R_OK). */
 static bool glob_highest(const char *pattern, int access_mode, char *out, size_t size)
 {
 	glob_t found;
@@ -361,7 +361,7 @@ const char *runtime_program(const struct runtime *runtime, bool unchecked)
 	return first;
 }
 
-/* What is read until the end, or until `until_usec`. */
+/* Reads until the end, or until `until_usec`. */
 static size_t read_answer(int from, char *text, size_t size, uint64_t until_usec)
 {
 	size_t used = 0;
@@ -382,9 +382,9 @@ static size_t read_answer(int from, char *text, size_t size, uint64_t until_usec
 	return used;
 }
 
-/* What it prints, for at most VERSION_MSEC: a tool of a user's own may hang. Whatever it does then, it has answered.
- * Nothing of a tool that fails: the numbers of an error message are no version. */
-static size_t ask(char *const argv[], char *text, size_t size)
+/* The output of a version command within VERSION_MSEC: a user's tool may hang. The output of a tool that fails is
+ * ignored, because numbers in its error are not a version. */
+static size_t tool_ask(char *const argv[], char *text, size_t size)
 {
 	char *envp[] = { (char *)"PATH=/usr/bin:/bin", (char *)"HOME=/nonexistent", (char *)"GOTOOLCHAIN=local", NULL };
 	posix_spawn_file_actions_t actions;
@@ -399,13 +399,13 @@ static size_t ask(char *const argv[], char *text, size_t size)
 		return 0;
 	from = pipe_fds[0];
 	to = pipe_fds[1];
-	/* A group of its own: what it started itself ends with it. */
+	/* A process group, so that its children are killed with it. */
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	/* Not where the caller is: a tool may look for its settings there, and go would fetch what a go.mod asks for.
-	 */
+	/* Not in the caller's directory: a tool may read settings there, and go would download what a go.mod asks
+	 * for. */
 	posix_spawn_file_actions_addchdir_np(&actions, "/");
 	posix_spawn_file_actions_adddup2(&actions, to, 1);
 	posix_spawn_file_actions_adddup2(&actions, to, 2);
@@ -432,7 +432,7 @@ bool runtime_version(const struct runtime *runtime, char *out, size_t size)
 
 	if (!runtime_program(runtime, true) || !(argv = expand_words(&arena, runtime, runtime->version, &none)))
 		return false;
-	text[ask((char *const *)argv, text, sizeof(text) - 1)] = '\0';
+	text[tool_ask((char *const *)argv, text, sizeof(text) - 1)] = '\0';
 	if (runtime->version_pattern)
 		return pattern_find(runtime->version_pattern, "version", text, out, size);
 	digits = strpbrk(text, "0123456789");
@@ -455,7 +455,7 @@ const char *runtime_nearest(const char *name)
 		for (const char *const *alias = runtime->aliases; *alias && count + 1 < ARRAY_SIZE(words); alias++)
 			words[count++] = *alias;
 	}
-	/* Names of two letters are near to everything short. */
+	/* Names of two letters are similar to every short word. */
 	for (size_t i = 0; i < count;)
 		if (strlen(words[i]) > 2)
 			i++;

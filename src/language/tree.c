@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 struct copy {
-	size_t files;      /* files, directories and links so far */
-	uint64_t left;     /* bytes that may still come */
-	struct error *err; /* the caller's */
+	size_t files;      /* number of files, directories and links */
+	uint64_t left;     /* bytes that may be added */
+	struct error *err; /* the caller's error */
 };
 
-/* What the owner may read or execute everybody may, nobody else may write, and no bit above those comes along. */
+/* Gives the owner's read and execute permissions to all, and removes write permission for others and special bits. */
 static mode_t shared_mode(mode_t mode)
 {
 	mode_t owner = mode & 0500;
@@ -28,7 +28,7 @@ static mode_t shared_mode(mode_t mode)
 	return (mode & 0755) | owner >> 3 | owner >> 6;
 }
 
-/* The time comes along: some tools take a file that is newer than what was made from it for changed. */
+/* Copies the time: some tools take a file that is newer than its products for changed. */
 static int finish_file(int to, const struct stat *st)
 {
 	const struct timespec times[2] = { st->st_mtim, st->st_mtim };
@@ -62,9 +62,9 @@ static int copy_file(struct copy *copy, int dir, const char *name, int to_dir)
 }
 
 /*
- * A link stays inside when it goes up first, at most to the top, and then only
- * down: what it passes there are directories or such links. A name followed by
- * ".." could be a link itself, and then ".." is somewhere else.
+ * Whether a relative link stays inside: it goes up first, at most to the top,
+ * and then only down. A ".." after a name is refused, because that name could
+ * be a link to another place.
  */
 static bool stays_inside(const char *target, int depth)
 {
@@ -126,7 +126,7 @@ static int copy_directory(struct copy *copy, int dir, const char *name, int to_d
 	}
 	if (copy_level(copy, from, to, depth + 1) < 0)
 		return -1;
-	/* Last: nothing could be put into one that cannot be written. */
+	/* Permissions are set last: a read-only directory could not be filled. */
 	if (fchmod(to, shared_mode(st.st_mode)) < 0)
 		return error_errno(copy->err, "cannot copy %.80s", name);
 	return 0;
@@ -154,7 +154,7 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Takes `from`. The depth is that of the directory, 0 for the top. */
+/* Takes ownership of `from`. The depth is the directory's, 0 for the top. */
 static int copy_level(struct copy *copy, int from, int to, int depth)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(from);
@@ -186,7 +186,7 @@ int tree_copy(int from, int to, const char *name, struct error *err)
 		return error_errno(err, "cannot open it");
 	if (copy_level(&copy, source, top, 0) < 0)
 		return -1;
-	/* The tree has no size that would tell what a crash of the host made of it. */
+	/* A crash of the host could leave an incomplete tree, which no size would show. */
 	if (fchmod(top, 0755) < 0 || syncfs(top) < 0)
 		return error_errno(err, "cannot write %.80s", name);
 	return 0;
@@ -211,7 +211,7 @@ static int remove_entry(int dir, const char *name)
 	return unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-/* Takes the descriptor. */
+/* Takes ownership of the descriptor. */
 static int remove_level(int fd)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);

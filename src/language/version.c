@@ -26,8 +26,8 @@ bool runtime_version_recall(const char *text, const char *key, char *out, size_t
 	return true;
 }
 
-/* How the definition asks: another question is another answer. */
-static uint32_t question(const struct runtime *runtime)
+/* A hash of the version command: another command gives another version. */
+static uint32_t command_hash(const struct runtime *runtime)
 {
 	uint32_t hash = 2166136261U; /* FNV-1a */
 
@@ -39,14 +39,14 @@ static uint32_t question(const struct runtime *runtime)
 	return hash;
 }
 
-/* What this process has asked for already: a service answers a thousand times a second. */
+/* Versions that this process has read: a service needs them a thousand times a second. */
 static struct {
-	pthread_mutex_t lock; /* for the rest */
-	char key[512];        /* of the question, empty: none */
-	char version[64];     /* the answer */
+	pthread_mutex_t lock; /* guards the rest */
+	char key[512];        /* the tool's identity; empty: unused */
+	char version[64];     /* its version */
 } memory[16] = { [0 ... 15] = { .lock = PTHREAD_MUTEX_INITIALIZER } };
 
-static bool recall(uint32_t hash, const char *key, char *out, size_t size)
+static bool version_known(uint32_t hash, const char *key, char *out, size_t size)
 {
 	bool known;
 
@@ -58,7 +58,7 @@ static bool recall(uint32_t hash, const char *key, char *out, size_t size)
 	return known;
 }
 
-static bool remember(uint32_t hash, const char *key, const char *version)
+static bool version_keep(uint32_t hash, const char *key, const char *version)
 {
 	pthread_mutex_lock(&memory[hash % 16].lock);
 	snprintf(memory[hash % 16].key, sizeof(memory[0].key), "%s", key);
@@ -78,25 +78,25 @@ bool runtime_version_cached(const struct runtime *runtime, char *out, size_t siz
 	if (!program || stat(program, &st) < 0)
 		return false;
 	snprintf(key, sizeof(key), "%s %lld %lld.%09ld %08x ", program, (long long)st.st_size,
-		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, question(runtime));
-	if (recall(question(runtime), key, out, size))
+		 (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, command_hash(runtime));
+	if (version_known(command_hash(runtime), key, out, size))
 		return true;
 	snprintf(name, sizeof(name), "version-%s", runtime->name);
 	dir = state_place_dir(STATE_CACHE, true);
 	n = dir < 0 ? -1 : fd_slurp(dir, name, text, sizeof(text));
 	if (n > 0 && runtime_version_recall(text, key, out, size))
-		return remember(question(runtime), key, out);
+		return version_keep(command_hash(runtime), key, out);
 	if (!runtime_version(runtime, out, size))
 		return false;
 	if (dir >= 0) {
 		_cleanup_close_ int fd = -1;
 
-		/* Written aside and renamed: a reader sees the old answer or the new one, never half. */
+		/* Written to a temporary file and renamed, so that readers see a complete file. */
 		snprintf(temporary, sizeof(temporary), "%s.%d", name, (int)getpid());
 		fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 		n = snprintf(text, sizeof(text), "%s%s\n", key, out);
 		if (fd >= 0 && (fd_write(fd, text, (size_t)n) < 0 || renameat(dir, temporary, dir, name) < 0))
 			unlinkat(dir, temporary, 0);
 	}
-	return remember(question(runtime), key, out);
+	return version_keep(command_hash(runtime), key, out);
 }

@@ -1,16 +1,16 @@
 /*
- * Which version a language has here, asked once and remembered.
+ * The version of a language on this host, cached.
  *
- * Asking starts the interpreter, which would double the time of a short run.
- * The answer is kept in a file of the caller's cache, beside the program's
- * size and time of change, so that an upgrade is noticed.
+ * The version command starts the interpreter, which would double the time of a
+ * short run. So the answer is kept in a file of the user's cache with the
+ * program's size and change time, which an upgrade changes.
  */
 #pragma once
 
 #include "language/runtime.h"
 
-/* False when the program is missing or does not say. */
+/* False if the program is missing or prints no version. */
 bool runtime_version_cached(const struct runtime *runtime, char *out, size_t size);
 
-/* The version in what is remembered; false unless it begins with this key and is a version. Pure. */
+/* The version in the text of a cache file. False unless the text begins with this key and has a version. Pure. */
 bool runtime_version_recall(const char *text, const char *key, char *out, size_t size);

@@ -424,17 +424,17 @@ def what_others_can_write_is_not_used():
     folder = env["EMBERBOX_HOME"] + "/runtimes"
     os.chmod(f"{folder}/shout", 0o777)
     r = run(env, "-l", "shout", "-c", "x")
-    kit.equal((r.code, r.errtext), (127, "emberbox: shout cannot be used: runtimes/shout belongs to somebody else, or others can write to it\n"))
+    kit.equal((r.code, r.errtext), (127, "emberbox: shout cannot be used: runtimes/shout belongs to another user, or others can write to it\n"))
     os.chmod(f"{folder}/shout", 0o755)
     kit.equal(run(env, "-l", "shout", "-c", "x").code, 0)
     for name in ("runtime.yaml", "compile"):
         os.chmod(f"{folder}/shout/{name}", 0o666)
         r = run(env, "-l", "shout", "-c", "x")
-        kit.equal((r.code, r.errtext), (127, f"emberbox: shout cannot be used: runtimes/shout/{name} belongs to somebody else, or others can write to it\n"))
+        kit.equal((r.code, r.errtext), (127, f"emberbox: shout cannot be used: runtimes/shout/{name} belongs to another user, or others can write to it\n"))
         os.chmod(f"{folder}/shout/{name}", 0o644)
     os.chmod(folder, 0o777)
     kit.equal(run(env, "-l", "shout", "-c", "x").code, 127)
-    kit.contains(kit.emberbox("languages", env=env).text, "\nyour runtimes folder is not used: it belongs to somebody else, or others can write to it\n")
+    kit.contains(kit.emberbox("languages", env=env).text, "\nyour runtimes folder is not used: it belongs to another user, or others can write to it\n")
 
 
 @kit.test

@@ -456,7 +456,7 @@ CASES = [
     # What was said wrong once
     Case("c", "missing-bracket", "int main(void) {\n\tif (1 {\n\t\treturn 0;\n\t}\n}\n", "SyntaxError", 2, "put ) in or before line 2", "\tif (1) {"),
     Case("python", "is-directory", "open('/tmp')\n", "IsADirectoryError", 1, "/tmp is a directory"),
-    Case("javascript", "is-directory", "require('fs').readFileSync('/tmp');\n", "Error", 1, "A directory is opened", name="is-directory"),
+    Case("javascript", "is-directory", "require('fs').readFileSync('/tmp');\n", "Error", 1, "The program opens a directory", name="is-directory"),
     Case("javascript", "undefined-name", "console.log(undefinedVar);\n", "ReferenceError", 1, "Declare undefinedVar", name="no-part-of-a-name"),
     Case("typescript", "undefined-name", "console.log(undefinedVar);\n", "CompileError", 1, "Declare undefinedVar", name="no-part-of-a-name"),
     Case("php", "missing-extension", "<?php\necho mb_strtoupper('a');\n", "Error", 2, "mb_strtoupper() belongs to an extension that is not available in the box", name="no-other-function"),

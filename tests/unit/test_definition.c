@@ -260,18 +260,18 @@ static void keys(void)
 		{ "display: x\n",
 		  "demo.yaml:1:1: expected the key \"tools\": what has to be installed, as name: [paths]" },
 		{ BASE START "compile: {run: [\"{demo}\"]}\n",
-		  "demo.yaml:8:10: compile: expected the key \"artifact\": the name of the file it leaves in "
+		  "demo.yaml:8:10: compile: expected the key \"artifact\": the name of the file that it creates in "
 		  "/sandbox/output" },
 		{ BASE START "compile: {artifact: a}\n",
 		  "demo.yaml:8:10: compile: expected the key \"run\": the compiler's command line" },
 		{ BASE START "prepare: {writable: true}\n", "demo.yaml:8:10: prepare: expected the key \"run\": the "
-							    "command line that leaves files in /sandbox/output" },
+							    "command line that creates files in /sandbox/output" },
 		{ BASE START "errors: {syntax: [{exit: 1}]}\n", "demo.yaml:8:19: errors.syntax: expected the key "
-								"\"match\": the pattern of the line that tells what" },
+								"\"match\": the pattern of the line with the message" },
 		{ BASE START "seccomp: [{call: shmget}]\n",
 		  "demo.yaml:8:11: seccomp: expected the key \"reason\": why its programs need it" },
-		{ BASE START "profiles: {restricted: {}}\n",
-		  "demo.yaml:8:24: profiles.restricted: expected the key \"commands\": all that can be executed" },
+		{ BASE START "profiles: {restricted: {}}\n", "demo.yaml:8:24: profiles.restricted: expected the key "
+							     "\"commands\": the commands that can be executed" },
 	};
 
 	check_faults(faults, ARRAY_SIZE(faults));
@@ -423,10 +423,10 @@ static void placeholders(void)
 		  "demo.yaml:7:17: run: expected no {outputs}: it has no meaning without \"outputs: true\"" },
 		{ BASE "outputs: false\nrun: [\"{demo}\", \"{outputs}\"]\n",
 		  "demo.yaml:8:17: run: expected no {outputs}: it has no meaning without \"outputs: true\"" },
-		{ BASE "run: [\"{demo}\", \"x{args}\"]\n",
-		  "demo.yaml:7:17: run: expected {args} as a word of its own in a command line: it becomes many" },
-		{ BASE "run: [\"{demo}\", \"{args} \"]\n",
-		  "demo.yaml:7:17: run: expected {args} as a word of its own in a command line: it becomes many" },
+		{ BASE "run: [\"{demo}\", \"x{args}\"]\n", "demo.yaml:7:17: run: expected {args} as a word of its own "
+							   "in a command line: it expands to several words" },
+		{ BASE "run: [\"{demo}\", \"{args} \"]\n", "demo.yaml:7:17: run: expected {args} as a word of its own "
+							   "in a command line: it expands to several words" },
 		{ BASE "run: [\"{demo}\", \"{sources}\"]\n",
 		  "demo.yaml:7:17: run: expected no {sources} here; it has a meaning in: compile" },
 		{ "tools: {a: [/b]}\ndisplay: A\nfile: b\nversion: [\"{a}\", \"{entry}\"]\n",
@@ -448,7 +448,7 @@ static void placeholders(void)
 		  "many" },
 		{ BASE START "compile: {run: [\"{demo}\"], artifact: a, environment: {A: \"{sources}\"}}\n",
 		  "demo.yaml:8:58: compile.environment.A: expected {sources} as a word of its own in a command line: "
-		  "it becomes many" },
+		  "it expands to several words" },
 		{ BASE START "compile: {run: [\"{demo}\"], unchecked: [\"{demo}\", \"{x}\"], artifact: a}\n",
 		  "demo.yaml:8:50: compile.unchecked: expected a known placeholder or the name of a tool, not {x}" },
 		{ BASE START "prepare: {run: [\"{demo}\", \"{entry}\"]}\n",

@@ -344,7 +344,7 @@ static void search_paths(void)
 
 	CHECK_INT(elf_needs(below("bin/run"), &arena, &files, &err), -1);
 	CHECK_INT(err.kind, ERROR_FAILED);
-	CHECK_STR(err.text, below("lib/libeba.so.1 needs libebb.so.1, which is not on this host"));
+	CHECK_STR(err.text, below("lib/libeba.so.1 needs libebb.so.1, which is not installed"));
 	files.count = 0;
 	CHECK_INT(elf_needs(below("bin/rpath"), &arena, &files, &err), 0);
 	CHECK_INT(files.count, 2);
@@ -397,17 +397,17 @@ static void refused(void)
 	needing("bin/up", DT_RUNPATH, "$ORIGIN", "../lib/libeba.so");
 	plain_library("lib/libeba.so");
 	CHECK_INT(elf_needs(below("bin/up"), &arena, &files, &err), -1);
-	CHECK_STR(err.text, below("bin/up needs ../lib/libeba.so, which is not on this host"));
+	CHECK_STR(err.text, below("bin/up needs ../lib/libeba.so, which is not installed"));
 
 	tiny_start(&tiny);
 	tiny_interp(&tiny, "/nowhere/ld.so");
 	place("bin/loader", &tiny);
 	CHECK_INT(elf_needs(below("bin/loader"), &arena, &files, &err), -1);
-	CHECK_STR(err.text, below("bin/loader needs the loader /nowhere/ld.so, which is not on this host"));
+	CHECK_STR(err.text, below("bin/loader needs the loader /nowhere/ld.so, which is not installed"));
 
 	tree_write(dir, "bin/text", "echo hello\n", 11);
 	CHECK_INT(elf_needs(below("bin/text"), &arena, &files, &err), -1);
-	CHECK_STR(err.text, below("bin/text is damaged, or no program of this machine"));
+	CHECK_STR(err.text, below("bin/text is damaged or is a program for another machine"));
 	tree_write(dir, "bin/empty", "", 0);
 	CHECK_INT(elf_needs(below("bin/empty"), &arena, &files, &err), -1);
 	CHECK_INT(elf_needs(below("bin/missing"), &arena, &files, &err), -1);
@@ -447,7 +447,7 @@ static void scripts(void)
 	CHECK_INT(elf_needs(below("bin/loop"), &arena, &files, &err), -1);
 	tree_write(dir, "bin/bare", "#!", 2);
 	CHECK_INT(elf_needs(below("bin/bare"), &arena, &files, &err), -1);
-	CHECK_STR(err.text, below("bin/bare is a script for nothing, which is not on this host"));
+	CHECK_STR(err.text, below("bin/bare is a script for nothing, which is not installed"));
 	tree_write(dir, "bin/relative", "#!dash\n", 7);
 	CHECK_INT(elf_needs(below("bin/relative"), &arena, &files, &err), -1);
 	tree_end();

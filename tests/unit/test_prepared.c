@@ -274,7 +274,7 @@ static void too_deep(void)
 		prepared_close(&tree);
 	}
 	CHECK_INT(mkdirat(dir, "d", 0755), 0);
-	refused("cannot keep what was prepared for go: it is more than 64 directories deep");
+	refused("cannot keep the prepared tree of go: it is more than 64 directories deep");
 	close_fd(&dir);
 	done();
 }
@@ -287,7 +287,7 @@ static void too_large(void)
 	fd = openat(from, "hole", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	CHECK_INT(ftruncate(fd, (off_t)PREPARED_SIZE_MAX + 1), 0);
 	close_fd(&fd);
-	refused("cannot keep what was prepared for go: it is larger than 4 GiB");
+	refused("cannot keep the prepared tree of go: it is larger than 4 GiB");
 	done();
 }
 
@@ -307,7 +307,7 @@ static void in_a_fast_place(int number)
 		tree_link("0", from, name);
 	}
 	tree_write(from, "last", "", 0);
-	refused("cannot keep what was prepared for go: it has more than 50000 files");
+	refused("cannot keep the prepared tree of go: it has more than 50000 files");
 	CHECK_INT(unlinkat(from, "last", 0), 0);
 	make("go", 1, &tree);
 	CHECK_INT(count_entries(tree.dir, "."), PREPARED_FILES_MAX);
@@ -556,7 +556,7 @@ static void in_a_full_place(int number)
 	home_shrink("size=128k,mode=0700");
 	tree_write(from, "small", "small", 5);
 	tree_write(from, "large", block, sizeof(block));
-	refused("cannot keep what was prepared for go: cannot copy large: No space left on device");
+	refused("cannot keep the prepared tree of go: cannot copy large: No space left on device");
 	CHECK_INT(unlinkat(from, "large", 0), 0);
 	make("go", 1, &tree);
 	CHECK_STR(tree_read(tree.dir, "small"), "small");
