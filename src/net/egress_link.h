@@ -38,7 +38,7 @@ enum {
 struct egress_head {
 	uint32_t kind;      /* EGRESS_OPEN, EGRESS_POLICY, EGRESS_FINISH */
 	uint32_t listeners; /* how many came along */
-	uint32_t redirect;  /* the last listener is that of public: SO_ORIGINAL_DST tells where a connection goes */
+	uint32_t redirect;  /* they are those of public; getsockname() tells where a connection goes, as always */
 	uint32_t size;      /* of the policy's text, which follows */
 };
 
