@@ -444,8 +444,8 @@ static void placeholders(void)
 		{ BASE START "compile: {run: [\"{demo}\", \"{args}\"], artifact: a}\n",
 		  "demo.yaml:8:27: compile.run: expected no {args} here; it has a meaning in: run, session" },
 		{ BASE START "compile: {run: [\"{demo}\", \"-I{sources}\"], artifact: a}\n",
-		  "demo.yaml:8:27: compile.run: expected {sources} as a word of its own in a command line: it becomes "
-		  "many" },
+		  "demo.yaml:8:27: compile.run: expected {sources} as a word of its own in a command line: it expands "
+		  "to several words" },
 		{ BASE START "compile: {run: [\"{demo}\"], artifact: a, environment: {A: \"{sources}\"}}\n",
 		  "demo.yaml:8:58: compile.environment.A: expected {sources} as a word of its own in a command line: "
 		  "it expands to several words" },
