@@ -55,7 +55,7 @@ static const char *split_line(char *line, const char **name, const char **value,
 	if (*start == '\0' || *start == '#')
 		return NULL;
 	if (!equals || equals == start)
-		return "it is not NAME=VALUE";
+		return "it is not of the form NAME=VALUE";
 	*equals = '\0';
 	if (!check_name(start, fault))
 		return fault;

@@ -24,7 +24,7 @@ void output_free(struct output *output)
 	close_fd(&output->spool);
 }
 
-static uint64_t kept(const struct output *output)
+static uint64_t output_kept(const struct output *output)
 {
 	return output->bytes < OUTPUT_SPOOL_MAX ? output->bytes : OUTPUT_SPOOL_MAX;
 }
@@ -54,7 +54,7 @@ static int keep_far(struct output *output, const void *data, size_t size)
 
 long output_add(struct output *output, const void *data, size_t size)
 {
-	uint64_t room = OUTPUT_SPOOL_MAX - kept(output);
+	uint64_t room = OUTPUT_SPOOL_MAX - output_kept(output);
 	size_t fits = size < room ? size : (size_t)room;
 	bool near = output->spool < 0 && output->bytes + size <= OUTPUT_NEAR_MAX;
 
@@ -67,7 +67,7 @@ long output_add(struct output *output, const void *data, size_t size)
 
 long output_move(struct output *output, int pipe, size_t size)
 {
-	uint64_t room = OUTPUT_SPOOL_MAX - kept(output);
+	uint64_t room = OUTPUT_SPOOL_MAX - output_kept(output);
 	ssize_t n;
 
 	if (need_spool(output) < 0)
@@ -99,8 +99,8 @@ int output_save(const struct output *output, int to)
 
 	if (output->spool < 0)
 		return fd_write(to, output->near.data, output->near.size);
-	while ((uint64_t)at < kept(output)) {
-		ssize_t n = sendfile(to, output->spool, &at, kept(output) - (uint64_t)at);
+	while ((uint64_t)at < output_kept(output)) {
+		ssize_t n = sendfile(to, output->spool, &at, output_kept(output) - (uint64_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -129,7 +129,7 @@ static void show_range(const struct output *output, uint64_t from, uint64_t size
 	out->failed |= !data;
 }
 
-/* Where a character begins, at or before `at`: a cut inside one would show as rubbish. */
+/* The start of the character at `at`: a cut inside a character would be invalid UTF-8. */
 static uint64_t character_start(const struct output *output, uint64_t at, int step)
 {
 	unsigned char byte;
@@ -141,7 +141,7 @@ static uint64_t character_start(const struct output *output, uint64_t at, int st
 
 bool output_show(const struct output *output, uint64_t shown, struct buf *out)
 {
-	uint64_t all = kept(output), head, tail;
+	uint64_t all = output_kept(output), head, tail;
 
 	if (all <= shown && !output->over) {
 		show_range(output, 0, all, out);
@@ -157,8 +157,8 @@ bool output_show(const struct output *output, uint64_t shown, struct buf *out)
 }
 
 /*
- * What a line says that was written over itself (curl, pip, tqdm): nothing, if that is a meter; else what stands behind
- * the meter's last figures, where a program has written on. Its length; *text is set to it.
+ * Finds the text after a progress meter that overwrites its line (curl, pip, tqdm): empty if the line is only a meter,
+ * otherwise the program's output after the last figures. Returns its length; *text points to it.
  */
 static size_t behind_meter(const char **text, size_t size)
 {
@@ -168,7 +168,7 @@ static size_t behind_meter(const char **text, size_t size)
 		return size;
 	for (last++; last < end && memchr(" \t0123456789.:%-|/kKMGTP", *last, 24); last++)
 		;
-	/* A word and a colon: who complains, and of what. */
+	/* A word and a colon: the name of a program and its error. */
 	colon = memmem(last, (size_t)(end - last), ": ", 2);
 	if (!colon || colon + 2 == end || !isalpha((unsigned char)*last) || memchr(" 0123456789", colon[2], 11))
 		return 0;
@@ -179,7 +179,7 @@ static size_t behind_meter(const char **text, size_t size)
 void output_last_line(const struct output *output, char *line, size_t size)
 {
 	char block[4096];
-	uint64_t all = kept(output), from = all > sizeof(block) ? all - sizeof(block) : 0;
+	uint64_t all = output_kept(output), from = all > sizeof(block) ? all - sizeof(block) : 0;
 	long n = output_read(output, block, sizeof(block), from), end = n;
 
 	line[0] = '\0';

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 struct files_walk {
-	struct file_list *list; /* being made */
-	size_t walked;          /* entries looked at */
-	bool full;              /* no more than that */
-	size_t length;          /* of path */
-	char path[4096];        /* of the directory that is being read, below the output directory */
+	struct file_list *list; /* the result */
+	size_t walked;          /* entries read */
+	bool full;              /* a limit was reached */
+	size_t length;          /* bytes of path */
+	char path[4096];        /* the current directory, below the output directory */
 	struct error *err;      /* memory running out is the only error */
 };
 
@@ -43,7 +43,7 @@ static int add_entry(struct files_walk *walk, const char *path, const struct sta
 
 static int walk_directory(struct files_walk *walk, int fd, int depth);
 
-/* The entry's path is in walk->path while it is looked at. */
+/* While an entry is handled, its path is in walk->path. */
 static int walk_entry(struct files_walk *walk, int dir, const char *name, int depth)
 {
 	struct stat st;
@@ -58,7 +58,7 @@ static int walk_entry(struct files_walk *walk, int dir, const char *name, int de
 	sub = fd_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
 	if (sub >= 0)
 		return walk_directory(walk, sub, depth + 1);
-	/* The program may have closed it to us. */
+	/* The program may have made it unreadable. */
 	walk->list->cut = true;
 	return 0;
 }
@@ -69,7 +69,7 @@ static int walk_named(struct files_walk *walk, int dir, const char *name, int de
 	int result;
 
 	walk->full = ++walk->walked > FILES_WALKED_MAX || walk->list->count >= FILES_LISTED_MAX;
-	/* What is too deep is left out alone; what is too much ends the walk. */
+	/* Only a directory that is too deep is skipped; other limits end the walk. */
 	if (walk->full || depth > FILES_DEPTH_MAX || before + length + 2 > sizeof(walk->path)) {
 		walk->list->cut = true;
 		return 0;
@@ -83,7 +83,7 @@ static int walk_named(struct files_walk *walk, int dir, const char *name, int de
 	return result;
 }
 
-/* Takes the descriptor. */
+/* Takes ownership of the descriptor. */
 static int walk_directory(struct files_walk *walk, int fd, int depth)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);
@@ -103,7 +103,7 @@ static int walk_directory(struct files_walk *walk, int fd, int depth)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int entry_compare(const void *a, const void *b)
 {
 	return strcmp(((const struct file_entry *)a)->path, ((const struct file_entry *)b)->path);
 }
@@ -125,13 +125,13 @@ int files_list(int dir, struct file_list *list, struct error *err)
 
 	*list = (struct file_list){ 0 };
 	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* The program may have made its own directory unreadable: then there is nothing to list. */
+	/* The program may have made its output directory unreadable: then the list is empty. */
 	if (fd < 0)
 		return 0;
 	if (walk_directory(&walk, fd, 0) < 0)
 		return -1;
 	if (list->count > 0)
-		qsort(list->entries, list->count, sizeof(*list->entries), compare);
+		qsort(list->entries, list->count, sizeof(*list->entries), entry_compare);
 	return 0;
 }
 
@@ -142,7 +142,7 @@ void files_free(struct file_list *list)
 	*list = (struct file_list){ 0 };
 }
 
-/* The directory that holds `path` below `to`, made if need be; an existing link in the way is refused. */
+/* Opens the parent directory of `path` below `to`, creating it if needed. Existing links are refused. */
 static int open_parent(int to, const char *path, const char **name)
 {
 	_cleanup_close_ int dir = fcntl(to, F_DUPFD_CLOEXEC, 3);
@@ -169,7 +169,7 @@ static int open_parent(int to, const char *path, const char **name)
 	return take_fd(&dir);
 }
 
-/* Data where there is data, holes where there are holes: a petabyte of nothing takes no time. */
+/* Copies data and keeps holes, so a huge sparse file takes no time. */
 static int copy_data(int from, int to, off_t size, uint64_t *left)
 {
 	off_t at = 0;
@@ -184,7 +184,7 @@ static int copy_data(int from, int to, off_t size, uint64_t *left)
 		end = lseek(from, data, SEEK_HOLE);
 		if (end < 0 || lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0)
 			return -1;
-		/* One file of many links is as large each time; the bound is on what comes out. */
+		/* A file with several links counts each time, because the limit is on the copies. */
 		if ((uint64_t)(end - data) > *left)
 			return 1;
 		*left -= (uint64_t)(end - data);
@@ -201,7 +201,7 @@ static int copy_data(int from, int to, off_t size, uint64_t *left)
 	return ftruncate(to, size);
 }
 
-/* 1 when the program left a file that cannot be read, or more than the limit: its doing, and no failure of ours. */
+/* Returns 1 if the program's file cannot be read or exceeds the limit, which is no failure of ours. */
 static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 {
 	_cleanup_close_ int from = fd_open_beneath(dir, path, O_RDONLY);
@@ -214,7 +214,7 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	parent = open_parent(to_dir, path, &name);
 	if (parent < 0)
 		return -1;
-	/* A link or a file of the same name is replaced, not written through. */
+	/* An existing link or file of this name is replaced, not written through. */
 	if (unlinkat(parent, name, 0) < 0 && errno != ENOENT)
 		return -1;
 	to = openat(parent, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -227,7 +227,7 @@ static int copy_file(int dir, const char *path, int to_dir, uint64_t *left)
 	return copied;
 }
 
-/* Root may write anywhere, says the kernel, but in these nobody makes anything. errno is set then. */
+/* Whether files cannot be created in a directory although root has write permission (/proc, /sys). Sets errno. */
 static bool takes_no_files(const char *dir)
 {
 	struct statfs fs;
@@ -245,7 +245,7 @@ int files_check_target(const char *to, struct error *err)
 	struct stat st;
 
 	if (!parent)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot look at the directory \"%s\"", to);
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot read the attributes of the directory \"%s\"", to);
 	if (stat(to, &st) == 0) {
 		if (!S_ISDIR(st.st_mode)) {
 			errno = ENOTDIR;
@@ -293,7 +293,7 @@ bool files_take(int dir, struct file_entry *entry, int to, uint64_t *left)
 	const char *name;
 	struct stat st;
 
-	/* That it is too large is known before anything is written; that it grows, while it is. */
+	/* The size is checked before the copy; copy_data() notices growth. */
 	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > *left)
 		return false;
 	parent = open_parent(to, entry->path, &name);

@@ -12,14 +12,14 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
-/* Crockford's base 32: 10 digits of milliseconds, 16 of random bits, as ULIDs have it. */
+/* An ULID: Crockford's base 32, 10 digits of milliseconds and 16 of random bits. */
 static void make_id(char *id, const struct timeval *time)
 {
 	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 	uint64_t stamp = (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
 	unsigned char chance[16] = { 0 };
 
-	/* With fewer bytes the id is only likelier to clash: nothing secret hangs on it. */
+	/* Fewer random bytes make a collision more likely, but the id need not be secret. */
 	(void)!getrandom(chance, sizeof(chance), GRND_NONBLOCK);
 	for (int i = 9; i >= 0; i--, stamp /= 32)
 		id[i] = digits[stamp % 32];
@@ -151,7 +151,7 @@ int result_exit_code(const struct result *result)
 	}
 }
 
-/* The session is gone, and nobody asked for that. */
+/* The session ended unexpectedly. */
 static void explain_lost(struct result *result)
 {
 	if (result->session.id[0] && !result->session.kept && result->verdict.status == STATUS_KILLED &&

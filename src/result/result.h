@@ -1,4 +1,4 @@
-/* The result: what the program did, in the form that every door gives back. */
+/* The result of a run, in the form that the CLI, the API and MCP return. */
 #pragma once
 
 #include "base/error.h"
@@ -18,89 +18,89 @@ enum {
 /* meta.runtime of a run that no engine has executed. */
 #define RESULT_NO_ENGINE "local"
 
-/* Takes copies of listed files below `output`, and marks those in the list. */
+/* Stores copies of listed files below `output`, and marks those in the list. */
 typedef void result_keep(void *data, const char *id, int output, struct file_list *list);
 
-/* What became of the session that a cell ran in. */
+/* The state of the session after a cell. */
 struct result_session {
-	char id[RESULT_ID]; /* which; "": it was no cell */
-	bool kept;          /* its state is there for the next */
-	char reason[256];   /* why it is not */
+	char id[RESULT_ID]; /* its id; "": the run was no cell */
+	bool kept;          /* the state is kept for the next cell */
+	char reason[256];   /* why the state is not kept */
 	uint64_t cells;     /* the cell's number */
-	char *unread;       /* of the input that was sent while it ran, what it did not read; owned, NULL: nothing */
-	size_t unread_size; /* of it */
+	char *unread;       /* input sent to the cell that it did not read; owned, NULL: none */
+	size_t unread_size; /* bytes */
 };
 
 struct result {
 	char id[RESULT_ID];              /* sortable by time */
-	uint64_t waited_usec;            /* in a queue, before it began */
-	struct timeval time;             /* when it began */
-	const struct runtime *runtime;   /* the language; NULL: not known */
+	uint64_t waited_usec;            /* time in a queue before the run */
+	struct timeval time;             /* start of the run */
+	const struct runtime *runtime;   /* the language; NULL: unknown */
 	const char *file;                /* the code file's path in the box, or NULL */
-	enum job_kind phase;             /* the job that the verdict is about */
-	struct limits limits;            /* those in force there; cpus 0: not limited */
-	struct verdict verdict;          /* what happened */
+	enum job_kind phase;             /* the step that the verdict is about */
+	struct limits limits;            /* the limits of that step; cpus 0: no limit */
+	struct verdict verdict;          /* how the step ended */
 	struct output outputs[2];        /* stdout and stderr */
 	struct file_list files;          /* under /sandbox/output */
-	result_keep *keep_files;         /* while they are collected; or NULL */
-	void *keep_data;                 /* for it */
-	char *rich;                      /* lines of JSON that the program left as rich results; or NULL */
-	size_t rich_size;                /* of them */
-	bool rich_cut;                   /* there were more than are taken */
-	bool terminal;                   /* the program's streams were one, a terminal: outputs[0] has all */
-	struct result_session session;   /* of a cell */
-	char *told;                      /* the error as a driver told it: one object of JSON; or NULL */
-	char told_file[256];             /* its place: empty, 0: not told */
+	result_keep *keep_files;         /* stores copies of the files; or NULL */
+	void *keep_data;                 /* its argument */
+	char *rich;                      /* rich results, as lines of JSON from the program; or NULL */
+	size_t rich_size;                /* bytes */
+	bool rich_cut;                   /* the limit of rich results was exceeded */
+	bool terminal;                   /* the streams were one terminal: outputs[0] has everything */
+	struct result_session session;   /* for a cell */
+	char *told;                      /* the error reported by a driver: one JSON object; or NULL */
+	char told_file[256];             /* its place: empty, 0: unknown */
 	long told_line, told_column;     /* counted from 1 */
-	char told_type[64];              /* of it… */
-	char told_message[384];          /* …for the sentence */
-	uint64_t since_nsec;             /* files count that changed since then; 0: all */
-	const char *engine;              /* what executed it, as meta.runtime says; NULL: nothing was executed */
-	bool warm;                       /* it found its interpreter, or at least its box, ready */
-	bool built;                      /* the language is compiled… */
-	bool build_cached;               /* …and this program was before */
-	uint64_t build_usec;             /* how long that took */
-	struct explanation *explanation; /* why it failed; or NULL */
-	const char **blocked;            /* meta.blocked_imports: modules that the policy refused; in the arena */
-	size_t blocked_count;            /* how many */
-	const char **warnings;           /* meta.policy_warnings: what it only told of; in the arena */
-	size_t warning_count;            /* how many */
-	struct arena arena;              /* owns the layers */
-	const char **layers;             /* meta.isolation */
-	size_t layer_count;              /* how many */
-	uint64_t begin_usec;             /* the request's start, on the monotonic clock */
-	uint64_t finish_usec;            /* when the result was whole */
-	char message[512];               /* the sentence; empty: none */
-	char *json;                      /* made by result_json() when first asked for */
-	void (*on_free)(void *data);     /* what is left to do when the answer is out; or NULL */
-	void *on_free_data;              /* for it */
+	char told_type[64];              /* its type */
+	char told_message[384];          /* its message, for the sentence */
+	uint64_t since_nsec;             /* only files that changed since then count; 0: all */
+	const char *engine;              /* the engine, for meta.runtime; NULL: nothing was executed */
+	bool warm;                       /* the interpreter, or at least the box, was made ahead */
+	bool built;                      /* the language is compiled */
+	bool build_cached;               /* the compiled program was in the cache */
+	uint64_t build_usec;             /* time of compilation */
+	struct explanation *explanation; /* explanation of the failure; or NULL */
+	const char **blocked;            /* meta.blocked_imports: refused modules; in the arena */
+	size_t blocked_count;            /* number of them */
+	const char **warnings; /* meta.policy_warnings: modules that the policy reports but allows; in the arena */
+	size_t warning_count;  /* number of them */
+	struct arena arena;    /* owns the layers */
+	const char **layers;   /* meta.isolation */
+	size_t layer_count;    /* number of them */
+	uint64_t begin_usec;   /* start of the request, on the monotonic clock */
+	uint64_t finish_usec;  /* completion of the result */
+	char message[512];     /* the sentence; empty: none */
+	char *json;            /* result_json() creates it on its first call */
+	void (*on_free)(void *data); /* cleanup after the answer is sent; or NULL */
+	void *on_free_data;          /* its argument */
 };
 
-/* An id for a run that begins now. */
+/* An id for a run that starts now. */
 void result_make_id(char id[RESULT_ID]);
 struct result *result_new(const struct spec *spec);
-/* Of status "error": what was asked could not be run. `spec` may be NULL. */
+/* A result with the status "error": the request could not be run. `spec` may be NULL. */
 struct result *result_refused(const struct spec *spec, const struct error *err);
 void result_free(struct result *result);
 
-/* A new job begins: what is there of another is dropped. */
+/* Starts a new step and drops the data of the previous one. */
 void result_begin(struct result *result, enum job_kind phase, const struct limits *limits);
-/* We failed: the verdict is that, whatever the program did. */
+/* Sets the verdict to an error of ours, whatever the program did. */
 void result_fail(struct result *result, const struct error *err);
 
-/* meta.resource_limits, for who tells of limits elsewhere; a json_t. */
+/* meta.resource_limits, for other answers with limits; a json_t. */
 struct json_t *result_limits_json(const struct limits *limits);
 const char *status_name(enum status status);
-/* The signal that ended the program by itself, or 0. */
+/* The signal that ended the program, unless emberbox sent it; or 0. */
 int result_signal(const struct result *result);
-/* As `emberbox run` exits. */
+/* The exit code of `emberbox run`. */
 int result_exit_code(const struct result *result);
-/* Fills the sentence from the verdict, the limits and stderr, and explains a failure; `spec` has the code, or is NULL.
- */
+/* Sets the sentence from the verdict, the limits and stderr, and explains a failure; `spec` has the code, or is
+ * NULL. */
 void result_explain(struct result *result, const struct spec *spec);
-/* The part of it for a program that failed by itself. */
+/* The part of result_explain() for a program that ended by itself. */
 void result_explain_failed(struct result *result, const struct spec *spec);
-/* Which limit or signal ended it, or was in its way: the member `verdict`, null for neither. */
+/* The member `verdict`: the limit or signal that ended or hindered the program, or null. */
 json_t *result_verdict_json(const struct result *result);
-/* One line; NULL only when memory ran out. The result keeps it. */
+/* The JSON as one line, owned by the result; NULL if memory ran out. */
 const char *result_json(struct result *result);

@@ -1,4 +1,4 @@
-/* A program that failed by itself: what it was given is gathered, and handed to who can read it safely. */
+/* Explains a program that failed by itself: collects its inputs and passes them to a confined process. */
 #include "result/result.h"
 
 #include "base/fd.h"
@@ -15,25 +15,25 @@
 #include <sys/wait.h>
 
 enum {
-	ERRORS_MAX = 1 << 20, /* bytes of stderr that are looked at; Node quotes whole lines of code */
+	ERRORS_MAX = 1 << 20, /* bytes of stderr that are searched; Node quotes whole lines of code */
 	SOURCE_MAX = 1 << 20, /* bytes of one file of code */
 	SOURCES_MAX = 64,     /* files of code */
-	LANGUAGES_MAX = 128,  /* that it may be taken for */
-	FILES_MAX = 64,       /* names of files that are told */
+	LANGUAGES_MAX = 128,  /* languages that the code is compared with */
+	FILES_MAX = 64,       /* names of files in the request */
 };
 
-/* What explain_make() needs of the request. */
+/* The inputs of explain_make() from the request. */
 struct given {
-	struct arena arena;                           /* owns names, and what was read of the host */
+	struct arena arena;                           /* owns names and files read from the host */
 	struct explain_source code[SOURCES_MAX];      /* the program's files */
-	size_t code_count;                            /* how many */
-	const char *files[FILES_MAX + 1];             /* names of all that it was given; NULL at the end */
-	size_t file_count;                            /* how many */
+	size_t code_count;                            /* number of them */
+	const char *files[FILES_MAX + 1];             /* names of all files of the request; NULL at the end */
+	size_t file_count;                            /* number of them */
 	const struct runtime *all[LANGUAGES_MAX + 1]; /* every language; NULL at the end */
 };
 
-/* Standard error, with a zero at its end; NULL when there is none. Of very much the part that tells: a compiler's first
- * words, a program's last ones. */
+/* Standard error terminated by a NUL, or NULL if it is empty. Of a long one, the first part of a compiler's or the last
+ * part of a program's. */
 static char *errors_text(const struct result *result, size_t *size)
 {
 	const struct output *errors = &result->outputs[1];
@@ -55,7 +55,7 @@ static char *errors_text(const struct result *result, size_t *size)
 	return text;
 }
 
-/* The path below /sandbox/code, or NULL when it is elsewhere. */
+/* The path below /sandbox/code, or NULL if it is elsewhere. */
 static const char *below_code(const char *box)
 {
 	static const char place[] = "sandbox/code/";
@@ -70,7 +70,7 @@ static void add_code(struct given *given, const char *name, const void *data, si
 			(struct explain_source){ name, data, size < SOURCE_MAX ? size : SOURCE_MAX };
 }
 
-/* Of the host: only a plain file, by the rights of who runs it, as it was for the box. */
+/* Reads a plain file of the host with the caller's rights, as for the box. */
 static void add_host(struct given *given, const char *name, int fd)
 {
 	char *data = fd < 0 || given->code_count == SOURCES_MAX ? NULL : arena_alloc(&given->arena, SOURCE_MAX / 4);
@@ -91,7 +91,7 @@ static void gather_project(struct given *given, const struct spec *spec)
 		add_host(given, spec_entry(spec), file);
 }
 
-/* What the code is called where the program failed: drivers of sessions give each cell a name of its own. */
+/* The name of the code in messages: drivers of sessions give each cell its own name. */
 static const char *code_name(const struct result *result, const struct spec *spec)
 {
 	static const char *const forms[] = { "<cell %" PRIu64 ">", "cell-%" PRIu64 };
@@ -106,7 +106,7 @@ static const char *code_name(const struct result *result, const struct spec *spe
 	return spec_entry(spec);
 }
 
-static void gather(struct given *given, const struct result *result, const struct spec *spec)
+static void given_gather(struct given *given, const struct result *result, const struct spec *spec)
 {
 	struct error ignored;
 	struct stat st;
@@ -139,7 +139,7 @@ static void gather(struct given *given, const struct result *result, const struc
 	}
 }
 
-static void explain(struct result *result, const struct spec *spec, const char *text, size_t size)
+static void given_explain(struct result *result, const struct spec *spec, const char *text, size_t size)
 {
 	const struct verdict *v = &result->verdict;
 	struct given *given = calloc(1, sizeof(*given));
@@ -160,10 +160,10 @@ static void explain(struct result *result, const struct spec *spec, const char *
 		.compiling = result->phase == JOB_COMPILE,
 	};
 
-	/* Empty until somebody fills it: also where memory is short it is looked at. */
+	/* An empty explanation; readers handle NULL if memory ran out. */
 	result->explanation = calloc(1, sizeof(*result->explanation));
 	if (given && result->explanation) {
-		gather(given, result, spec);
+		given_gather(given, result, spec);
 		if (number)
 			snprintf(signal, sizeof(signal), "SIG%s", sigabbrev_np(number) ?: "?");
 		input.all = given->all;
@@ -181,7 +181,7 @@ static void say_found(struct result *result, const struct errors_found *found)
 	const char *kind = found->kind == ERRORS_SYNTAX ? "syntax" : "compile";
 	char where[sizeof(found->file) + 64] = "";
 
-	/* The code file needs no name; another one does. */
+	/* The name is only printed if it is not the code file. */
 	if (found->line > 0 && found->file[0] && strcmp(found->file, result->file) != 0)
 		snprintf(where, sizeof(where), " (%s, line %ld)", found->file, found->line);
 	else if (found->file[0] && strcmp(found->file, result->file) != 0)
@@ -192,7 +192,7 @@ static void say_found(struct result *result, const struct errors_found *found)
 		 found->message, where);
 }
 
-/* What a driver told: the types that languages give to code that they cannot read end so. */
+/* Uses the error that a driver reported. The types of syntax errors have these endings. */
 static void say_told(struct result *result)
 {
 	static const char *const unread[] = { "SyntaxError", "IndentationError", "TabError" };
@@ -218,11 +218,11 @@ void result_explain_failed(struct result *result, const struct spec *spec)
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 
-	/* At a terminal nothing tells what the interpreter said from what the program printed. */
+	/* On a terminal, the interpreter's messages cannot be told apart from the program's output. */
 	text = result->terminal ? NULL : errors_text(result, &size);
-	/* A program that just said no leaves nothing to explain. */
+	/* A program that only returned an exit code leaves nothing to explain. */
 	if (text && result->runtime && (size > 0 || number))
-		explain(result, spec, text, size);
+		given_explain(result, spec, text, size);
 	e = result->explanation;
 	if (e && e->cause[0])
 		memcpy(line, e->cause, sizeof(line));

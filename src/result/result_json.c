@@ -14,13 +14,12 @@
 #include <time.h>
 
 enum {
-	STREAM_MAX =
-		24 << 20 /* bytes of one stream in a result, escaped: two of them and the rest fit into any answer */
+	STREAM_MAX = 24 << 20 /* bytes of one stream in a result, escaped, so that two of them and the rest fit into an
+				 answer */
 };
 
-/* Never NULL for the members of an object: a lost string becomes null, which json_object_set_new() of the whole then
- * reports. */
-static json_t *utf8(const char *bytes, size_t size)
+/* Never NULL for members of an object: on failure it is null, and json_object_set_new() reports it. */
+static json_t *json_utf8(const char *bytes, size_t size)
 {
 	_cleanup_buf_ struct buf text = { 0 };
 
@@ -28,7 +27,7 @@ static json_t *utf8(const char *bytes, size_t size)
 	return json_stringn(text.data ? text.data : "", text.size);
 }
 
-/* Bytes that it takes in JSON: a control character is six there. */
+/* The size in JSON, where a control character takes six bytes. */
 static uint64_t escaped_size(const struct buf *text)
 {
 	uint64_t size = text->size;
@@ -38,8 +37,8 @@ static uint64_t escaped_size(const struct buf *text)
 	return size;
 }
 
-/* As much as was asked for, unless that would be more than a result may be. */
-static json_t *stream(const struct output *output, uint64_t shown, bool *cut)
+/* The requested part of the stream, limited to the size of a result. */
+static json_t *json_stream(const struct output *output, uint64_t shown, bool *cut)
 {
 	_cleanup_buf_ struct buf text = { 0 };
 	bool left_out = output_show(output, shown, &text);
@@ -58,7 +57,7 @@ static json_t *signal_name(const struct result *result)
 	int number = 0;
 	char name[32];
 
-	/* Where we failed, that we killed the program is not what happened to it. */
+	/* After an error of ours, the signal that we sent is not part of the result. */
 	if (v->ended)
 		number = WIFSIGNALED(v->wait_status) ? WTERMSIG(v->wait_status) : 0;
 	else if (v->started_usec && v->status != STATUS_ERROR && v->status != STATUS_BLOCKED)
@@ -72,7 +71,7 @@ static json_t *signal_name(const struct result *result)
 	return json_string(name);
 }
 
-static json_t *timestamp(const struct timeval *time)
+static json_t *json_timestamp(const struct timeval *time)
 {
 	struct tm parts;
 	char day[32], text[48];
@@ -83,7 +82,7 @@ static json_t *timestamp(const struct timeval *time)
 	return json_string(text);
 }
 
-static double seconds(uint64_t from, uint64_t to)
+static double json_seconds(uint64_t from, uint64_t to)
 {
 	return to > from ? (double)(to - from) / 1e6 : 0;
 }
@@ -93,10 +92,10 @@ static json_t *files_json(const struct file_list *files)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < files->count; i++)
-		json_array_append_new(list,
-				      json_pack("{s:o, s:I, s:b}", "path",
-						utf8(files->entries[i].path, strlen(files->entries[i].path)), "size",
-						(json_int_t)files->entries[i].size, "kept", files->entries[i].kept));
+		json_array_append_new(list, json_pack("{s:o, s:I, s:b}", "path",
+						      json_utf8(files->entries[i].path, strlen(files->entries[i].path)),
+						      "size", (json_int_t)files->entries[i].size, "kept",
+						      files->entries[i].kept));
 	return list;
 }
 
@@ -118,15 +117,15 @@ json_t *result_limits_json(const struct limits *limits)
 }
 
 enum {
-	RICH_LINES_MAX = 1000, /* rich results that are shown */
+	RICH_LINES_MAX = 1000, /* maximum of rich results */
 	RICH_DEPTH_MAX = 64    /* levels in one: readers of deep JSON have small stacks */
 };
 
 /*
- * Rich results: one line each, an object of media types; anything else is left
- * out, for it is the program that wrote them. They are looked at and put into
- * the text as they stand: a number printed again would not be the same number,
- * and a tree of them would be memory that no limit of the program's bounds.
+ * Rich results: one line each, an object of media types. Other lines are
+ * skipped, because the program wrote them. They are checked and inserted
+ * unchanged: parsing could change numbers, and a tree would need memory that no
+ * limit of the program bounds.
  */
 static bool put_rich(const struct result *result, struct buf *out)
 {
@@ -146,8 +145,7 @@ static bool put_rich(const struct result *result, struct buf *out)
 	return at && at < end;
 }
 
-/* The object with the rich results in the place of an empty list. Quotes in strings are escaped, so the key is there
- * once. */
+/* Replaces the empty list by the rich results. Quotes in strings are escaped, so the key occurs only once. */
 static char *with_rich(const struct buf *rich, char *whole)
 {
 	static const char empty[] = "\"outputs\":[]";
@@ -163,8 +161,7 @@ static char *with_rich(const struct buf *rich, char *whole)
 	return buf_take(&out);
 }
 
-/* What a driver told of a cell's error is the interpreter's own word, and comes in by with_told(); what would have
- * helped is read from the text. */
+/* with_told() adds the error that a driver reported; only the suggestion comes from the text. */
 static json_t *error_json(const struct result *result)
 {
 	static const char *const keys[] = { "type", "message", "file", "line", "column", "frames", "frame_count" };
@@ -179,8 +176,8 @@ static json_t *error_json(const struct result *result)
 	return error;
 }
 
-/* The object with what a driver told at the beginning of its "error". It is an object's text, and put in as it stands:
- * it is never made a tree of here. Quotes in strings are escaped, so the key is there once. */
+/* Inserts the error that a driver reported at the beginning of "error". It is the text of an object and is inserted
+ * without parsing. Quotes in strings are escaped, so the key occurs only once. */
 static char *with_told(const char *told, char *whole)
 {
 	static const char key[] = "\"error\":{";
@@ -201,11 +198,11 @@ static json_t *session_json(const struct result_session *session)
 {
 	json_t *object =
 		json_pack("{s:s, s:s, s:o, s:I}", "id", session->id, "state", session->kept ? "kept" : "lost", "reason",
-			  session->kept ? json_null() : utf8(session->reason, strlen(session->reason)), "cells",
+			  session->kept ? json_null() : json_utf8(session->reason, strlen(session->reason)), "cells",
 			  (json_int_t)session->cells);
 
 	if (object && session->unread)
-		json_object_set_new(object, "unread", utf8(session->unread, session->unread_size));
+		json_object_set_new(object, "unread", json_utf8(session->unread, session->unread_size));
 	return object;
 }
 
@@ -221,7 +218,7 @@ static json_t *words_json(const char *const *words, size_t count)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, utf8(words[i], strlen(words[i])));
+		json_array_append_new(list, json_utf8(words[i], strlen(words[i])));
 	return list;
 }
 
@@ -239,9 +236,9 @@ static json_t *meta_json(const struct result *result, bool truncated)
 	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:s, s:o}",
 			 "runtime", result->engine ?: RESULT_NO_ENGINE, "language_version",
 			 known ? json_string(version) : json_null(), "start", result->warm ? "warm" : "cold", "timings",
-			 "queue", (double)result->waited_usec / 1e6, "start", seconds(result->begin_usec, started),
-			 "run", seconds(started, v->ended_usec), "collect",
-			 v->ended_usec ? seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
+			 "queue", (double)result->waited_usec / 1e6, "start", json_seconds(result->begin_usec, started),
+			 "run", json_seconds(started, v->ended_usec), "collect",
+			 v->ended_usec ? json_seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
 			 result_limits_json(&result->limits), "isolation", isolation, "blocked_imports",
 			 words_json(result->blocked, result->blocked_count), "policy_warnings",
 			 words_json(result->warnings, result->warning_count), "terminal", result->terminal, "truncated",
@@ -260,21 +257,21 @@ const char *result_json(struct result *result)
 	if (result->json)
 		return result->json;
 	cut |= put_rich(result, &rich);
-	out = stream(&result->outputs[0], result->limits.max_output, &cut);
-	err = stream(&result->outputs[1], result->limits.max_output, &cut);
-	root = json_pack("{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:o, "
-			 "s:o, s:[], s:o, s:o}",
-			 "id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK,
-			 "exit_code", result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr",
-			 err, "stdout_bytes", (json_int_t)result->outputs[0].bytes, "stderr_bytes",
-			 (json_int_t)result->outputs[1].bytes, "truncated", cut, "execution_time",
-			 v->started_usec ? seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
-			 (double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
-			 v->status == STATUS_TIMEOUT, "error_message",
-			 result->message[0] ? utf8(result->message, strlen(result->message)) : json_null(), "language",
-			 result->runtime ? result->runtime->name : NULL, "timestamp", timestamp(&result->time), "error",
-			 error_json(result), "verdict", result_verdict_json(result), "outputs", "files",
-			 files_json(&result->files), "meta", meta_json(result, cut));
+	out = json_stream(&result->outputs[0], result->limits.max_output, &cut);
+	err = json_stream(&result->outputs[1], result->limits.max_output, &cut);
+	root = json_pack(
+		"{s:s, s:s, s:b, s:i, s:o, s:o, s:o, s:I, s:I, s:b, s:f, s:f, s:I, s:b, s:o, s:s?, s:o, s:o, "
+		"s:o, s:[], s:o, s:o}",
+		"id", result->id, "status", status_name(v->status), "success", v->status == STATUS_OK, "exit_code",
+		result_exit_code(result), "signal", signal_name(result), "stdout", out, "stderr", err, "stdout_bytes",
+		(json_int_t)result->outputs[0].bytes, "stderr_bytes", (json_int_t)result->outputs[1].bytes, "truncated",
+		cut, "execution_time", v->started_usec ? json_seconds(v->started_usec, v->ended_usec) : 0.0, "cpu_time",
+		(double)v->cpu_usec / 1e6, "memory_used", (json_int_t)v->memory_peak, "timeout",
+		v->status == STATUS_TIMEOUT, "error_message",
+		result->message[0] ? json_utf8(result->message, strlen(result->message)) : json_null(), "language",
+		result->runtime ? result->runtime->name : NULL, "timestamp", json_timestamp(&result->time), "error",
+		error_json(result), "verdict", result_verdict_json(result), "outputs", "files",
+		files_json(&result->files), "meta", meta_json(result, cut));
 	if (root && result->session.id[0])
 		json_object_set_new(root, "session", session_json(&result->session));
 	if (root)

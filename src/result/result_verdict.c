@@ -1,4 +1,4 @@
-/* Which limit or signal ended a program, or was in its way, with the figures. */
+/* The limit or signal that ended or hindered a program, with figures. */
 #include "result/result.h"
 
 #include "base/buf.h"
@@ -12,13 +12,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* The verdict as it is told. */
+/* The verdict as reported. */
 struct told {
 	const char *cause;    /* "memory" */
-	bool certain;         /* the kernel said so, and not the program */
-	double limit, used;   /* what was allowed and what was used; negative: there is no such figure */
-	const char *process;  /* the one that had the most memory; or NULL */
-	const char *call;     /* that was refused; or NULL */
+	bool certain;         /* reported by the kernel, not guessed from the program's words */
+	double limit, used;   /* the limit and the usage; negative: unknown */
+	const char *process;  /* the process with the most memory; or NULL */
+	const char *call;     /* the refused system call; or NULL */
 	char message[256];    /* one sentence */
 	char suggestion[320]; /* one sentence; empty: none */
 };
@@ -28,12 +28,12 @@ static double wall_of(const struct verdict *v)
 	return v->started_usec && v->ended_usec > v->started_usec ? (double)(v->ended_usec - v->started_usec) / 1e6 : 0;
 }
 
-static const char *seconds(double number, char out[TEXT_NUMBER_MAX])
+static const char *seconds_text(double number, char out[TEXT_NUMBER_MAX])
 {
 	return text_number_format(round(number * 100) / 100, out);
 }
 
-/* A round size that is some more than this. */
+/* A round size somewhat larger than `bytes`. */
 static const char *more_memory(uint64_t bytes, char out[TEXT_SIZE_MAX])
 {
 	uint64_t mib = (bytes >> 20) * 2;
@@ -53,7 +53,7 @@ static void tell_timeout(const struct result *result, struct told *told)
 	told->cause = cpu ? "cpu_time" : "timeout";
 	told->limit = cpu ? result->limits.cpu_time : result->limits.timeout;
 	told->used = cpu ? used : wall;
-	seconds(used, busy);
+	seconds_text(used, busy);
 	text_number_format(told->limit, limit);
 	text_number_format(told->limit * 2, twice);
 	snprintf(told->message, sizeof(told->message), "The %s did not finish within %s s%s; it computed for %s s%s.",
@@ -61,7 +61,7 @@ static void tell_timeout(const struct result *result, struct told *told)
 		 waited ? " and waited for the rest" : "");
 	if (result->phase == JOB_COMPILE)
 		snprintf(told->suggestion, sizeof(told->suggestion),
-			 "Compiling took too long: make the program smaller, or leave out what is generated.");
+			 "Compiling took too long: make the program smaller, or leave out generated code.");
 	else if (result->verdict.witness.forks_refused > 0)
 		snprintf(told->suggestion, sizeof(told->suggestion),
 			 "The program was refused more than %u processes and threads at once, as happens to programs "
@@ -158,13 +158,13 @@ static void tell_disk(const struct result *result, struct told *told, bool certa
 			 certain ? "filled" : "seems to have filled", limit);
 }
 
-/* The listener of the filter knows which call was refused; where there is no listener, the program's words say it. */
+/* The filter's listener knows the refused call; without a listener, the program's words name it. */
 static void tell_call(const struct result *result, struct told *told)
 {
 	const struct explanation *e = result->explanation;
 	const char *refused = result->verdict.witness.refused;
 
-	/* The program complains of another call: its own words say better which one was in its way. */
+	/* The program complains of another call: its own words name the call that mattered. */
 	if (refused && e && e->call[0] && strcmp(e->call, refused) != 0)
 		refused = NULL;
 	told->cause = "call";
@@ -195,7 +195,7 @@ static void tell_network(const struct explanation *e, struct told *told)
 			 "According to its output, the program tried to use the network.");
 }
 
-/* What was in the way of a program that ended by itself. */
+/* Finds the limit that hindered a program which ended by itself. */
 static void tell_failed(const struct result *result, struct told *told)
 {
 	const struct witness *w = &result->verdict.witness;
@@ -218,7 +218,7 @@ static void tell_failed(const struct result *result, struct told *told)
 		memcpy(told->suggestion, e->suggestion, sizeof(told->suggestion) - 1);
 }
 
-static json_t *utf8(const char *bytes)
+static json_t *json_utf8(const char *bytes)
 {
 	_cleanup_buf_ struct buf text = { 0 };
 
@@ -228,8 +228,8 @@ static json_t *utf8(const char *bytes)
 	return json_stringn(text.data ? text.data : "", text.size);
 }
 
-/* Seconds are fractions; bytes and processes are whole. */
-static json_t *figure(const struct told *told, double number)
+/* Seconds are fractions; bytes and processes are integers. */
+static json_t *json_figure(const struct told *told, double number)
 {
 	if (number < 0)
 		return json_null();
@@ -244,7 +244,7 @@ static json_t *process_json(const struct result *result, const struct told *told
 
 	if (!told->process)
 		return json_null();
-	return json_pack("{s:o, s:o}", "name", utf8(told->process), "memory",
+	return json_pack("{s:o, s:o}", "name", json_utf8(told->process), "memory",
 			 w->biggest_memory ? json_integer((json_int_t)w->biggest_memory) : json_null());
 }
 
@@ -275,8 +275,9 @@ json_t *result_verdict_json(const struct result *result)
 	if (!told.cause)
 		return json_null();
 	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cause", told.cause, "certain", told.certain,
-			 "message", utf8(told.message), "limit", figure(&told, told.limit), "used",
-			 figure(&told, told.used), "process", process_json(result, &told), "call", utf8(told.call),
-			 "host", utf8(strcmp(told.cause, "network") == 0 && e ? e->host : NULL), "suggestion",
-			 utf8(told.suggestion));
+			 "message", json_utf8(told.message), "limit", json_figure(&told, told.limit), "used",
+			 json_figure(&told, told.used), "process", process_json(result, &told), "call",
+			 json_utf8(told.call), "host",
+			 json_utf8(strcmp(told.cause, "network") == 0 && e ? e->host : NULL), "suggestion",
+			 json_utf8(told.suggestion));
 }

@@ -1,7 +1,6 @@
 /*
- * Paths of a session's files, as people, models and URLs write them. Pure
- * functions: live_files.c finds out what the file is, and whether it may be
- * touched.
+ * Paths of a session's files, as people, models and URLs write them. Pure;
+ * live_files.c checks the file and the access.
  */
 #pragma once
 

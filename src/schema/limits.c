@@ -54,7 +54,7 @@ void limit_put(struct limits *limits, enum limit_id id, double amount)
 		*(uint64_t *)at = (uint64_t)amount;
 }
 
-/* False: it is not written as such a limit is. `plain`: times are numbers of seconds. */
+/* False if the text is not a valid limit. `plain`: times are numbers of seconds. */
 static bool read_amount(const struct limit_row *row, const char *text, bool plain, double *amount)
 {
 	uint64_t whole;
@@ -80,7 +80,7 @@ static bool take_amount(struct limits *limits, enum limit_id id, const char *tex
 	return true;
 }
 
-static int refuse(const struct limit_row *row, const char *value, struct error *err)
+static int limit_refuse(const struct limit_row *row, const char *value, struct error *err)
 {
 	char low[TEXT_NUMBER_MAX], high[TEXT_NUMBER_MAX];
 
@@ -103,7 +103,7 @@ static int refuse(const struct limit_row *row, const char *value, struct error *
 
 int limit_set(struct limits *limits, enum limit_id id, const char *value, struct error *err)
 {
-	return take_amount(limits, id, value, false) ? 0 : refuse(&limit_rows[id], value, err);
+	return take_amount(limits, id, value, false) ? 0 : limit_refuse(&limit_rows[id], value, err);
 }
 
 bool limit_set_plain(struct limits *limits, enum limit_id id, const char *value)

@@ -15,29 +15,29 @@ struct record {
 	uint32_t value; /* bytes of the value */
 };
 
-/* A request while it is read. */
+/* The state of parsing a request. */
 struct reading {
-	struct buf *list;              /* what is made of it */
-	struct request_manner *manner; /* and how it is to be run */
-	struct spec checks;            /* small values are tried out on it, for errors that name the field */
-	bool stdin_given;              /* `stdin` was there */
-	const char *cell_limit;        /* one that only cells have was there: its name; NULL: none */
-	const char *file;              /* the one of `files` that is read; NULL: none */
-	struct error *err;             /* what is wrong */
+	struct buf *list;              /* the resulting list */
+	struct request_manner *manner; /* the resulting manner */
+	struct spec checks;            /* checks small values, for errors that name the field */
+	bool stdin_given;              /* the request has `stdin` */
+	const char *cell_limit;        /* name of a given limit that only cells have; NULL: none */
+	const char *file;              /* the current file of `files`; NULL: none */
+	struct error *err;             /* the first error */
 };
 
 enum {
-	FIELD_LISTED = 1, /* it passes in the list */
-	FIELD_BOX = 2,    /* this one and the next two are for tests: see the table */
+	FIELD_LISTED = 1, /* allowed in the list */
+	FIELD_BOX = 2,    /* this flag and the next two are for tests: see the table */
 	FIELD_TOOL = 4,
 	FIELD_FRAMES = 8,
 };
 
 struct request_field {
-	const char *name; /* in the JSON */
-	const char *key;  /* in the list */
+	const char *name; /* name in JSON */
+	const char *key;  /* key in the list */
 	int (*read)(struct reading *r, const struct request_field *field, const char *name,
-		    json_t *value); /* checks, puts */
+		    json_t *value); /* checks the value and puts it into the list */
 };
 
 __attribute__((format(printf, 3, 4))) static int fault(struct reading *r, const char *name, const char *format, ...)
@@ -73,12 +73,12 @@ static const char *kind_name(const json_t *value)
 	}
 }
 
-static int expected(struct reading *r, const char *name, const char *what, const json_t *value)
+static int value_expected(struct reading *r, const char *name, const char *what, const json_t *value)
 {
 	return fault(r, name, "expected %s, not %s", what, kind_name(value));
 }
 
-static void put(struct reading *r, const char *key, const void *value, size_t size)
+static void list_put(struct reading *r, const char *key, const void *value, size_t size)
 {
 	struct record record = { .key = (uint32_t)strlen(key), .value = (uint32_t)size };
 
@@ -88,7 +88,7 @@ static void put(struct reading *r, const char *key, const void *value, size_t si
 	buf_add(r->list, "", 1);
 }
 
-/* A value that spec_set() takes. Its error names the spec's key; the request's field has another name. */
+/* Puts a value that spec_set() accepts. Its error names the spec's key, which is replaced by the request's field. */
 static int put_checked(struct reading *r, const char *name, const char *key, const char *value)
 {
 	struct error why = { 0 };
@@ -99,15 +99,15 @@ static int put_checked(struct reading *r, const char *name, const char *key, con
 		*r->err = why;
 		return -1;
 	}
-	put(r, key, value, strlen(value));
+	list_put(r, key, value, strlen(value));
 	return 0;
 }
 
-/* A text without NUL bytes: those would be cut where they become words. */
+/* A string without NUL bytes, which would cut it when it becomes a word. */
 static int text_of(struct reading *r, const char *name, const json_t *value, const char **out)
 {
 	if (!json_is_string(value))
-		return expected(r, name, "a string", value);
+		return value_expected(r, name, "a string", value);
 	*out = json_string_value(value);
 	if (strlen(*out) != json_string_length(value))
 		return fault(r, name, "it has a NUL byte in it");
@@ -121,14 +121,14 @@ static int read_text(struct reading *r, const struct request_field *field, const
 	return text_of(r, name, value, &text) < 0 ? -1 : put_checked(r, name, field->key, text);
 }
 
-/* Whether it is known is for those who may look at the host's languages: request_decode(). */
+/* request_decode() checks whether the language exists; only the keeper can see the host's languages. */
 static int read_language(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *text;
 
 	if (text_of(r, name, value, &text) < 0)
 		return -1;
-	put(r, field->key, text, strlen(text));
+	list_put(r, field->key, text, strlen(text));
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static int put_base64(struct reading *r, const char *name, const char *key, cons
 	size = base64_decode(json_string_value(text), json_string_length(text), bytes);
 	if (size < 0)
 		return fault(r, name, "it is not base64; use A-Z a-z 0-9 + / and pad it with =");
-	put(r, key, bytes, (size_t)size);
+	list_put(r, key, bytes, (size_t)size);
 	return 0;
 }
 
@@ -154,8 +154,8 @@ static int put_content(struct reading *r, const char *name, const char *key, jso
 	if (json_is_string(text))
 		return put_base64(r, name, key, text);
 	if (!json_is_string(value))
-		return expected(r, name, "a string or {\"base64\": string}", value);
-	put(r, key, json_string_value(value), json_string_length(value));
+		return value_expected(r, name, "a string or {\"base64\": string}", value);
+	list_put(r, key, json_string_value(value), json_string_length(value));
 	return 0;
 }
 
@@ -172,7 +172,7 @@ static int read_words(struct reading *r, const struct request_field *field, cons
 	size_t i;
 
 	if (!json_is_array(value))
-		return expected(r, name, "a list of strings", value);
+		return value_expected(r, name, "a list of strings", value);
 	json_array_foreach(value, i, item)
 	{
 		if (!json_is_string(item))
@@ -190,7 +190,7 @@ static int read_env(struct reading *r, const struct request_field *field, const 
 	json_t *item;
 
 	if (!json_is_object(value))
-		return expected(r, name, "an object {NAME: text}", value);
+		return value_expected(r, name, "an object {NAME: text}", value);
 	json_object_foreach(value, key, item)
 	{
 		if (!*key || strchr(key, '='))
@@ -209,7 +209,7 @@ static int read_env(struct reading *r, const struct request_field *field, const 
 	return 0;
 }
 
-/* As put_content(), with permissions if the caller says which. */
+/* put_content(), with permissions if `mode` is given. */
 static int put_file(struct reading *r, const char *name, json_t *value)
 {
 	json_t *mode = json_is_object(value) ? json_object_get(value, "mode") : NULL;
@@ -219,10 +219,10 @@ static int put_file(struct reading *r, const char *name, json_t *value)
 	if (!mode)
 		return put_content(r, name, "content", value);
 	if (!json_is_string(text))
-		return fault(r, name, "beside `mode` there has to be `base64`, and nothing else");
+		return fault(r, name, "`mode` needs `base64` beside it, and no other field");
 	if (text_of(r, name, mode, &word) < 0 || put_base64(r, name, "content", text) < 0)
 		return -1;
-	put(r, "mode", word, strlen(word));
+	list_put(r, "mode", word, strlen(word));
 	return 0;
 }
 
@@ -232,10 +232,10 @@ static int read_files(struct reading *r, const struct request_field *field, cons
 	json_t *item;
 
 	if (!json_is_object(value))
-		return expected(r, name, "an object {path: string or {\"base64\": string}}", value);
+		return value_expected(r, name, "an object {path: string or {\"base64\": string}}", value);
 	json_object_foreach(value, path, item)
 	{
-		put(r, field->key, path, strlen(path));
+		list_put(r, field->key, path, strlen(path));
 		r->file = path;
 		if (put_file(r, name, item) < 0)
 			return -1;
@@ -244,8 +244,7 @@ static int read_files(struct reading *r, const struct request_field *field, cons
 	return 0;
 }
 
-/* As spec_set() reads numbers; what it cannot mean stays as it is, for the sentence. `out` has TEXT_NUMBER_MAX bytes.
- */
+/* A number as text for spec_set(); an invalid value is kept, for the error. `out` has TEXT_NUMBER_MAX bytes. */
 static const char *number_text(const json_t *value, char *out)
 {
 	double number = json_real_value(value);
@@ -261,7 +260,7 @@ static const char *number_text(const json_t *value, char *out)
 
 static const struct request_field *field_by_key(const char *key);
 
-/* Some limits have two fields. */
+/* Records the limit and refuses a duplicate: some limits have two fields. */
 static bool limit_given(const struct reading *r, const char *key)
 {
 	return limit_get(&r->checks.limits, (enum limit_id)(limit_by_key(key) - limit_rows)) > 0;
@@ -280,7 +279,7 @@ static int put_limit(struct reading *r, const char *name, const char *key, json_
 	if (json_is_number(value))
 		snprintf(text, sizeof(text), "%s%s", number_text(value, number), unit);
 	else if (!json_is_string(value))
-		return expected(r, name, "a number or a string", value);
+		return value_expected(r, name, "a number or a string", value);
 	else if (text_of(r, name, value, &word) < 0)
 		return -1;
 	r->manner->nested[row - limit_rows] = nested;
@@ -292,14 +291,14 @@ static int read_limit(struct reading *r, const struct request_field *field, cons
 	return put_limit(r, name, field->key, value, "");
 }
 
-/* Cells of sessions have these without `limits` around them. */
+/* Requests for cells have these fields also outside of `limits`. */
 static int read_cell_limit(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	r->cell_limit = field->name;
 	return read_limit(r, field, name, value);
 }
 
-/* A bare number is in MB here, and only here. */
+/* A bare number is in MB here, unlike in all other fields. */
 static int read_memory_limit(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	return put_limit(r, name, field->key, value, "m");
@@ -313,20 +312,20 @@ static int read_network(struct reading *r, const struct request_field *field, co
 		return fault(r, name,
 			     "{\"allow\": …} is not available yet; a box has no network but its own loopback "
 			     "(\"none\")");
-	return expected(r, name, "\"none\"", value);
+	return value_expected(r, name, "\"none\"", value);
 }
 
 static int read_bool(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_boolean(value))
-		return expected(r, name, "true or false", value);
+		return value_expected(r, name, "true or false", value);
 	return put_checked(r, name, field->key, json_is_true(value) ? "yes" : "no");
 }
 
 static int read_stream(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_boolean(value))
-		return expected(r, name, "true or false", value);
+		return value_expected(r, name, "true or false", value);
 	r->manner->stream = json_is_true(value);
 	return 0;
 }
@@ -339,7 +338,7 @@ static int read_input(struct reading *r, const struct request_field *field, cons
 	return 0;
 }
 
-/* Short words that are not the spec's. `out` has `size` bytes. */
+/* A short string that is not part of the spec. `out` has `size` bytes. */
 static int read_word(struct reading *r, const char *name, json_t *value, char *out, size_t size)
 {
 	const char *text = NULL;
@@ -357,7 +356,7 @@ static int read_profile(struct reading *r, const struct request_field *field, co
 	return read_word(r, name, value, r->manner->profile, sizeof(r->manner->profile));
 }
 
-/* The id of a place that stays. One that is longer than any id names a place that is not there. */
+/* The id of a session or container. An id that is too long names one that does not exist. */
 static int read_place(struct reading *r, const char *name, json_t *value, char *out, size_t size)
 {
 	if (json_is_string(value) && strlen(json_string_value(value)) >= size)
@@ -394,7 +393,7 @@ static int read_command(struct reading *r, const struct request_field *field, co
 	if (!*text)
 		return fault(r, name, "it is empty; expected a command of the shell");
 	r->manner->command = true;
-	put(r, field->key, text, strlen(text));
+	list_put(r, field->key, text, strlen(text));
 	return 0;
 }
 
@@ -409,11 +408,11 @@ static int read_limits(struct reading *r, const struct request_field *field, con
 	};
 
 	if (!json_is_object(value))
-		return expected(r, name, "an object", value);
+		return value_expected(r, name, "an object", value);
 	return read_fields(r, value, "limits.", limits);
 }
 
-/* true, false, or how large it is. */
+/* true, false, or the size. */
 static int read_tty(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	json_t *rows = json_object_get(value, "rows"), *columns = json_object_get(value, "cols");
@@ -436,7 +435,7 @@ static const struct request_field request_fields[] = {
 	{ NULL },
 };
 
-/* The field that is not within `limits`, by its key; NULL: there is none. */
+/* The field outside of `limits` with this key, or NULL. */
 static const struct request_field *field_by_key(const char *key)
 {
 	for (const struct request_field *field = request_fields; field->name; field++)
@@ -446,7 +445,7 @@ static const struct request_field *field_by_key(const char *key)
 }
 
 enum {
-	OWN_MAX = 4 /* fields that a path has beside */
+	OWN_MAX = 4 /* maximum of a path's additional fields */
 };
 
 bool field_unknown(const char *typed, const char *const *names, char *why, size_t size)
@@ -462,7 +461,7 @@ bool field_unknown(const char *typed, const char *const *names, char *why, size_
 	return true;
 }
 
-/* What to say of a name that is none of the fields and none of `own` (or NULL); false: it is one. */
+/* Writes why a name is unknown. False if it is one of the fields, or of `own` (which may be NULL). */
 static bool is_unknown(const struct request_field *fields, const char *const *own, const char *typed, char *why,
 		       size_t size)
 {
@@ -487,7 +486,7 @@ static int read_fields(struct reading *r, json_t *object, const char *before, co
 	const char *typed;
 	json_t *value;
 
-	/* A name that is none first: what else is wrong is most often wrong because of it. */
+	/* Unknown names are reported first: they often cause the other mistakes. */
 	json_object_foreach(object, typed, value)
 	{
 		snprintf(name, sizeof(name), "%s%s", before, typed);
@@ -512,7 +511,7 @@ bool request_has_few_values(const char *json, size_t size)
 	return json_has_few_values(json, size, REQUEST_VALUES_MAX);
 }
 
-/* The string that ends before the position, as it stands in the text; false: there is none. */
+/* The string in the text that ends before the position. False if there is none. */
 static bool string_before(const char *json, size_t position, char *out, size_t size)
 {
 	size_t end = position > 0 ? position - 1 : 0, begin = end, slashes;
@@ -541,11 +540,11 @@ static int json_fault(struct reading *r, const char *json, size_t size, const js
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 	if (json_error_code(why) == json_error_numeric_overflow && json_place(json, position, name, sizeof(name)))
 		return fault(r, name, "the number is too large");
-	/* The whole is wrong and no field of it: where a field seems to be may be in the middle of another's text. */
+	/* A syntax error has no field: its place may be inside another value. */
 	return error_usage(r->err, "the body is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
 }
 
-/* Jansson ends a number at one, and goes on. */
+/* Jansson treats a NUL as the end of a number and continues. */
 static int nul_fault(struct reading *r, const char *json, const char *nul)
 {
 	unsigned line = 1;
@@ -618,7 +617,7 @@ int request_parse(const char *json, size_t size, struct buf *list, struct reques
 	return done;
 }
 
-/* One record of the list; false when it is cut or not terminated. */
+/* Reads one record of the list. False if it is truncated or not terminated. */
 static bool record_next(const char *list, size_t size, size_t *at, const char **key, const char **value, size_t *length)
 {
 	struct record record;
@@ -637,7 +636,7 @@ static bool record_next(const char *list, size_t size, size_t *at, const char **
 	return (*key)[record.key] == '\0' && strlen(*key) == record.key && (*value)[record.value] == '\0';
 }
 
-/* A path or anything else of the host's must not be among them. */
+/* A path or another value of the host must not be allowed. */
 static bool key_is_word(const char *key)
 {
 	static const struct {
@@ -673,7 +672,7 @@ void request_put(struct buf *list, const char *key, const char *value)
 {
 	struct reading r = { .list = list };
 
-	put(&r, key, value, strlen(value));
+	list_put(&r, key, value, strlen(value));
 }
 
 int request_decode(const void *list, size_t size, struct spec *spec, struct error *err)
@@ -712,13 +711,13 @@ int request_decode(const void *list, size_t size, struct spec *spec, struct erro
 	return path ? error_usage(err, "the list of the request is broken") : 0;
 }
 
-/* What this request calls a key of the spec; "" when it has no name for it. */
+/* This request's name for a key of the spec, or "". */
 static void json_name(const char *key, const struct request_manner *manner, char out[REQUEST_FIELD_MAX])
 {
 	const struct limit_row *limit = limit_by_key(key);
 	const struct request_field *field = field_by_key(key);
 
-	/* Those of cells are found within `limits` as well. */
+	/* A cell's limits are accepted in `limits` as well. */
 	if (limit && (!field || field->read == read_cell_limit || manner->nested[limit - limit_rows])) {
 		snprintf(out, REQUEST_FIELD_MAX, "limits.%s", limit->name);
 		return;

@@ -31,7 +31,7 @@ const char *spec_entry(const struct spec *spec)
 
 	if (spec->name)
 		return spec->name;
-	/* Its own name where the language would know it again: errors then speak of the caller's file, and x.mjs stays
+	/* The caller's name is kept if the language recognizes it: errors then name the caller's file, and x.mjs stays
 	 * a module. */
 	for (const char *const *ending = spec->runtime->extensions; dot && *ending; ending++)
 		if (strcasecmp(dot + 1, *ending) == 0)
@@ -64,7 +64,7 @@ static int out_of_memory(struct error *err)
 }
 
 /*
- * The setters of fields.def: each checks a text and puts it where `member` points into the spec.
+ * The setters of fields.def: each checks a text and stores it in `member` of the spec.
  */
 
 static int set_text(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
@@ -104,7 +104,7 @@ static int add_env(struct spec *spec, void *member, const char *key, const char 
 	const char *equals = strchr(value, '=');
 
 	if (!equals || equals == value)
-		return error_field(err, "env", "\"%.64s\" is not NAME=VALUE", value);
+		return error_field(err, "env", "\"%.64s\" is not of the form NAME=VALUE", value);
 	return add_word(spec, member, &spec->env_count, key, value, err);
 }
 
@@ -117,12 +117,12 @@ static int set_weaker(struct spec *spec, void *member, const char *key, const ch
 		}
 	}
 	return error_field(err, key,
-			   "\"%.64s\" is not a layer that can be given up; those are cgroup, landlock "
+			   "\"%.64s\" is not a layer that can be waived; these are cgroup, landlock "
 			   "and seccomp",
 			   value);
 }
 
-/* The same path, or one where the other needs a directory. */
+/* Whether two paths are the same, or one needs a directory where the other is a file. */
 static bool paths_clash(const char *a, const char *b)
 {
 	size_t a_length = strlen(a), b_length = strlen(b);
@@ -131,7 +131,7 @@ static bool paths_clash(const char *a, const char *b)
 	return memcmp(a, b, least) == 0 && (a_length == b_length || a[least] == '/' || b[least] == '/');
 }
 
-/* Two files in one place would silently lose one of them. */
+/* Two files with the same path would silently overwrite each other. */
 static const char *path_conflict(const struct spec *spec, const char *box)
 {
 	for (size_t i = 0; i < spec->file_count; i++)
@@ -140,7 +140,7 @@ static const char *path_conflict(const struct spec *spec, const char *box)
 	return NULL;
 }
 
-/* The kernel counts the directory and the leading slash too. */
+/* PATH_MAX includes the directory and the leading slash. */
 static const char *path_fault(const char *path, size_t size, size_t before)
 {
 	const char *fault = text_path_fault(path, size);
@@ -148,7 +148,7 @@ static const char *path_fault(const char *path, size_t size, size_t before)
 	return !fault && size + before > 4095 ? "it is longer than 4095 bytes" : fault;
 }
 
-/* "x" and "sub/x" are below /sandbox/code; absolute paths must be in a place that is writable. */
+/* "x" and "sub/x" are below /sandbox/code; absolute paths must be in a writable place. */
 static int box_path(struct spec *spec, const char *path, size_t size, const char **out, struct error *err)
 {
 	static const char *const places[] = { "sandbox/code/", "sandbox/data/", "sandbox/output/", "sandbox/temp/",
@@ -194,7 +194,7 @@ static int add_file(struct spec *spec, struct spec_file file, struct error *err)
 	return 0;
 }
 
-/* HOST or HOST:BOX; without BOX the file keeps its name, in the working directory. */
+/* HOST or HOST:BOX; without BOX the file keeps its name and is put into the working directory. */
 static int add_host_file(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *colon = strrchr(value, ':');
@@ -255,7 +255,7 @@ static int set_entry(struct spec *spec, void *member, const char *key, const cha
 static int set_filename(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *fault =
-		strchr(value, '/') ? "it is a path" : path_fault(value, strlen(value), strlen("/sandbox/code/"));
+		strchr(value, '/') ? "it contains a slash" : path_fault(value, strlen(value), strlen("/sandbox/code/"));
 
 	if (fault)
 		return error_field(err, "filename", "\"%.64s\" cannot be a file's name: %s", value, fault);
@@ -275,7 +275,7 @@ static int set_yes(struct spec *spec, void *member, const char *key, const char 
 	return set_bool(member, key, value, "yes", err);
 }
 
-/* Of a member that says what is left out. */
+/* Sets a member whose key has the opposite meaning. */
 static int set_no(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	return set_bool(member, key, value, "no", err);
@@ -333,7 +333,7 @@ static int set_policy(struct spec *spec, void *member, const char *key, const ch
 	return error_field(err, "policy", "\"%.64s\" is none of off, warn, block", value);
 }
 
-/* "24x80", rows first; or whether there is a terminal at all. */
+/* "24x80", rows first; or yes or no. */
 static int set_tty(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	const char *cross = strchr(value, 'x');
@@ -357,10 +357,10 @@ static int set_tty(struct spec *spec, void *member, const char *key, const char 
 }
 
 static const struct {
-	const char *key; /* of spec_set() */
+	const char *key; /* key of spec_set() */
 	int (*set)(struct spec *spec, void *member, const char *key, const char *value,
-		   struct error *err); /* into it */
-	size_t member;                 /* its offset */
+		   struct error *err); /* sets the member */
+	size_t member;                 /* offset of the member */
 } setters[] = {
 #define FIELD(NAME, KEY, READ, SET, MEMBER, ...) { KEY, SET, offsetof(struct spec, MEMBER) },
 #define WORD(KEY, SET, MEMBER, ...)              { KEY, SET, offsetof(struct spec, MEMBER) },
@@ -417,7 +417,7 @@ int spec_set_input(struct spec *spec, const void *data, size_t size, struct erro
 	return spec->input ? 0 : out_of_memory(err);
 }
 
-/* Bytes that the request brings itself; what files of the host hold is known only when they are copied. */
+/* The bytes in the request itself; files of the host are counted when they are copied. */
 static uint64_t content_size(const struct spec *spec)
 {
 	uint64_t size = spec->code_size;
@@ -427,7 +427,7 @@ static uint64_t content_size(const struct spec *spec)
 	return size;
 }
 
-/* The path below /sandbox/code, or NULL: it is elsewhere. */
+/* The path below /sandbox/code, or NULL if it is elsewhere. */
 static const char *code_path(const struct spec_file *file)
 {
 	return strncmp(file->box, "sandbox/code/", 13) == 0 ? file->box + 13 : NULL;
@@ -441,7 +441,7 @@ bool spec_gives(const struct spec *spec, const char *path)
 	return false;
 }
 
-/* The entry is the code, one of the files, or in the project, which is not looked into here. */
+/* The entry is the code, one of the files, or in the project, which is not read here. */
 static int check_entry(const struct spec *spec, struct error *err)
 {
 	const char *entry = spec_entry(spec);
@@ -453,7 +453,7 @@ static int check_entry(const struct spec *spec, struct error *err)
 		return 0;
 	if (!spec->name)
 		return error_field(err, "code", "it is not set; give the program's text");
-	return error_field(err, "entry", "\"%.64s\" is none of the files given", entry);
+	return error_field(err, "entry", "\"%.64s\" is not one of the given files", entry);
 }
 
 static int check_profile(const struct spec *spec, struct error *err)

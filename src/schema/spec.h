@@ -1,4 +1,4 @@
-/* A spec: what is asked, every value checked when it is set. Pure: it touches nothing of the host's. */
+/* A spec: a request whose values are checked when they are set. Pure: does not access the host. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Layers that a host may lack and a caller may do without, knowingly. */
+/* Layers of isolation that a host may lack and that a caller can waive. */
 enum layer {
 	LAYER_CGROUP,
 	LAYER_LANDLOCK,
@@ -18,84 +18,84 @@ enum layer {
 	LAYERS,
 };
 
-/* The layer's name as --allow-weaker and meta.isolation have it. */
+/* The layer's name in --allow-weaker and meta.isolation. */
 const char *layer_name(enum layer layer);
 
-/* Whether somebody looks at the program before it runs: policy/policy.h */
+/* Whether the program's imports are checked before it runs: policy/policy.h. */
 enum policy_mode {
-	POLICY_OFF,   /* nobody looks */
-	POLICY_WARN,  /* what would be blocked is told with the result */
-	POLICY_BLOCK, /* a program with a blocked import is not run */
+	POLICY_OFF,   /* not checked */
+	POLICY_WARN,  /* violations are reported with the result */
+	POLICY_BLOCK, /* a program with a blocked import does not run */
 };
 
 enum {
-	SPEC_CODE_MAX = 16 << 20,  /* bytes of code, and of stdin given with the request */
-	SPEC_WORDS_MAX = 1024,     /* arguments; variables; files: of each */
-	SPEC_WORD_MAX = 128 << 10, /* bytes of one argument or variable: the kernel's own MAX_ARG_STRLEN */
-	SPEC_ROWS = 24,            /* of a terminal of no said size */
-	SPEC_COLUMNS = 80,         /* the same */
-	SPEC_LINES_MAX = 9999,     /* rows, or columns, of a terminal */
+	SPEC_CODE_MAX = 16 << 20,  /* bytes of code, and of stdin in a request */
+	SPEC_WORDS_MAX = 1024,     /* maximum of arguments, of variables and of files */
+	SPEC_WORD_MAX = 128 << 10, /* bytes of one argument or variable: the kernel's MAX_ARG_STRLEN */
+	SPEC_ROWS = 24,            /* default size of a terminal */
+	SPEC_COLUMNS = 80,         /* default size of a terminal */
+	SPEC_LINES_MAX = 9999,     /* maximum of rows and of columns */
 };
 
 struct spec_file {
 	const char *host; /* a path on the host, or NULL */
-	const char *box;  /* its path in the box, relative to / ("sandbox/data/x") */
-	const void *data; /* without a host path: the content */
-	size_t size;      /* its size */
-	unsigned mode;    /* the content's permissions; 0: 0755 */
+	const char *box;  /* path in the box, relative to / ("sandbox/data/x") */
+	const void *data; /* content, if there is no host path */
+	size_t size;      /* bytes */
+	unsigned mode;    /* permissions of the content; 0: 0755 */
 };
 
 struct spec {
-	struct arena arena;            /* owns everything below */
+	struct arena arena;            /* owns the members below */
 	const struct runtime *runtime; /* NULL until the language is set */
 	const void *code;              /* the program; NULL: the entry is one of the files, or in the project */
-	size_t code_size;              /* its size */
-	const char *name;              /* the entry's path below /sandbox/code, NULL: not said */
-	const char *filename;          /* what the code's file was called where it came from, NULL: it was in none */
-	const char *profile;           /* of the runtime, or NULL */
-	bool unchecked;                /* leave out the compiler's check of types */
-	bool read_only;                /* the program may not change its code and data */
+	size_t code_size;              /* bytes */
+	const char *name;              /* the entry's path below /sandbox/code; NULL: not set */
+	const char *filename;          /* original name of the code's file; NULL: none */
+	const char *profile;           /* profile of the runtime, or NULL */
+	bool unchecked;                /* skip the compiler's type check */
+	bool read_only;                /* code and data are read-only for the program */
 	struct surroundings around;    /* network, engine, image, packages */
-	enum policy_mode policy;       /* whether its imports are looked at first */
-	const char *policy_block;      /* modules beside the language's own list, with commas between them; or NULL */
-	const char *policy_allow;      /* modules that are not blocked after all; or NULL */
-	bool policy_said;              /* `policy` was set */
-	const char *policy_in_force;   /* of a run in a box that lives: policy/in_force.h; or NULL */
-	unsigned rows, columns;        /* of the terminal that is the program's 0, 1 and 2; 0: it has none */
-	struct limits limits;          /* those asked for; 0: not said */
-	const char *project;           /* a directory on the host, or NULL */
-	const char *output;            /* where to copy /sandbox/output to, or NULL */
-	const void *input;             /* stdin given with the request, or NULL */
-	size_t input_size;             /* its size */
-	const char **args;             /* of the program */
-	size_t arg_count;              /* how many */
-	const char **env;              /* "K=V" */
-	size_t env_count;              /* how many */
-	struct spec_file *files;       /* to put into the box */
-	size_t file_count;             /* how many */
-	bool weaker[LAYERS];           /* layers that may be missing */
+	enum policy_mode policy;       /* whether its imports are checked first */
+	const char *policy_block;      /* modules in addition to the language's list, separated by commas; or NULL */
+	const char *policy_allow;      /* modules removed from the list; or NULL */
+	bool policy_said;              /* `policy` is set */
+	const char *policy_in_force; /* policy of a session or container, for a run in it: policy/in_force.h; or NULL */
+	unsigned rows, columns;      /* size of the program's terminal; 0: no terminal */
+	struct limits limits;        /* requested limits; 0: not set */
+	const char *project;         /* directory on the host, or NULL */
+	const char *output;          /* destination of /sandbox/output, or NULL */
+	const void *input;           /* stdin in the request, or NULL */
+	size_t input_size;           /* bytes */
+	const char **args;           /* arguments of the program */
+	size_t arg_count;            /* number of them */
+	const char **env;            /* "K=V" */
+	size_t env_count;            /* number of them */
+	struct spec_file *files;     /* files to put into the box */
+	size_t file_count;           /* number of them */
+	bool weaker[LAYERS];         /* layers that may be missing */
 };
 
 void spec_init(struct spec *spec);
 void spec_free(struct spec *spec);
 
-/* The keys and values of eb_request_set(). */
+/* Sets a key of eb_request_set(). */
 int spec_set(struct spec *spec, const char *key, const char *value, struct error *err);
 int spec_set_code(struct spec *spec, const void *code, size_t size, struct error *err);
 int spec_set_input(struct spec *spec, const void *data, size_t size, struct error *err);
 int spec_add_content(struct spec *spec, const char *box_path, const void *data, size_t size, struct error *err);
-/* The permissions of the content added last: "644", or "755" as without it. */
+/* Sets the permissions of the content added last: "644" or "755" (the default). */
 int spec_set_mode(struct spec *spec, const char *mode, struct error *err);
 
-/* The lines of surroundings_text(), each by spec_set(). */
+/* Sets the lines of surroundings_text(). */
 int spec_set_surroundings(struct spec *spec, const char *text, struct error *err);
 
-/* What can only be said once all is set: there is a language and code. */
+/* Checks that the spec is complete: it has a language and code. */
 int spec_check(const struct spec *spec, struct error *err);
 
-/* The entry's path below /sandbox/code; the runtime is set. */
+/* The entry's path below /sandbox/code; the runtime must be set. */
 const char *spec_entry(const struct spec *spec);
-/* Whether one of the files given is at this path below /sandbox/code. */
+/* Whether the request contains a file with this path below /sandbox/code. */
 bool spec_gives(const struct spec *spec, const char *path);
-/* The runtime's profile that was asked for, or NULL. */
+/* The requested profile of the runtime, or NULL. */
 const struct runtime_profile *spec_profile(const struct spec *spec);

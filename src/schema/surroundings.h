@@ -1,35 +1,35 @@
 /*
- * What a box is made of and connected to, beside its language: the rows of fields.def with FIELD_BOX.
+ * The root file system and connections of a box, apart from its language: the rows of fields.def with FIELD_BOX.
  *
- * Each has one value today that is not refused, but everything that handles boxes tells them apart already: the spec,
- * the job, the plan, and the key of boxes made ahead. A new value needs its setter (spec.c), the operations that
- * provide it (engine/local/plan.c), and no other change on the way.
+ * Each has only one accepted value today, but all code that handles boxes distinguishes the values: the spec, the job,
+ * the plan, and the key of boxes made ahead. A new value needs its setter (spec.c), the operations that provide it
+ * (engine/local/plan.c), and no other change.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a program may reach beside its own loopback. */
+/* What a program can reach besides its own loopback. */
 enum network_mode {
 	NETWORK_NONE, /* nothing */
 };
 
-/* Which engine executes the run. */
+/* The engine that executes the run. */
 enum engine_choice {
-	ENGINE_AUTO,  /* any that has a place for it */
-	ENGINE_LOCAL, /* one that makes boxes on this machine */
+	ENGINE_AUTO,  /* any available engine */
+	ENGINE_LOCAL, /* an engine that makes boxes on this machine */
 };
 
 /* The names of all engines. Only local and auto are available yet. */
 #define ENGINE_NAMES "local, docker, e2b, cluster, auto"
 
 struct surroundings {
-	enum network_mode network; /* what the program may reach */
-	enum engine_choice engine; /* which engine executes the run */
-	const char *image;         /* what its root is made of; NULL: this machine's own /usr */
-	const char **packages;     /* installed beside what the language has */
-	size_t package_count;      /* how many */
+	enum network_mode network; /* what the program can reach */
+	enum engine_choice engine; /* the engine that executes the run */
+	const char *image;         /* its root file system; NULL: this machine's /usr */
+	const char **packages;     /* packages in addition to the language's */
+	size_t package_count;      /* number of them */
 };
 
 /* Whether it is one of ENGINE_NAMES. */
@@ -39,6 +39,6 @@ enum {
 	SURROUNDINGS_MAX = 512 /* bytes of surroundings_text() */
 };
 
-/* Lines of "KEY VALUE" as spec_set() takes them. Boxes with the same text are made in the same way: auto is written as
- * local, and packages keep their order. False: the text is too long, or a value has a line end in it. */
+/* Lines of "KEY VALUE" for spec_set(). Boxes with the same text are interchangeable: auto is written as local, and
+ * packages keep their order. False if the text is too long, or a value contains a line end. */
 bool surroundings_text(const struct surroundings *around, char out[SURROUNDINGS_MAX]);

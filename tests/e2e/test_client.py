@@ -506,8 +506,8 @@ def the_settings_file_is_read_and_the_environment_beats_it():
 def a_wrong_line_of_the_settings_file_is_named():
     home = kit.tmp()
     for text, line, why in (
-        ("# a\nSANDBOX_TIMEOUT_SEC 7\n", 2, '"SANDBOX_TIMEOUT_SEC 7": it is not NAME=VALUE'),
-        ("=7", 1, '"=7": it is not NAME=VALUE'),
+        ("# a\nSANDBOX_TIMEOUT_SEC 7\n", 2, '"SANDBOX_TIMEOUT_SEC 7": it is not of the form NAME=VALUE'),
+        ("=7", 1, '"=7": it is not of the form NAME=VALUE'),
         ("\nSANDBOX_TIMEOUT=7\n", 2, '"SANDBOX_TIMEOUT": there is no such setting; did you mean SANDBOX_TIMEOUT_SEC?'),
     ):
         kit.write(f"{home}/.env", text)

@@ -622,7 +622,7 @@ def the_entry_is_one_of_the_files():
     # Code under a name of its own.
     kit.equal(kit.emberbox("run", "-c", "print(__file__)", "--entry", "deep/x.py").text, "/sandbox/code/deep/x.py\n")
     r = kit.emberbox("run", *files, "--entry", "other.py")
-    kit.equal((r.code, r.errtext), (2, 'emberbox: entry: "other.py" is none of the files given\n'))
+    kit.equal((r.code, r.errtext), (2, 'emberbox: entry: "other.py" is not one of the given files\n'))
     r = kit.emberbox("run", *files, "--entry", "../app.py")
     kit.equal(r.code, 2)
     kit.contains(r.errtext, 'entry: "../app.py" cannot be a file')

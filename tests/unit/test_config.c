@@ -280,8 +280,8 @@ static void lines_of_the_file(void)
 	static const struct {
 		const char *text, *sentence;
 	} wrong[] = {
-		{ "A B\n", "line 1: \"A B\": it is not NAME=VALUE" },
-		{ "\n=7", "line 2: \"=7\": it is not NAME=VALUE" },
+		{ "A B\n", "line 1: \"A B\": it is not of the form NAME=VALUE" },
+		{ "\n=7", "line 2: \"=7\": it is not of the form NAME=VALUE" },
 		{ "SANDBOX_TIMEOUT=7\n",
 		  "line 1: \"SANDBOX_TIMEOUT\": there is no such setting; did you mean SANDBOX_TIMEOUT_SEC?" },
 		{ "NOTHING=7\n", "line 1: \"NOTHING\": there is no such setting" },

@@ -174,7 +174,7 @@ static void wrong_values(void)
 	refused(P "\"network\":{\"allow\":[\"a.b\"]}}", "network",
 		"network: {\"allow\": …} is not available yet; a box has no network but its own loopback (\"none\")");
 	refused(P "\"allow_weaker\":[\"all\"]}", "allow_weaker",
-		"allow_weaker: \"all\" is not a layer that can be given up; those are cgroup, landlock and seccomp");
+		"allow_weaker: \"all\" is not a layer that can be waived; these are cgroup, landlock and seccomp");
 	refused(P "\"input\":\"none\"}", "input", "input: expected \"stream\"; without it, stdin is the field `stdin`");
 	refused(P "\"entry\":\"../x\"}", "entry",
 		"entry: \"../x\" cannot be a file's path below /sandbox/code: it has a part \".\" or \"..\"");
@@ -183,7 +183,7 @@ static void wrong_values(void)
 	refused(P "\"files\":{\"x\":{\"base64\":\"\",\"mode\":\"777\"}}}", "files",
 		"files: \"777\" is not the mode of a content: that is 644 or 755");
 	refused(P "\"files\":{\"x\":{\"base64\":\"\",\"mode\":\"644\",\"host\":\"/etc/passwd\"}}}", "files",
-		"files: \"x\": beside `mode` there has to be `base64`, and nothing else");
+		"files: \"x\": `mode` needs `base64` beside it, and no other field");
 }
 
 static void bad_base64(void)

@@ -165,7 +165,7 @@ static void words(void)
 	CHECK_STR(spec.args[1], "$(id) \"\n;");
 	CHECK_INT(spec.env_count, 2);
 	CHECK_STR(spec.env[0], "A=b=c");
-	REFUSES("env", "is not NAME=VALUE", "", "=", "=x", "NAME");
+	REFUSES("env", "is not of the form NAME=VALUE", "", "=", "=x", "NAME");
 	CHECK_INT(spec.env_count, 2);
 }
 
@@ -227,7 +227,7 @@ static void layers(void)
 		CHECK(spec.weaker[i]);
 		CHECK(i + 1 == LAYERS || !spec.weaker[i + 1]);
 	}
-	REFUSES("allow-weaker", "is not a layer that can be given up; those are cgroup, landlock and seccomp", "",
+	REFUSES("allow-weaker", "is not a layer that can be waived; these are cgroup, landlock and seccomp", "",
 		"everything", "user-namespace", "network-namespace", "no-new-privs", "Landlock", "landlock ");
 }
 
@@ -605,7 +605,7 @@ static void entries(void)
 	CHECK_STR(err.text, "code: it is not set; give the program's text");
 	taken("entry", "app.py");
 	CHECK_INT(spec_check(&spec, &err), -1);
-	CHECK_STR(err.text, "entry: \"app.py\" is none of the files given");
+	CHECK_STR(err.text, "entry: \"app.py\" is not one of the given files");
 	CHECK_INT(spec_add_content(&spec, "app.py", "x", 1, &err), 0);
 	CHECK_INT(spec_check(&spec, &err), 0);
 	CHECK_INT(spec_set_code(&spec, "y", 1, &err), 0);
@@ -630,7 +630,7 @@ static void names_of_files(void)
 	taken("entry", "y.js");
 	taken("filename", "x.mjs");
 	CHECK_STR(spec_entry(&spec), "y.js");
-	refused("filename", "a/x.js", "filename: \"a/x.js\" cannot be a file's name: it is a path");
+	refused("filename", "a/x.js", "filename: \"a/x.js\" cannot be a file's name: it contains a slash");
 	refused("filename", "..", "filename: \"..\" cannot be a file's name: it has a part \".\" or \"..\"");
 }
 
