@@ -102,9 +102,10 @@ static const char *foreign_fault(const char *text, size_t size, char out[NET_NAM
 	source[size] = '\0';
 	if (idn2_lookup_u8((const uint8_t *)source, (uint8_t **)&made, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) !=
 	    IDN2_OK)
-		return "is no internationalized name (IDNA2008)";
-	fault = is_ascii(made, strlen(made)) ? ascii_fault(made, strlen(made), out)
-					     : "is no internationalized name (IDNA2008)";
+		return "is no internationalized name of IDNA2008; if it has an A-label form (xn--…), write that";
+	fault = is_ascii(made, strlen(made))
+			? ascii_fault(made, strlen(made), out)
+			: "is no internationalized name of IDNA2008; if it has an A-label form (xn--…), write that";
 	idn2_free(made);
 	return fault;
 }

@@ -52,27 +52,34 @@ static bool is_encoded_twice(const char *text, size_t left)
 	return byte == '.' || byte == '/' || byte == '\\' || byte == '%' || byte == '\0';
 }
 
+/* How much of the text is a slash, or what some servers take for one; 0: it is another character. */
+static size_t separator_size(const char *text)
+{
+	if (*text == '/')
+		return 1;
+	return strncmp(text, "%2F", 3) == 0 || strncmp(text, "%5C", 3) == 0 ? 3 : 0;
+}
+
 /* "." and "..", also with the parameters that some servers take off: "..;x", "..%3Bx". */
-static bool is_dot_segment(const char *segment, size_t size)
+static bool is_dot_segment(const char *segment)
 {
 	const size_t dots = strspn(segment, ".");
+	const char *rest = segment + dots;
 
 	if (dots != 1 && dots != 2)
 		return false;
-	return dots == size || segment[dots] == ';' || strncmp(segment + dots, "%3B", 3) == 0;
+	return *rest == '\0' || *rest == ';' || strncmp(rest, "%3B", 3) == 0 || separator_size(rest) > 0;
 }
 
 static bool has_dot_segment(const char *path)
 {
-	for (const char *segment = path + 1;;) {
-		const size_t size = strcspn(segment, "/");
+	for (; *path; path++) {
+		const size_t separator = separator_size(path);
 
-		if (is_dot_segment(segment, size))
+		if (separator > 0 && is_dot_segment(path + separator))
 			return true;
-		if (segment[size] == '\0')
-			return false;
-		segment += size + 1;
 	}
+	return false;
 }
 
 /* ".", "/" and the like in more bytes than UTF-8 has for them, which careless decoders take. */
@@ -93,7 +100,7 @@ static int path_byte(const char *text, size_t left, size_t *length)
 	*length = 3;
 	const int inner = encoded_byte(text, left);
 
-	if (inner <= 0 || inner == '/' || inner == '\\')
+	if (inner <= 0)
 		return -1;
 	return inner == '%' && is_encoded_twice(text, left) ? -1 : inner;
 }

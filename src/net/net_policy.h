@@ -123,7 +123,7 @@ struct net_question {
 struct net_decision {
 	bool allowed;
 	enum net_reason reason;
-	const struct net_rule *rule; /* of the first list: that allows it; for NET_REASON_PORT the nearest */
+	const struct net_rule *rule; /* of the first list: that allows it, else the nearest; NULL: none is near */
 	bool terminate;              /* a rule of some list needs each request to be seen */
 	bool private_too;            /* the rules of all lists allow a private address for this name */
 	bool without_sni;            /* the same */
@@ -142,9 +142,9 @@ bool net_name_canonical(const char *text, size_t size, char out[NET_NAME_MAX]);
 const char *net_name_fault(const char *text, size_t size, char out[NET_NAME_MAX]);
 /* The same for names that come out of a box (DNS, SNI, Host), which are ASCII: what is not, is no name there. */
 bool net_name_of_wire(const char *text, size_t size, char out[NET_NAME_MAX]);
-/* The path of a request as it is compared: percent-encoding in one form, a comma and a star always encoded. False: a
- * path that servers could understand in two ways (a "." or ".." segment, an encoded slash or NUL, a backslash, what is
- * no URL). */
+/* The path of a request as it is compared: percent-encoding in one form, a comma and a star always encoded, an encoded
+ * slash still so. False: a path that servers could understand in two ways (a "." or ".." segment in any spelling, a
+ * NUL, what is encoded twice, what is no URL). Only rules with a path need it: others allow requests with any. */
 bool net_path_canonical(const char *text, size_t size, char out[NET_PATH_MAX]);
 
 /* One rule, allocated from the arena. Errors have the field "net". */

@@ -265,6 +265,9 @@ static void paths_have_one_spelling(void)
 	path_is("/%23%3f", "/%23%3F");
 	path_is("/100%25", "/100%25");
 	path_is("/%2541", "/%2541");
+	path_is("/@scope%2fpackage", "/@scope%2Fpackage");
+	path_is("/a%5cb", "/a%5Cb");
+	path_is("/a%2f...%2f", "/a%2F...%2F");
 }
 
 static void paths_of_two_meanings_are_refused(void)
@@ -287,10 +290,16 @@ static void paths_of_two_meanings_are_refused(void)
 		"/..;",
 		"/.;a=1",
 		"/%2e%2e%3bx",
-		"/a%2fb",
-		"/a%2Fb",
+		"/a%2f..",
+		"/a%2f%2e%2e%2fb",
+		"/a%5c..%5cb",
+		"/..%2fb",
+		"/..%5cb",
+		"/.%2fb",
+		"/a%2f.",
+		"/a%2f..;x/b",
+
 		"/a\\b",
-		"/a%5cb",
 		"/a%00b",
 		"/a%0",
 		"/a%",
