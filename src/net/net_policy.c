@@ -40,6 +40,7 @@ const char *net_reason_name(enum net_reason reason)
 		[NET_REASON_TOTAL] = "total",
 		[NET_REASON_UDP] = "udp",
 		[NET_REASON_QUERIES] = "queries",
+		[NET_REASON_SECRET] = "secret",
 	};
 
 	return (unsigned)reason < NET_REASONS ? names[reason] : "";
@@ -66,6 +67,7 @@ const char *net_reason_words(enum net_reason reason)
 		[NET_REASON_TOTAL] = "the limit of bytes is used up",
 		[NET_REASON_UDP] = "UDP is not carried, except for DNS",
 		[NET_REASON_QUERIES] = "the limit of DNS queries is reached",
+		[NET_REASON_SECRET] = "the request would send the placeholder of a secret where it is not replaced",
 	};
 
 	return (unsigned)reason < NET_REASONS ? words[reason] : "";

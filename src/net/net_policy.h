@@ -102,6 +102,7 @@ enum net_reason {
 	NET_REASON_TOTAL,       /* the policy's total is used up */
 	NET_REASON_UDP,         /* UDP other than DNS */
 	NET_REASON_QUERIES,     /* too many DNS queries */
+	NET_REASON_SECRET,      /* HTTP with a secret's placeholder where it is not replaced */
 	NET_REASONS
 };
 
