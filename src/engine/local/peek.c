@@ -14,13 +14,14 @@
 static const char program[] = PEEK_PROGRAM;
 
 enum {
-	SHOW_USEC = 50000,     /* what somebody watches waits no longer */
-	SOON_USEC = 2000,      /* between two looks where memory is short */
-	BYTES_PER_USEC = 8192, /* no program fills memory faster */
-	ODD_MAX = 3,           /* looks after which what was shown is not expected any more */
-	LAST_USEC = 100000,    /* for all processes but the first, in the end: they may make it slow */
-	PROCESSES_MAX = 256,   /* that are looked at in the end */
-	PROVED_NSEC = 200000,  /* of a processor: who had so much after a write has noted what it wrote */
+	SHOW_USEC = 50000,      /* what somebody watches waits no longer */
+	SOON_USEC = 2000,       /* between two looks where memory is short */
+	BYTES_PER_USEC = 8192,  /* no program fills memory faster */
+	ODD_MAX = 3,            /* looks after which what was shown is not expected any more */
+	LAST_USEC = 100000,     /* for all processes but the first, in the end: they may make it slow */
+	PROCESSES_MAX = 256,    /* that are looked at in the end */
+	PROVED_NSEC = 200000,   /* of a processor: who had so much after a write has noted what it wrote */
+	BEHIND_MAX = 128 << 10, /* bytes that one write may have written behind a buffer, so far as we look */
 };
 
 void peek_begin(struct peek *peek, bool shows, uint64_t memory, uint64_t now)
@@ -63,27 +64,50 @@ static bool continues(const struct peek *peek, size_t size)
 }
 
 /*
+ * Whether the output since the last look that left no doubt contains the whole text, or ends with the beginning of it.
+ * Ruby writes what follows together with its buffer, by one writev(): then more stands behind the text. A write that
+ * waited for room in the pipe has written a part of the text only.
+ */
+static bool is_in_output(const struct peek *peek, const struct output *so_far, size_t size)
+{
+	const uint64_t since = so_far->bytes - peek->sure_bytes;
+	const size_t window = since < BEHIND_MAX + size ? (size_t)since : BEHIND_MAX + size;
+	/* ahead_take() writes back at most what it has found before. */
+	_cleanup_free_ char *data = malloc(window + 1), *rest = malloc(window + size);
+	struct ahead text = { 0 };
+	bool found;
+
+	if (window == 0 || !data || !rest || ahead_add(&text, peek->text, size) < 0 ||
+	    output_read(so_far, data, window, so_far->bytes - window) != (long)window) {
+		ahead_clear(&text);
+		return false;
+	}
+	ahead_take(&text, data, window, rest);
+	found = text.size == 0 || text.found > 0;
+	ahead_clear(&text);
+	return found;
+}
+
+/*
  * A program notes what it has written after it has written it. If it had to wait
  * for a processor in between, the same bytes are in the output and in its buffer.
  * It may as well have printed them twice: then it has gone on since.
  */
 static bool is_doubtful(struct peek *peek, int proc, const struct output *so_far, size_t size, bool waits)
 {
-	_cleanup_free_ char *tail = NULL;
 	uint64_t now;
 
-	if (size > so_far->bytes || !(tail = malloc(size)) ||
-	    output_read(so_far, tail, size, so_far->bytes - size) != (long)size ||
-	    memcmp(tail, peek->text, size) != 0 || waits) {
-		peek->doubt_nsec = 0;
-		return false;
+	if (!waits && is_in_output(peek, so_far, size)) {
+		now = pending_run_time(proc, program);
+		/* After further output, the doubt is another one. */
+		if (peek->doubt_nsec == 0 || peek->doubt_bytes != so_far->bytes)
+			peek->doubt_nsec = now;
+		peek->doubt_bytes = so_far->bytes;
+		if (now < peek->doubt_nsec + PROVED_NSEC)
+			return true;
 	}
-	now = pending_run_time(proc, program);
-	if (peek->doubt_nsec == 0)
-		peek->doubt_nsec = now;
-	if (now < peek->doubt_nsec + PROVED_NSEC)
-		return true;
 	peek->doubt_nsec = 0;
+	peek->sure_bytes = so_far->bytes;
 	return false;
 }
 

@@ -11,18 +11,20 @@
 #define PEEK_PROGRAM "2"
 
 struct peek {
-	bool on;             /* the program may keep its output back */
-	bool shows;          /* somebody watches: what is found is shown at once */
-	uint64_t due_usec;   /* when to look next; 0: never */
-	uint64_t memory;     /* the box's limit; 0: nobody but us ends it for that */
-	char *text;          /* what was read, PENDING_MAX bytes */
-	int odd;             /* looks in turn that found something else than what was shown */
-	struct ahead ahead;  /* what was shown */
-	uint64_t doubt_nsec; /* the program's run time when what it holds back looked like what it had just written; 0:
-				no doubt */
-	char *last;          /* what was found when memory became short… */
-	size_t last_size;    /* …of it */
-	uint64_t last_at;    /* …after so many bytes of output */
+	bool on;              /* the program may keep its output back */
+	bool shows;           /* somebody watches: what is found is shown at once */
+	uint64_t due_usec;    /* when to look next; 0: never */
+	uint64_t memory;      /* the box's limit; 0: nobody but us ends it for that */
+	char *text;           /* what was read, PENDING_MAX bytes */
+	int odd;              /* looks in turn that found something else than what was shown */
+	struct ahead ahead;   /* what was shown */
+	uint64_t doubt_nsec;  /* the program's run time when what it holds back looked like what it had just written; 0:
+				 no doubt */
+	uint64_t doubt_bytes; /* of output, then */
+	uint64_t sure_bytes;  /* of output, when there was no doubt the last time */
+	char *last;           /* what was found when memory became short… */
+	size_t last_size;     /* …of it */
+	uint64_t last_at;     /* …after so many bytes of output */
 };
 
 /* Of a program that begins now. */

@@ -15,7 +15,7 @@
 enum {
 	PIPE_LARGE = 256 << 10, /* bytes that the pipe of a program with much output holds */
 	QUIET_BYTES = 4096,     /* at once are much output */
-	LAST_MAX = 4,           /* times that a program is stopped before it is killed */
+	LAST_MAX = 16,          /* times that a program is stopped before it is killed */
 	MOMENT_NSEC = 2000000,  /* that it then goes on */
 	DRAIN_MAX = 64,         /* blocks that are taken before something else is looked at */
 };
