@@ -39,16 +39,12 @@ static int encoded_byte(const char *text, size_t left)
 	return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
-/* "%252e" is a dot to a server that decodes twice. */
-static bool is_encoded_twice(const char *text, size_t left)
+/* "%252e" is a dot to a server that decodes twice. Looked for in the canonical spelling: "%25%32e" is the same. */
+static bool is_encoded_twice(const char *text)
 {
-	char inner[3] = "%";
-	int byte;
+	const char inner[3] = { '%', text[3], text[3] ? text[4] : '\0' };
+	const int byte = strncmp(text, "%25", 3) == 0 ? encoded_byte(inner, sizeof(inner)) : -1;
 
-	if (left < 5)
-		return false;
-	memcpy(inner + 1, text + 3, 2);
-	byte = encoded_byte(inner, sizeof(inner));
 	return byte == '.' || byte == '/' || byte == '\\' || byte == '%' || byte == '\0';
 }
 
@@ -71,12 +67,13 @@ static bool is_dot_segment(const char *segment)
 	return *rest == '\0' || *rest == ';' || strncmp(rest, "%3B", 3) == 0 || separator_size(rest) > 0;
 }
 
-static bool has_dot_segment(const char *path)
+/* Of a canonical path: whether servers read it in different ways. */
+static bool is_ambiguous(const char *path)
 {
 	for (; *path; path++) {
 		const size_t separator = separator_size(path);
 
-		if (separator > 0 && is_dot_segment(path + separator))
+		if ((separator > 0 && is_dot_segment(path + separator)) || (*path == '%' && is_encoded_twice(path)))
 			return true;
 	}
 	return false;
@@ -100,9 +97,7 @@ static int path_byte(const char *text, size_t left, size_t *length)
 	*length = 3;
 	const int inner = encoded_byte(text, left);
 
-	if (inner <= 0)
-		return -1;
-	return inner == '%' && is_encoded_twice(text, left) ? -1 : inner;
+	return inner > 0 ? inner : -1;
 }
 
 static bool path_spell(const char *text, size_t size, char out[NET_PATH_MAX])
@@ -130,7 +125,7 @@ static bool path_spell(const char *text, size_t size, char out[NET_PATH_MAX])
 
 bool net_path_canonical(const char *text, size_t size, char out[NET_PATH_MAX])
 {
-	if (size > 0 && text[0] == '/' && path_spell(text, size, out) && !has_dot_segment(out))
+	if (size > 0 && text[0] == '/' && path_spell(text, size, out) && !is_ambiguous(out))
 		return true;
 	*out = '\0';
 	return false;

@@ -320,6 +320,8 @@ static void paths_of_two_meanings_are_refused(void)
 		"/{a}",
 		"/%252e%252e/a",
 		"/%252fa",
+		"/%25%32%65%25%32%65/a",
+		"/%25%32f",
 		"/%255c",
 		"/%2500",
 		"/%2525",
