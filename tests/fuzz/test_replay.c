@@ -95,6 +95,21 @@ int replay_mcp(const uint8_t *data, size_t size);
 #include "fuzz_mcp.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_net_list
+int replay_net_list(const uint8_t *data, size_t size);
+#include "fuzz_net_list.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_net_name
+int replay_net_name(const uint8_t *data, size_t size);
+#include "fuzz_net_name.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput replay_net_policy
+int replay_net_policy(const uint8_t *data, size_t size);
+#include "fuzz_net_policy.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_options
 int replay_options(const uint8_t *data, size_t size);
 #include "fuzz_options.c"
@@ -289,6 +304,21 @@ static void mcp(void)
 	replay("mcp", replay_mcp);
 }
 
+static void net_list(void)
+{
+	replay("net_list", replay_net_list);
+}
+
+static void net_name(void)
+{
+	replay("net_name", replay_net_name);
+}
+
+static void net_policy(void)
+{
+	replay("net_policy", replay_net_policy);
+}
+
 static void options(void)
 {
 	replay("options", replay_options);
@@ -360,6 +390,9 @@ int main(void)
 	RUN(png);
 	RUN(json_check);
 	RUN(mcp);
+	RUN(net_list);
+	RUN(net_name);
+	RUN(net_policy);
 	RUN(options);
 	RUN(registry);
 	RUN(report);
