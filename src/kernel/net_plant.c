@@ -328,10 +328,12 @@ static int plant_all(const struct net_plant *plant, struct harvest *harvest, boo
 	*steered = result > 0;
 	if (!*steered && listeners_bind(plant, harvest) < 0)
 		return -1;
+	if (routes_make(plant, six) < 0)
+		return -1;
 	if (plant->again && !plant->everything)
 		if (default_route_drop(AF_INET) < 0 || (six && default_route_drop(AF_INET6) < 0))
 			return -1;
-	return routes_make(plant, six);
+	return 0;
 }
 
 int net_plant(const struct net_plant *plant, int *fds, size_t *count, bool *steered)

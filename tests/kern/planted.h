@@ -10,6 +10,8 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
@@ -76,7 +78,7 @@ static inline const char *name_text(int (*name)(int, struct sockaddr *, socklen_
 
 	turn = !turn;
 	if (name(fd, (struct sockaddr *)&address, &size) < 0)
-		return strerrorname_np(errno);
+		return strerrorname_np(errno) ?: "?";
 	if (address.ss_family == AF_INET6)
 		inet_ntop(AF_INET6, &six->sin6_addr, numbers, sizeof(numbers));
 	else
@@ -86,41 +88,56 @@ static inline const char *name_text(int (*name)(int, struct sockaddr *, socklen_
 	return text[turn];
 }
 
-static int attempt_fd = -1; /* of the last attempt() that was connected, or of UDP */
+static int attempt_fd = -1; /* of the last attempt() */
 
-/* Connects: 0, or the errno. It must not wait. */
+/* Connects: 0, or the errno. Then the socket's calls wait, but not for ever. */
 static inline int attempt(int type, const char *address, uint16_t port)
 {
+	struct timeval patience = { .tv_sec = PLANTED_PATIENCE / 1000 };
 	struct sockaddr_storage to;
 	socklen_t size = address_of(address, port, &to);
-	struct pollfd wait = { .events = POLLOUT };
-	int error = 0;
-	socklen_t error_size = sizeof(error);
 
 	if (attempt_fd >= 0)
 		close(attempt_fd);
-	attempt_fd = wait.fd = socket(to.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (attempt_fd < 0 || connect(attempt_fd, (struct sockaddr *)&to, size) == 0)
-		return attempt_fd < 0 ? errno : 0;
-	if (errno != EINPROGRESS)
+	attempt_fd = socket(to.ss_family, type | SOCK_CLOEXEC, 0);
+	if (attempt_fd < 0 || setsockopt(attempt_fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	    setsockopt(attempt_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+	    connect(attempt_fd, (struct sockaddr *)&to, size) < 0)
 		return errno;
-	/* On lo it is over at once, unless nobody answers. */
-	if (poll(&wait, 1, PLANTED_PATIENCE) != 1)
-		return ETIMEDOUT;
-	getsockopt(attempt_fd, SOL_SOCKET, SO_ERROR, &error, &error_size);
-	return error;
+	return 0;
 }
 
-/* The connection that waits at one of the listeners; -1: there is none. On lo it is there when connect() is through. */
+/* Waits until there is something to read or to accept. */
+static inline bool ready(int fd)
+{
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	return poll(&wait, 1, PLANTED_PATIENCE) == 1;
+}
+
+/* The connection that one of the listeners gets; -1: none comes. */
 static inline int arrived(void)
 {
-	for (size_t i = planted_first; i < planted_count; i++) {
-		int fd = accept4(planted_fds[i], NULL, NULL, SOCK_CLOEXEC);
+	struct pollfd waits[PLANTED_FDS];
+	nfds_t count = 0;
 
-		if (fd >= 0)
-			return fd;
-	}
+	for (size_t i = planted_first; i < planted_count; i++)
+		waits[count++] = (struct pollfd){ .fd = planted_fds[i], .events = POLLIN };
+	if (poll(waits, count, PLANTED_PATIENCE) < 1)
+		return -1;
+	for (nfds_t i = 0; i < count; i++)
+		if (waits[i].revents)
+			return accept4(waits[i].fd, NULL, NULL, SOCK_CLOEXEC);
 	return -1;
+}
+
+/* Whether the listeners have nothing. */
+static inline bool nothing_arrived(void)
+{
+	for (size_t i = planted_first; i < planted_count; i++)
+		if (accept(planted_fds[i], NULL, NULL) >= 0 || errno != EAGAIN)
+			return false;
+	return true;
 }
 
 static inline const char *errnum_name(int errnum)
@@ -172,13 +189,19 @@ static inline int serve(const char *address, uint16_t port)
 
 	/* As nearly all servers do. */
 	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
-	    bind(fd, (struct sockaddr *)&at, size) == 0 && listen(fd, 8) == 0)
+	    bind(fd, (struct sockaddr *)&at, size) == 0 && listen(fd, 128) == 0)
 		return fd;
 	saved = errno;
 	if (fd >= 0)
 		close(fd);
 	errno = saved;
 	return -1;
+}
+
+/* The next connection of such a server. */
+static inline int serve_one(int fd)
+{
+	return ready(fd) ? accept4(fd, NULL, NULL, SOCK_CLOEXEC) : -1;
 }
 
 static inline struct net_range range_of(const char *text, uint8_t bits)
@@ -197,4 +220,54 @@ static inline bool has_six(void)
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
+}
+
+static char host_addresses[16][INET6_ADDRSTRLEN]; /* of the machine, outside, but for those of loopback */
+static size_t host_address_count;                 /* how many */
+
+static inline void find_host_addresses(void)
+{
+	struct ifaddrs *all = NULL;
+
+	if (getifaddrs(&all) < 0)
+		return;
+	for (struct ifaddrs *one = all; one && host_address_count < 16; one = one->ifa_next) {
+		char text[INET6_ADDRSTRLEN] = "";
+		int family = one->ifa_addr ? one->ifa_addr->sa_family : 0;
+
+		if (one->ifa_flags & IFF_LOOPBACK)
+			continue;
+		if (family == AF_INET)
+			inet_ntop(family, &((struct sockaddr_in *)one->ifa_addr)->sin_addr, text, sizeof(text));
+		else if (family == AF_INET6 &&
+			 !IN6_IS_ADDR_LINKLOCAL(&((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr))
+			inet_ntop(family, &((struct sockaddr_in6 *)one->ifa_addr)->sin6_addr, text, sizeof(text));
+		if (text[0])
+			memcpy(host_addresses[host_address_count++], text, sizeof(text));
+	}
+	freeifaddrs(all);
+}
+
+static inline void child_can_steer(void)
+{
+	bool steered = false;
+
+	if (netns_make() == 0 && netns_loopback() == 0 &&
+	    plant_now((struct net_plant){ .ports = (const uint16_t[]){ 80 }, .port_count = 1 }) == 0)
+		steered = planted_steered;
+	_exit(steered ? 10 : 0);
+}
+
+/* What this kernel has is not ours to check: a plain child tells, outside of any test. */
+static inline bool find_steering(void)
+{
+	int status = 0, pidfd = -1;
+	pid_t pid = clone_into(CLONE_NEWUSER, -1, &pidfd);
+
+	if (pid == 0)
+		child_can_steer();
+	if (pid < 0 || waitpid(pid, &status, __WALL) != pid)
+		return false;
+	close(pidfd);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 10;
 }
