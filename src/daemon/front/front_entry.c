@@ -6,16 +6,12 @@
 #include "daemon/front/front.h"
 #include "daemon/role.h"
 #include "http/tls.h"
-#include "kernel/caps.h"
 #include "kernel/landlock.h"
 #include "kernel/seccomp.h"
 #include "language/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
-#include <linux/securebits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,38 +88,11 @@ static int front_prepare(const struct role_settings *settings, const int fds[ROL
 	return front_tls(settings, fds, &start->tls, err);
 }
 
-/*
- * Root's front becomes somebody who owns nothing. The capabilities outlive the
- * change, because giving up the bounding set needs one; then all go.
- */
-static int front_become(const struct role_settings *settings, struct error *err)
-{
-	uid_t id = settings->become, uids[3];
-	bool could = caps_has(CAP_SETPCAP);
-
-	if (id != 0) {
-		if (could && prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
-			return error_errno(err, "securebits");
-		if (setgroups(0, NULL) < 0 && !settings->become_anyway)
-			return error_errno(err, "setgroups");
-		/* EINVAL: root of a namespace that has no other uid. It stays, and is somebody's own outside. */
-		if ((setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0) &&
-		    (errno != EINVAL || !settings->become_anyway))
-			return error_errno(err, "cannot become uid %u", id);
-		if (!settings->become_anyway &&
-		    (getresuid(&uids[0], &uids[1], &uids[2]) < 0 || uids[0] != id || uids[1] != id || uids[2] != id))
-			return error_set(err, ERROR_FAILED, 0, "is not uid %u", id);
-	}
-	if (caps_limit(0) < 0 || caps_within(0) < 0 || (could && caps_prove() < 0))
-		return error_errno(err, "capabilities");
-	return 0;
-}
-
 static int front_confine(const struct role_settings *settings, int control, struct error *err)
 {
 	int abi = landlock_abi();
 
-	if (front_become(settings, err) < 0 || confine_leash(control, err) < 0)
+	if (confine_become(settings, err) < 0 || confine_leash(control, err) < 0)
 		return -1;
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_GET_DUMPABLE) != 0)
 		return error_errno(err, "dumpable");
