@@ -146,11 +146,11 @@ int landlock_restrict(const struct landlock_rule *rules, size_t count, int abi)
 	return ruleset < 0 ? -1 : landlock_enter(ruleset, abi);
 }
 
-int landlock_seal(int abi)
+int landlock_seal(int abi, bool connects)
 {
 	/* Linux 6.7 */
-	uint64_t net = abi < 4 ? 0 : LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP;
-	_cleanup_close_ int ruleset = ruleset_make(abi, net);
+	uint64_t net = LANDLOCK_ACCESS_NET_BIND_TCP | (connects ? 0 : LANDLOCK_ACCESS_NET_CONNECT_TCP);
+	_cleanup_close_ int ruleset = ruleset_make(abi, abi < 4 ? 0 : net);
 
 	return ruleset < 0 ? -1 : landlock_enter(ruleset, abi);
 }

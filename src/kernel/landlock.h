@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum landlock_access {
@@ -34,5 +35,6 @@ int landlock_restrict(const struct landlock_rule *rules, size_t count, int abi);
 int landlock_ruleset(const struct landlock_rule *rules, size_t count, int abi);
 int landlock_enter(int ruleset, int abi);
 
-/* For a process of ours that has all its descriptors: denies every path and every TCP port. */
-int landlock_seal(int abi);
+/* For a process of ours that has all its descriptors: denies every path and every TCP port. With `connects`, only
+ * listening on ports is denied. */
+int landlock_seal(int abi, bool connects);

@@ -329,6 +329,7 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 		[SECCOMP_UNHEARD] = FILTER(seccomp_filter_unheard),
 		[SECCOMP_FRONT] = FILTER(seccomp_filter_front),
 		[SECCOMP_STORE] = FILTER(seccomp_filter_store),
+		[SECCOMP_EGRESS] = FILTER(seccomp_filter_egress),
 	};
 
 	if ((size_t)profile >= ARRAY_SIZE(filters)) {
@@ -452,7 +453,8 @@ const char *seccomp_call_name(int number)
 bool seccomp_denies(enum seccomp_profile profile, const char *name)
 {
 	/* These filters deny every call that they do not name; the others deny only the calls that they name. */
-	bool denies = profile == SECCOMP_BOX || profile == SECCOMP_FRONT || profile == SECCOMP_STORE;
+	bool denies = profile == SECCOMP_BOX || profile == SECCOMP_FRONT || profile == SECCOMP_STORE ||
+		      profile == SECCOMP_EGRESS;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (rule_profiles[i] != profile || strcmp(rules[i].syscall, name) != 0)

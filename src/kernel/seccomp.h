@@ -20,6 +20,7 @@ enum seccomp_profile {
 	SECCOMP_UNHEARD,    /* added to BOX for processes without a listener that run beside the program */
 	SECCOMP_FRONT,      /* not for boxes: the service's front, which reads untrusted input */
 	SECCOMP_STORE,      /* not for boxes: the service's store, which uses the files of one directory */
+	SECCOMP_EGRESS,     /* not for boxes: the service's egress, which connects out */
 };
 
 enum {

@@ -290,7 +290,7 @@ static void child_seals(void)
 
 	CHECK_INT(try_bind_tcp(), 0);
 	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_INT(landlock_seal(abi), 0);
+	CHECK_INT(landlock_seal(abi, false), 0);
 	CHECK_ERRNO(try_open(at("ro/file"), O_RDONLY), EACCES);
 	CHECK_ERRNO(try_open("/", O_RDONLY | O_DIRECTORY), EACCES);
 	CHECK_ERRNO(make_file(at("rw/new")), EACCES);
@@ -300,6 +300,30 @@ static void child_seals(void)
 		CHECK_ERRNO(try_bind_tcp(), EACCES);
 	else
 		CHECK_INT(try_bind_tcp(), 0);
+}
+
+static int try_connect_tcp(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(1),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return connect(fd, (struct sockaddr *)&address, sizeof(address));
+}
+
+/* Ports that nobody listens on: what is let through is refused by the network. */
+static void child_seals_but_connects(void)
+{
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(landlock_seal(abi, true), 0);
+	CHECK_ERRNO(try_open("/", O_RDONLY | O_DIRECTORY), EACCES);
+	CHECK_ERRNO(try_connect_tcp(), ECONNREFUSED);
+	if (abi >= 4)
+		CHECK_ERRNO(try_bind_tcp(), EACCES);
+	CHECK_INT(landlock_seal(abi, false), 0);
+	if (abi >= 4)
+		CHECK_ERRNO(try_connect_tcp(), EACCES);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
@@ -335,6 +359,7 @@ int main(int argc, char **argv)
 	run_each("signals", child_signals);
 	run_each("connects", child_connects);
 	run_each("seals", child_seals);
+	run_each("seals_but_connects", child_seals_but_connects);
 	if (geteuid() != 0)
 		RUN(needs_no_new_privs);
 	RUN(bad_rules_restrict_nothing);

@@ -3,8 +3,8 @@
 
 #include "kernel/seccomp.h"
 
-static const enum seccomp_profile profiles[] = { SECCOMP_BOX,     SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED,
-						 SECCOMP_UNHEARD, SECCOMP_FRONT,     SECCOMP_STORE };
+static const enum seccomp_profile profiles[] = { SECCOMP_BOX,   SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_UNHEARD,
+						 SECCOMP_FRONT, SECCOMP_STORE,     SECCOMP_EGRESS };
 
 #define EACH_PROFILE(p)                                                                                                \
 	for (const enum seccomp_profile *p = profiles; p < profiles + sizeof(profiles) / sizeof(profiles[0]); p++)
@@ -173,6 +173,22 @@ static void the_store_has_files(void)
 	CHECK(!seccomp_denies(SECCOMP_STORE, "fdatasync"));
 }
 
+/* Egress has sockets of the internet, and opens, reaches and starts nothing else. */
+static void egress_has_sockets(void)
+{
+	static const char *const calls[] = { "open",    "openat", "openat2",     "execve", "execveat", "clone",
+					     "clone3",  "fork",   "vfork",       "bind",   "listen",   "kill",
+					     "tgkill",  "ptrace", "unlink",      "mount",  "setns",    "ioctl",
+					     "unshare", "setuid", "memfd_create" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		CHECK(find(SECCOMP_EGRESS, calls[i]) == NULL);
+		CHECK(seccomp_denies(SECCOMP_EGRESS, calls[i]));
+	}
+	CHECK(strncmp(find(SECCOMP_EGRESS, "socket")->action, "allow if TCP", 12) == 0);
+	CHECK(!seccomp_denies(SECCOMP_EGRESS, "connect"));
+}
+
 static void the_table_ends(void)
 {
 	CHECK(seccomp_rule_at(SECCOMP_BOX, 100000) == NULL);
@@ -188,6 +204,7 @@ int main(void)
 	RUN(the_dangerous_are_denied);
 	RUN(the_front_has_sockets_and_memory);
 	RUN(the_store_has_files);
+	RUN(egress_has_sockets);
 	RUN(the_table_ends);
 	return check_failures ? 1 : 0;
 }

@@ -100,7 +100,7 @@ static int front_confine(const struct role_settings *settings, int control, stru
 		return -1;
 	/* A kernel without Landlock: the filter below denies every way to name a file or a port by itself. */
 	if (abi > 0) {
-		if (landlock_seal(abi) < 0)
+		if (landlock_seal(abi, false) < 0)
 			return error_errno(err, "landlock");
 		if (confine_expect(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), EACCES, "opening /", err) < 0)
 			return -1;
