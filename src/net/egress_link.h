@@ -10,8 +10,8 @@
  *	egress socket:  to egress:    EGRESS_POLICY another policy, with further listeners (live connections that it
  *	                              does not allow end); EGRESS_FINISH: end all connections, report all, then end
  *	                from egress:  struct egress_event, each a message: EGRESS_CONNECTION for a decision, and again
- *	                              with `open` 0 when that connection ends; EGRESS_TOTALS last, or after
- *	                              EGRESS_POLICY as the answer
+ *	                              with `open` 0 when that connection ends; EGRESS_TOTALS as the answer to
+ *	                              EGRESS_POLICY, and with `last` as the answer to EGRESS_FINISH
  *
  * Both sides take each message whole or not at all, and check all of it. Egress never waits for a reader: reports that
  * find no room are counted, and the totals say how many.
@@ -38,15 +38,18 @@ enum {
 struct egress_head {
 	uint32_t kind;      /* EGRESS_OPEN, EGRESS_POLICY, EGRESS_FINISH */
 	uint32_t listeners; /* how many came along */
-	uint32_t redirect;  /* they are those of public; getsockname() tells where a connection goes, as always */
 	uint32_t size;      /* of the policy's text, which follows */
 };
 
+/* On the wire it ends with the last text that it has: each message takes room of the socket, and what finds none is
+ * lost. */
 struct egress_event {
 	uint32_t kind;                    /* EGRESS_CONNECTION, EGRESS_TOTALS */
-	uint32_t reserved;                /* 0 */
+	uint32_t last;                    /* 1: of EGRESS_TOTALS, nothing comes after it */
+	uint64_t allowed, refused;        /* so far, of all connections, those that were lost too */
+	uint64_t queries, lost;           /* the same */
+	uint64_t sent, received;          /* the same */
 	struct net_connection connection; /* of EGRESS_CONNECTION */
-	uint64_t allowed, refused, queries, lost, sent, received; /* so far, of all connections */
 };
 
 /* The sockets of a box's network, made there (kernel/net_plant.h). -1: none. */
@@ -54,7 +57,6 @@ struct egress_sockets {
 	int dns_udp, dns_tcp;
 	int listeners[EGRESS_LISTENERS_MAX];
 	size_t count;
-	bool redirect; /* as in struct egress_head */
 };
 
 /* One for a process. The supervisor replaces the socket when egress was started again. */
@@ -69,7 +71,8 @@ void egress_link_init(struct egress_link *link);
 void egress_link_set(struct egress_link *link, int fd);
 
 /* Opens a box's network; *egress_fd is the egress socket, non-blocking. The sockets stay the caller's: kept, they serve
- * to open it again after egress was started anew. */
+ * to open it again after egress was started anew. There is no answer: an egress that cannot serve the box closes the
+ * egress socket, which egress_read() tells. */
 int egress_open(struct egress_link *link, const struct net_policy *policy, const struct egress_sockets *sockets,
 		int *egress_fd, struct error *err);
 /* On an egress socket. `further`: sockets of ports that are new; may be NULL. */

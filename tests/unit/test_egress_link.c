@@ -1,0 +1,294 @@
+/* The way to egress: what is sent, and what is believed of what comes back. */
+#include "../check.h"
+
+#include "base/fd.h"
+#include "net/egress_link.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct egress_link way;
+static int ends[2];                   /* the other end of the link, and that of the egress socket */
+static struct net_report report;      /* what was read */
+static struct arena memory;           /* of policies */
+static struct net_policy policy;      /* with one list */
+static struct egress_sockets sockets; /* of a box */
+
+static void setup(void)
+{
+	int pair[2];
+	struct error err;
+
+	egress_link_init(&way);
+	CHECK_INT(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	egress_link_set(&way, pair[0]);
+	ends[0] = pair[1];
+	report = (struct net_report){ 0 };
+	policy = (struct net_policy){ .list_count = 1, .rate = 1000, .total = 7, .connections = 3 };
+	CHECK_INT(net_list_parse("example.com,*.example.net:8443", &memory, &policy.lists[0], &err), 0);
+	sockets = (struct egress_sockets){ .dns_udp = 0, .dns_tcp = 1, .listeners = { 2, 2 }, .count = 2 };
+}
+
+static void teardown(void)
+{
+	egress_link_set(&way, -1);
+	close_fd(&ends[0]);
+	close_fd(&ends[1]);
+	net_report_free(&report);
+	arena_free(&memory);
+}
+
+/* Opens a box's network, and takes the message as egress does. Our end of the egress socket. */
+static int open_one(struct egress_head *head, struct net_policy *got)
+{
+	static char text[NET_POLICY_TEXT];
+	struct iovec parts[2] = { { head, sizeof(*head) }, { text, sizeof(text) } };
+	int fds[FD_MESSAGE_MAX], egress_fd = -1;
+	size_t count = 0;
+	struct error err;
+	ssize_t size;
+
+	CHECK_INT(egress_open(&way, &policy, &sockets, &egress_fd, &err), 0);
+	size = fd_receive_parts(ends[0], parts, 2, fds, &count);
+	CHECK_INT(size, sizeof(*head) + head->size);
+	CHECK_INT(count, 5);
+	CHECK_INT(net_policy_read(text, head->size, &memory, got, &err), 0);
+	ends[1] = fds[0];
+	while (count > 1)
+		close(fds[--count]);
+	return egress_fd;
+}
+
+static void a_box_is_opened_by_one_message(void)
+{
+	struct egress_head head;
+	struct net_policy got;
+	int fd, type = 0;
+	socklen_t size = sizeof(type);
+
+	setup();
+	fd = open_one(&head, &got);
+	CHECK_INT(head.kind, EGRESS_OPEN);
+	CHECK_INT(head.listeners, 2);
+	CHECK_INT(got.rate, 1000);
+	CHECK_INT(got.total, 7);
+	CHECK_INT(got.connections, 3);
+	CHECK_INT(got.list_count, 1);
+	CHECK_INT(got.lists[0].count, 2);
+	CHECK_STR(got.lists[0].rules[1].text, "*.example.net:8443");
+	CHECK(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	CHECK_INT(getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size), 0);
+	CHECK_INT(type, SOCK_SEQPACKET);
+	close(fd);
+	teardown();
+}
+
+static void without_egress_it_is_refused(void)
+{
+	struct error err;
+	int fd = 0;
+
+	setup();
+	close_fd(&ends[0]);
+	CHECK_INT(egress_open(&way, &policy, &sockets, &fd, &err), -1);
+	CHECK_INT(err.errnum, EPIPE);
+	CHECK_INT(fd, -1);
+	egress_link_set(&way, -1);
+	CHECK_INT(egress_open(&way, &policy, &sockets, &fd, &err), -1);
+	CHECK_INT(err.errnum, ENOTCONN);
+	CHECK_INT(way.generation, 1);
+	teardown();
+}
+
+static void a_change_and_the_end_go_to_the_box(void)
+{
+	struct egress_head head;
+	struct net_policy got;
+	struct error err;
+	char text[4096];
+	int fds[FD_MESSAGE_MAX], fd;
+	size_t count = 0;
+
+	setup();
+	fd = open_one(&head, &got);
+	CHECK_INT(egress_change(fd, &policy, NULL, &err), 0);
+	CHECK(fd_receive(ends[1], text, sizeof(text), fds, &count) > (ssize_t)sizeof(head));
+	memcpy(&head, text, sizeof(head));
+	CHECK_INT(head.kind, EGRESS_POLICY);
+	CHECK_INT(head.listeners, 0);
+	CHECK_INT(count, 0);
+	CHECK_INT(egress_change(fd, &policy, &sockets, &err), 0);
+	CHECK(fd_receive(ends[1], text, sizeof(text), fds, &count) > (ssize_t)sizeof(head));
+	memcpy(&head, text, sizeof(head));
+	CHECK_INT(head.listeners, 2);
+	CHECK_INT(count, 2);
+	close(fds[0]);
+	close(fds[1]);
+	CHECK_INT(egress_finish(fd), 0);
+	CHECK_INT(fd_receive(ends[1], &head, sizeof(head), fds, &count), sizeof(head));
+	CHECK_INT(head.kind, EGRESS_FINISH);
+	CHECK_INT(head.size, 0);
+	close(fd);
+	teardown();
+}
+
+static struct egress_event connection(uint32_t number, bool open)
+{
+	struct egress_event event = { .kind = EGRESS_CONNECTION,
+				      .allowed = number,
+				      .sent = 10ul * number,
+				      .connection = { .number = number, .allowed = 1, .open = open, .port = 443 } };
+
+	snprintf(event.connection.host, sizeof(event.connection.host), "h%u.example.com", number);
+	snprintf(event.connection.rule, sizeof(event.connection.rule), "*.example.com");
+	return event;
+}
+
+static void send_event(const struct egress_event *event)
+{
+	size_t size = offsetof(struct egress_event, connection);
+
+	if (event->kind == EGRESS_CONNECTION)
+		size += offsetof(struct net_connection, rule) + strlen(event->connection.rule) + 1;
+	CHECK_INT(send(ends[1], event, size, 0), size);
+}
+
+static void events_become_a_report(void)
+{
+	struct egress_head head;
+	struct net_policy got;
+	struct egress_event events[4] = { connection(1, true), connection(3, false), connection(2, true),
+					  connection(1, false) };
+	struct egress_event totals = { .kind = EGRESS_TOTALS, .allowed = 3, .refused = 5, .queries = 7, .lost = 1 };
+	int fd;
+
+	setup();
+	fd = open_one(&head, &got);
+	CHECK_INT(egress_read(fd, &report), 1);
+	CHECK_INT(report.count, 0);
+	events[3].connection.received = 99;
+	for (size_t i = 0; i < 4; i++)
+		send_event(&events[i]);
+	CHECK_INT(egress_read(fd, &report), 1);
+	/* By number: the first report of the second came later than that of the third. */
+	CHECK_INT(report.count, 3);
+	CHECK_STR(report.connections[0].host, "h1.example.com");
+	CHECK_INT(report.connections[0].open, 0);
+	CHECK_INT(report.connections[0].received, 99);
+	CHECK_STR(report.connections[1].host, "h2.example.com");
+	CHECK_INT(report.connections[1].open, 1);
+	CHECK_STR(report.connections[2].host, "h3.example.com");
+	CHECK_INT(report.sent, 10);
+	/* The answer to a change is not the end. */
+	send_event(&totals);
+	CHECK_INT(egress_read(fd, &report), 1);
+	CHECK_INT(report.refused, 5);
+	totals.last = 1;
+	totals.refused = 6;
+	send_event(&totals);
+	close_fd(&ends[1]);
+	CHECK_INT(egress_read_all(fd, &report, 10000), 0);
+	CHECK_INT(report.refused, 6);
+	CHECK_INT(report.queries, 7);
+	CHECK_INT(report.lost, 1);
+	CHECK(!report.gone);
+	close(fd);
+	teardown();
+}
+
+static void its_end_without_totals_is_told(void)
+{
+	struct egress_head head;
+	struct net_policy got;
+	struct egress_event totals = { .kind = EGRESS_TOTALS, .allowed = 3 };
+	int fd;
+
+	setup();
+	fd = open_one(&head, &got);
+	send_event(&totals);
+	close_fd(&ends[1]);
+	CHECK_INT(egress_read_all(fd, &report, 10000), -1);
+	CHECK(report.gone);
+	CHECK_INT(report.allowed, 3);
+	close(fd);
+	teardown();
+}
+
+/* Whatever a process that was taken over would send. */
+static void nonsense_is_not_believed(void)
+{
+	struct egress_event good = connection(1, true), event;
+
+	for (int i = 0; i < 11; i++) {
+		struct egress_head head;
+		struct net_policy got;
+		size_t size = offsetof(struct egress_event, connection) + offsetof(struct net_connection, rule) +
+			      strlen(good.connection.rule) + 1;
+		int fd;
+
+		setup();
+		fd = open_one(&head, &got);
+		event = good;
+		if (i == 1)
+			event.kind = 77;
+		else if (i == 2)
+			event.kind = EGRESS_TOTALS;
+		else if (i == 3)
+			event.connection.reason = NET_REASONS;
+		else if (i == 4)
+			event.connection.number = 0;
+		else if (i == 5)
+			memset(event.connection.host, 'x', sizeof(event.connection.host));
+		else if (i == 6)
+			memset(event.connection.address, '1', sizeof(event.connection.address));
+		else if (i == 7)
+			event.connection.level = 3;
+		else if (i == 8)
+			size = 20;
+		else if (i == 9)
+			event.last = 1;
+		else if (i == 10)
+			event.connection.allowed = 2;
+		CHECK_INT(send(ends[1], &event, size, 0), size);
+		/* The first is the control. */
+		CHECK_INT(egress_read(fd, &report), i == 0 ? 1 : -1);
+		CHECK_INT(report.gone, i != 0);
+		close(fd);
+		teardown();
+	}
+}
+
+static void a_report_keeps_so_many(void)
+{
+	struct egress_head head;
+	struct net_policy got;
+	int fd;
+
+	setup();
+	fd = open_one(&head, &got);
+	for (uint32_t i = 1; i <= NET_REPORT_KEPT + 50; i++) {
+		struct egress_event event = connection(i, false);
+
+		send_event(&event);
+		CHECK_INT(egress_read(fd, &report), 1);
+	}
+	CHECK_INT(report.count, NET_REPORT_KEPT);
+	CHECK_INT(report.allowed, NET_REPORT_KEPT + 50);
+	CHECK_INT(report.connections[NET_REPORT_KEPT - 1].number, NET_REPORT_KEPT);
+	close(fd);
+	teardown();
+}
+
+int main(void)
+{
+	ends[0] = ends[1] = -1;
+	RUN(a_box_is_opened_by_one_message);
+	RUN(without_egress_it_is_refused);
+	RUN(a_change_and_the_end_go_to_the_box);
+	RUN(events_become_a_report);
+	RUN(its_end_without_totals_is_told);
+	RUN(nonsense_is_not_believed);
+	RUN(a_report_keeps_so_many);
+	return check_failures ? 1 : 0;
+}
