@@ -12,3 +12,24 @@ void *__wrap_dlopen(const char *file, int flags)
 	(void)file, (void)flags;
 	return NULL;
 }
+
+/*
+ * c-ares asks the C library for services by name, which would load its modules; here ports are numbers. Its functions
+ * that do so are never called.
+ */
+struct servent;
+struct servent *__wrap_getservbyname(const char *name, const char *protocol);
+int __wrap_getservbyport_r(int port, const char *protocol, struct servent *entry, char *text, size_t size,
+			   struct servent **found);
+
+struct servent *__wrap_getservbyname(const char *name, const char *protocol)
+{
+	return NULL;
+}
+
+int __wrap_getservbyport_r(int port, const char *protocol, struct servent *entry, char *text, size_t size,
+			   struct servent **found)
+{
+	*found = NULL;
+	return 0;
+}

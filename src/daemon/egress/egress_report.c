@@ -1,0 +1,106 @@
+/* What the keeper hears of a box's network. It is never waited for: what finds no room is counted. */
+#include "daemon/egress/egress_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static uint64_t wall_usec(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static bool send_event(struct egress_box *box, struct egress_event *event)
+{
+	size_t size = offsetof(struct egress_event, connection);
+
+	if (box->socket.fd < 0) {
+		errno = EPIPE;
+		return false;
+	}
+	if (event->kind == EGRESS_CONNECTION)
+		size += offsetof(struct net_connection, rule) + strlen(event->connection.rule) + 1;
+	event->allowed = box->allowed;
+	event->refused = box->refused;
+	event->queries = box->queries;
+	event->lost = box->lost;
+	event->sent = box->sent;
+	event->received = box->received;
+	return send(box->socket.fd, event, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+}
+
+static void rule_text(const struct net_rule *rule, char out[NET_RULE_MAX])
+{
+	snprintf(out, NET_RULE_MAX, "%s", rule ? rule->text : "");
+}
+
+static void flow_connection(struct egress *e, const struct egress_flow *flow, struct net_connection *c)
+{
+	*c = (struct net_connection){ .time_usec = flow->time_usec,
+				      .sent = flow->ways[EGRESS_UP].moved,
+				      .received = flow->ways[EGRESS_DOWN].moved,
+				      .number = flow->number,
+				      .port = flow->port,
+				      .allowed = flow->allowed,
+				      .reason = flow->reason,
+				      .level = flow->level,
+				      .open = flow->allowed && flow->state != FLOW_DEAD };
+	if (flow->allowed && flow->state == FLOW_DEAD)
+		c->duration_usec = e->now > flow->start_usec ? e->now - flow->start_usec : 1;
+	if (flow->name)
+		snprintf(c->host, sizeof(c->host), "%s", flow->name->text);
+	else
+		net_address_text(&flow->asked, c->host);
+	if (flow->count > 0)
+		net_address_text(&flow->addresses[flow->at < flow->count ? flow->at : flow->count - 1], c->address);
+	rule_text(flow->decision.rule, c->rule);
+}
+
+/* The decision when it is made, and what became of it when the connection ends. */
+void egress_report_flow(struct egress *e, struct egress_flow *flow)
+{
+	struct egress_event event = { .kind = EGRESS_CONNECTION };
+	struct egress_box *box = flow->turn.box;
+
+	if (flow->number == 0) {
+		flow->number = ++box->numbers;
+		flow->time_usec = wall_usec();
+		if (flow->allowed)
+			box->allowed++;
+		else
+			box->refused++;
+	}
+	flow_connection(e, flow, &event.connection);
+	if (!send_event(box, &event))
+		box->lost++;
+}
+
+void egress_report_refused(struct egress *e, struct egress_box *box, const char *host, enum net_reason reason,
+			   const struct net_rule *rule)
+{
+	struct egress_event event = {
+		.kind = EGRESS_CONNECTION,
+		.connection = { .time_usec = wall_usec(), .number = ++box->numbers, .reason = (uint8_t)reason }
+	};
+
+	(void)e;
+	box->refused++;
+	snprintf(event.connection.host, sizeof(event.connection.host), "%s", host);
+	rule_text(rule, event.connection.rule);
+	if (!send_event(box, &event))
+		box->lost++;
+}
+
+/* The answer that a keeper waits for is not lost: it is sent when there is room. */
+void egress_report_totals(struct egress *e, struct egress_box *box)
+{
+	struct egress_event event = { .kind = EGRESS_TOTALS, .last = box->finishing };
+
+	box->totals_wanted = !send_event(box, &event) && errno == EAGAIN;
+	if (box->finishing && !box->totals_wanted)
+		egress_box_end(e, box);
+}
