@@ -19,13 +19,10 @@
  *	                 end them. ROLE_STORE_PEER with a socket to the store, ROLE_CONFIG
  *	                 with another configuration; ROLE_STALE when what people wrote last cannot be
  *	                 used, ROLE_CURRENT when it is what the front has
- *	to the keeper:   ROLE_LANGUAGES: read the languages again; ROLE_RELOAD: and make boxes
- *	                 ahead anew
- *	from all:        ROLE_READY once it serves
- *	from the keeper: ROLE_LANGUAGES, ROLE_RELOAD when that was done; ROLE_PEER when a front
- *	                 sent nonsense, to have it introduced anew
- *	from the front:  ROLE_PEER and ROLE_STORE_PEER when a message of the other
- *	                 could not be taken, for the same
+ *	to the keeper:   ROLE_EGRESS_PEER with a socket to egress; ROLE_LANGUAGES: read the languages again;
+ *ROLE_RELOAD: and make boxes ahead anew from all:        ROLE_READY once it serves from the keeper: ROLE_LANGUAGES,
+ *ROLE_RELOAD when that was done; ROLE_PEER when a front sent nonsense, to have it introduced anew from the front:
+ *ROLE_PEER and ROLE_STORE_PEER when a message of the other could not be taken, for the same
  *
  * A role takes from itself what it does not need before it hears anybody, reads
  * back that it is gone, and tries the forbidden once. If that is not refused as
@@ -42,6 +39,7 @@
 
 /* In the order in which they are started. */
 enum role {
+	ROLE_EGRESS,
 	ROLE_KEEPER,
 	ROLE_STORE,
 	ROLE_FRONT,
@@ -53,6 +51,7 @@ enum role {
 enum {
 	ROLE_PEER = 'k',
 	ROLE_STORE_PEER = 's',
+	ROLE_EGRESS_PEER = 'e',
 	ROLE_CONFIG = 'c',
 	ROLE_STALE = 'o',
 	ROLE_CURRENT = 'n',
@@ -97,8 +96,8 @@ struct role_settings {
 	uint32_t mcp_fixtures;  /* the front, for tests: see mcp_fixtures.h */
 	uint32_t given;         /* which of its descriptors came, in their order: bits of enum role_given */
 	uint32_t no_landlock;   /* the store: a kernel without Landlock is no error */
-	uint32_t become;        /* the front: its uid and gid, 0: the caller's */
-	uint32_t become_anyway; /* the front: a uid that is not mapped here is no error */
+	uint32_t become;        /* front and egress: its uid and gid, 0: the caller's */
+	uint32_t become_anyway; /* front and egress: a uid that is not mapped here is no error */
 };
 
 /* Another role that one talks with, over a socket pair that the supervisor makes whenever one of the two was started.
@@ -115,6 +114,7 @@ struct role_row {
 	struct role_peer peers[ROLES]; /* ended by one without a word */
 	unsigned outlives; /* ROLE_BIT() of roles: it is told to end when these have ended, for they may need it till
 			      then. 0: ends by itself, at ROLE_DRAIN */
+	bool optional;     /* the service goes on without it where it cannot serve */
 	/* Before it is confined: reads what it cannot reach afterwards. May be NULL. */
 	int (*prepare)(const struct role_settings *settings, const int fds[ROLE_FDS], void **own, struct error *err);
 	/* Takes from itself what it does not need, and proves it. No exec gives it privileges already. */

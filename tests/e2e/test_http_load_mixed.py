@@ -26,8 +26,8 @@ def every_client_has_its_own_answer():
     mix.first()
     kit.equal(mix.rest_problems(), [], "before")
     roles = census.roles(running.pid)
-    kit.equal(sorted(roles), ["front", "keeper", "store", "supervisor"])
-    held = {role: census.descriptors(roles[role]) for role in ("front", "store", "supervisor")}
+    kit.equal(sorted(roles), ["egress", "front", "keeper", "store", "supervisor"])
+    held = {role: census.descriptors(roles[role]) for role in ("egress", "front", "store", "supervisor")}
     mix.go(CLIENTS, SECONDS)
     kit.equal(mix.problems[:5], [])
     kit.equal(mix.stop_reason, None)

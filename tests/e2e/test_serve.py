@@ -217,6 +217,31 @@ def a_killed_keeper_ends_its_boxes_and_is_restarted():
 
 
 @kit.test
+def a_killed_egress_is_restarted():
+    running = Service()
+    keeper = running.role("keeper")
+    with running.connect() as client:
+        begin(client)
+        os.kill(running.role("egress"), signal.SIGKILL)
+        running.heard(r"emberbox: the egress was ended by SIGKILL; restarted\n")
+        # Runs without a network have nothing to do with it.
+        client.send("C")
+        kit.equal(client.answer()[1]["status"], "killed")
+    kit.equal(running.role("keeper"), keeper)
+
+
+@kit.test
+def a_service_goes_on_without_egress():
+    running = Service(env={"EMBERBOX_RESOLVER": "nonsense"}, ready=False)
+    said = running.heard(r"(?s)(goes on without it\n.*serving at|serving at.*goes on without it).*\n")
+    kit.contains(said, "emberbox: the egress exited with 125; it ended 5 times in a row soon after its start, and the service "
+                       "goes on without it\n")
+    kit.contains(said, "emberbox: egress: EMBERBOX_RESOLVER: \"nonsense\" is no list of addresses of name servers\n")
+    with running.connect() as client:
+        kit.equal(client.request({"language": "bash", "code": "echo on"})[1]["stdout"], "on\n")
+
+
+@kit.test
 def a_killed_supervisor_takes_everything_with_it():
     """X8."""
     running = Service()
@@ -535,6 +560,23 @@ def the_front_has_no_privilege():
 
 
 @kit.test
+def egress_has_no_privilege():
+    running = Service()
+    egress, front = status(running.role("egress")), status(running.role("front"))
+    kit.equal((egress["CapEff"], egress["CapPrm"], egress["CapInh"], egress["CapAmb"]), ("0" * 16,) * 4)
+    kit.equal((egress["NoNewPrivs"], egress["Seccomp"], egress["Threads"]), ("1", "2", "1"))
+    uids = set(egress["Uid"].split())
+    kit.equal(len(uids), 1)
+    if kit.mode == "root":
+        kit.equal(egress["CapBnd"], "0" * 16)
+        kit.equal(egress["Groups"].split(), [])
+        kit.true(0x7E000000 <= int(min(uids)) < 0x7E010000, f"its uids are {egress['Uid']}")
+        kit.true(uids != set(front["Uid"].split()), "front and egress have one uid")
+    else:
+        kit.equal(uids, {str(kit.UID)})
+
+
+@kit.test
 def the_store_has_no_privilege():
     running = Service()
     store = status(running.role("store"))
@@ -564,16 +606,18 @@ def a_kernel_without_landlock_is_accepted_by_request_alone():
 @kit.test
 def roles_have_only_their_descriptors():
     running = Service()
-    for name in ("front", "keeper", "store"):
+    for name in ("front", "keeper", "store", "egress"):
         directory = f"/proc/{running.role(name)}/fd"
         links = sorted(re.sub(r":.*", "", os.readlink(f"{directory}/{fd}")) for fd in os.listdir(directory))
         standard = ["/dev/null", "/dev/null", "pipe"]
-        # Control and the other role; the front has the listening socket, the store and an epoll as well. The others
+        # Control and the other role, of which the keeper has two; the front has the listening socket, the store and an epoll as well. The others
         # have the eventfd that tells of records (the store also an inotify), and files of the state directory.
         links = [link.replace(running.home, "STATE") for link in links]
         own = {
-            "keeper": ["socket"] * 2 + ["anon_inode", "STATE", "STATE/journal", "STATE/writers"],
+            "keeper": ["socket"] * 3 + ["anon_inode", "STATE", "STATE/journal", "STATE/writers"],
             "front": ["socket"] * 4 + ["anon_inode"],
+            # The kernel's routes, which it asks for the machine's own addresses.
+            "egress": ["socket"] * 3 + ["anon_inode"],
             "store": ["socket"] * 2 + ["anon_inode"] * 2 + ["STATE"] * 3 + ["STATE/journal"] * 2 + [
                 f"STATE/{file}" for file in ("writers", "history.lock", "history.db", "history.db-wal",
                                              "history.db-shm", "audit.log", "executions")],
@@ -597,7 +641,7 @@ def the_keeper_keeps_what_boxes_need():
 
 @kit.test
 def a_role_cannot_be_started_by_hand():
-    for name in ("keeper", "store", "front"):
+    for name in ("keeper", "store", "front", "egress"):
         r = kit.emberbox("serve", f"--role={name}")
         kit.equal((r.code, r.errtext), (
             2, f"emberbox: {name}: --role is for emberbox itself: `emberbox serve` starts its roles\n"))
@@ -611,7 +655,7 @@ def an_idle_service_sleeps():
     running = Service()
     with running.connect() as client:
         kit.equal(client.request({"language": "bash", "code": "echo on", })[1]["stdout"], "on\n")
-        pids = [running.pid, running.role("front"), running.role("keeper"), running.role("store")]
+        pids = [running.pid, *(running.role(name) for name in ("front", "keeper", "egress", "store"))]
         # A box of two seconds is the clock: the run itself wakes all but the supervisor.
         before = wakeups(running.pid)
         client.request({"language": "bash", "code": "sleep 2"})

@@ -76,7 +76,7 @@ def roles(supervisor):
     found = {"supervisor": supervisor} if supervisor in every else {}
     for one in every.values():
         if one.parent == supervisor:
-            match = re.search(r"\b(front|keeper|store)\b", " ".join([one.name, *one.words]))
+            match = re.search(r"\b(front|keeper|egress|store)\b", " ".join([one.name, *one.words]))
             found[match[1] if match else f"{one.name}-{one.pid}"] = one.pid
     return found
 

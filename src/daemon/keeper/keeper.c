@@ -251,6 +251,10 @@ static int hear(struct keeper *keeper, struct error *err)
 				return -1;
 			continue;
 		}
+		if (what == ROLE_EGRESS_PEER && count == 1) {
+			egress_link_set(&keeper->work.egress, fds[0]);
+			continue;
+		}
 		while (count > 0)
 			close(fds[--count]);
 		if (what != ROLE_LANGUAGES && what != ROLE_RELOAD)
@@ -286,6 +290,7 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 	keeper.control = control;
 	keeper.workers_max = options->workers;
 	keeper.work.audit = options->audit;
+	egress_link_init(&keeper.work.egress);
 	if (engines_open(&keeper.work.engines, engine_table, &engine_options, err) < 0 ||
 	    keeper_work_open(&keeper.work, options->nudge, err) < 0)
 		return -1;

@@ -86,7 +86,8 @@ static int keeper_serve(const struct role_settings *settings, int control, const
 const struct role_row keeper_role = {
 	.name = "keeper",
 	.given = GIVEN_NUDGE,
-	.peers = { { ROLE_FRONT, ROLE_PEER, "the front sent the keeper what it may not; its runs are ended" } },
+	.peers = { { ROLE_FRONT, ROLE_PEER, "the front sent the keeper what it may not; its runs are ended" },
+		   { ROLE_EGRESS, ROLE_EGRESS_PEER, "the keeper lost a message of egress; they are introduced anew" } },
 	.outlives = ROLE_BIT(ROLE_FRONT),
 	.confine = keeper_confine,
 	.run = keeper_serve,

@@ -4,6 +4,7 @@
 #include "daemon/message.h"
 #include "daemon/role.h"
 #include "engine/engine.h"
+#include "net/egress_link.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -17,6 +18,7 @@ struct keeper_work {
 	int nudge;                       /* the store's eventfd, or -1 */
 	pthread_mutex_t lock;            /* for opening the journal */
 	struct journal *_Atomic journal; /* what is to be remembered; NULL: it could not be opened yet */
+	struct egress_link egress;       /* the way to the process that connects for boxes */
 	atomic_bool unrecorded;          /* the last run could not be recorded, and that was logged */
 };
 

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/own.h"
 #include "daemon/confine.h"
+#include "daemon/egress/egress.h"
 #include "daemon/front/front.h"
 #include "daemon/keeper/keeper.h"
 #include "daemon/store/store_role.h"
@@ -11,6 +12,7 @@
 #include <string.h>
 
 const struct role_row *const role_table[ROLES] = {
+	[ROLE_EGRESS] = &egress_role,
 	[ROLE_KEEPER] = &keeper_role,
 	[ROLE_STORE] = &store_role,
 	[ROLE_FRONT] = &front_role,
@@ -18,6 +20,8 @@ const struct role_row *const role_table[ROLES] = {
 
 /* Started by the keeper, which speaks with it over a socket of their own. It has no row: the supervisor knows none. */
 static const char stem[] = "stem";
+/* Started by a run without a service, for itself alone: see egress_start_own(). */
+static const char egress_own[] = "egress-own";
 
 static enum role role_find(const char *name)
 {
@@ -30,7 +34,7 @@ static enum role role_find(const char *name)
 
 bool role_table_has(const char *name)
 {
-	return strcmp(name, stem) == 0 || role_find(name) < ROLES;
+	return strcmp(name, stem) == 0 || strcmp(name, egress_own) == 0 || role_find(name) < ROLES;
 }
 
 static int role_run(enum role role, struct error *err)
@@ -56,6 +60,8 @@ int role_table_run(const char *name, struct error *err)
 
 	if (strcmp(name, stem) == 0)
 		done = stem_role_run() == 0 ? 0 : error_set(err, ERROR_FAILED, 0, "it ended");
+	else if (strcmp(name, egress_own) == 0)
+		done = egress_own_run(err);
 	else if (role < ROLES)
 		done = role_run(role, err);
 	else

@@ -74,7 +74,7 @@ struct supervisor {
 	int announced;                        /* the file that tells our address; -1: none does */
 	int nudge;                            /* eventfd: there is something in the journal */
 	int signals;                          /* signalfd */
-	struct userns_ids front_ids;          /* who root's front is */
+	struct userns_ids ids[ROLES];         /* who root's front and egress are */
 	struct role_settings settings;        /* of both roles */
 	struct role_child children[CHILDREN]; /* roles */
 	enum serve_phase phase;               /* how far the end is */
@@ -154,6 +154,18 @@ static size_t child_fds(const struct supervisor *s, enum role role, uint32_t *gi
 	return count;
 }
 
+/* Root's front gets a uid like a box, and so does egress: each has one of its own while we hold the lock. */
+static int choose_ids(struct supervisor *s, enum role role, struct error *err)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (userns_can_range())
+		return userns_take(true, &s->ids[role], err);
+	s->ids[role].uid = NOBODY;
+	s->settings.become_anyway = true;
+	return 0;
+}
+
 static int child_start(struct supervisor *s, struct role_child *child, struct error *err)
 {
 	const struct role_row *row = role_table[child->role];
@@ -164,6 +176,7 @@ static int child_start(struct supervisor *s, struct role_child *child, struct er
 	child->restart_usec = 0;
 	child->ready = false;
 	s->settings.role = child->role;
+	s->settings.become = s->ids[child->role].uid;
 	if (role_start(row, &s->settings, fds, count, &child->process, err) < 0)
 		return -1;
 	if (child->role == ROLE_FRONT && s->stale)
@@ -346,14 +359,11 @@ static void reload(struct supervisor *s)
 
 /* Events */
 
-static void on_ready(struct supervisor *s, struct role_child *child)
+/* Each role serves, or is one that nobody waits for: clients are told once. */
+static void tell_ready(struct supervisor *s)
 {
-	child->ready = true;
-	/* A keeper that was started since has read them. */
-	if (s->reloading && child->role == ROLE_KEEPER)
-		reloaded(s);
 	for (int i = 0; i < CHILDREN; i++)
-		if (!s->children[i].ready)
+		if (!s->children[i].ready && !(role_table[i]->optional && s->children[i].quick > 0))
 			return;
 	if (s->told || s->phase != SERVING)
 		return;
@@ -368,6 +378,15 @@ static void on_ready(struct supervisor *s, struct role_child *child)
 	activation_notify(&s->activation, "READY=1");
 	activation_ready(&s->activation);
 	role_shrink();
+}
+
+static void on_ready(struct supervisor *s, struct role_child *child)
+{
+	child->ready = true;
+	/* A keeper that was started since has read them. */
+	if (s->reloading && child->role == ROLE_KEEPER)
+		reloaded(s);
+	tell_ready(s);
 }
 
 static int on_control(struct supervisor *s, struct role_child *child, struct error *err)
@@ -408,6 +427,13 @@ static int restart(struct supervisor *s, struct role_child *child, const char *w
 	bool quick = clock_usec() - child->started_usec < QUICK_USEC;
 
 	child->quick = quick ? child->quick + 1 : 0;
+	if (quick && role_table[child->role]->optional)
+		tell_ready(s);
+	if (child->quick >= QUICK_MAX && !child->ready && role_table[child->role]->optional) {
+		SAY(s, "the %s %s; it ended %d times in a row soon after its start, and the service goes on without it",
+		    name, why, QUICK_MAX);
+		return 0;
+	}
 	if (child->quick >= QUICK_MAX && !child->ready)
 		return error_set(err, ERROR_FAILED, 0, "the %s %s; it ended %d times in a row soon after its start",
 				 name, why, QUICK_MAX);
@@ -595,22 +621,6 @@ static int make_signals(struct supervisor *s, struct error *err)
 	return s->signals >= 0 ? 0 : error_errno(err, "cannot make a signalfd");
 }
 
-/* Root's front gets a uid like a box: its own while we hold the lock. */
-static int choose_front(struct supervisor *s, struct error *err)
-{
-	if (geteuid() != 0)
-		return 0;
-	if (!userns_can_range()) {
-		s->settings.become = NOBODY;
-		s->settings.become_anyway = true;
-		return 0;
-	}
-	if (userns_take(true, &s->front_ids, err) < 0)
-		return -1;
-	s->settings.become = s->front_ids.uid;
-	return 0;
-}
-
 static size_t default_running(void)
 {
 	cpu_set_t cpus;
@@ -627,8 +637,9 @@ static int set_up(struct supervisor *s, struct error *err)
 	s->settings.embers = s->options->embers;
 	s->settings.ember_memory = s->options->ember_memory;
 	s->settings.mcp_fixtures = mcp_fixtures_wanted();
-	if (activation_take(&s->activation, err) < 0 || make_signals(s, err) < 0 || choose_front(s, err) < 0 ||
-	    make_listener(s, err) < 0 || setup_open(&s->setup, s->options, err) < 0)
+	if (activation_take(&s->activation, err) < 0 || make_signals(s, err) < 0 ||
+	    choose_ids(s, ROLE_FRONT, err) < 0 || choose_ids(s, ROLE_EGRESS, err) < 0 || make_listener(s, err) < 0 ||
+	    setup_open(&s->setup, s->options, err) < 0)
 		return -1;
 	s->settings.history_days = s->setup.history_days;
 	s->settings.history_size = s->setup.history_size;
@@ -672,12 +683,13 @@ int serve_run(const struct serve_options *options, struct error *err)
 				.announced = -1,
 				.nudge = -1,
 				.signals = -1,
-				.languages.fd = -1,
-				.front_ids.lock_fd = -1 };
+				.languages.fd = -1 };
 	int done;
 
-	for (int i = 0; i < CHILDREN; i++)
+	for (int i = 0; i < CHILDREN; i++) {
 		s.children[i] = (struct role_child){ .role = (enum role)i, .process = { .pidfd = -1, .control = -1 } };
+		s.ids[i].lock_fd = -1;
+	}
 	done = set_up(&s, err);
 	if (done == 0)
 		done = watch(&s, err);
@@ -695,6 +707,7 @@ int serve_run(const struct serve_options *options, struct error *err)
 	listener_free(&s.listener);
 	close_fd(&s.activation.listener);
 	close_fd(&s.signals);
-	userns_release(&s.front_ids);
+	for (int i = 0; i < ROLES; i++)
+		userns_release(&s.ids[i]);
 	return done;
 }
