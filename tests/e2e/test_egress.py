@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
-from egress import AAAA, HTTPS, NXDOMAIN, PTR, Keeper, expect_reset, fails
+from egress import AAAA, HTTPS, NXDOMAIN, PTR, Keeper, expect_refused, fails
 from world import world
 
 
@@ -71,8 +71,7 @@ def a_name_has_an_address_of_its_own():
         reverse = ".".join(reversed(two.address.split("."))) + ".in-addr.arpa"
         kit.equal(box.ask(reverse, PTR).name, "two.example.com")
         # What was never given to a name leads nowhere.
-        with box.connect("198.18.9.9", 80) as s:
-            expect_reset(s)
+        expect_refused(box, "198.18.9.9", 80)
         kit.equal(box.finish().reasons(), [("198.18.9.9", 80, "no-rule")])
 
 
@@ -99,8 +98,7 @@ def a_name_that_leads_inside_is_refused():
     world().name("inside.example.com", "10.1.2.3")
     with Keeper() as keeper:
         box = keeper.open("inside.example.com:80")
-        with box.connect("inside.example.com", 80) as s:
-            expect_reset(s)
+        expect_refused(box, "inside.example.com", 80)
         report = box.finish()
         # The control: the same with a rule that says so.
         box = keeper.open("inside.example.com:80#private")

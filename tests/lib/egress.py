@@ -200,8 +200,11 @@ def fails(errnum):
         kit.fail(f"did not fail with {os.strerror(errnum)}")
 
 
-def expect_reset(s):
-    """Reading ends with a reset, and nothing comes before it."""
-    with fails(errno.ECONNRESET):
+def expect_refused(box, name, port, say=b""):
+    """The connection is reset, and nothing comes before that. It may be while connect() still looks at what came of it."""
+    with fails(errno.ECONNRESET), box.connect(name, port) as s:
+        if say:
+            with contextlib.suppress(BrokenPipeError):
+                s.sendall(say)
         got = s.recv(1)
         kit.fail(f"there was no reset but {got!r}")
