@@ -141,7 +141,7 @@ static int write_parts_ports(const struct net_rule_parts *parts, struct buf *out
 		return net_rule_refuse(err, parts->host, "has no ports in its list; leave ports out for 80 and 443");
 	if (parts->port_count > NET_PORTS_MAX)
 		return net_rule_refuse(err, parts->host, "has more than %d ports", NET_PORTS_MAX);
-	for (size_t i = 0; i < parts->port_count; i++) {
+	for (size_t i = 0; parts->ports && i < parts->port_count; i++) {
 		if (parts->ports[i] < 1 || parts->ports[i] > UINT16_MAX)
 			return net_rule_refuse(err, parts->host,
 					       "has the port %" PRId64 "; ports are numbers from 1 to 65535",
