@@ -11,7 +11,7 @@
 int run_set_engine(struct run *run, const char *engine, const char *from)
 {
 	if (!engine_is_named(engine))
-		return run_usage(run, "%s: \"%.80s\" is none of " ENGINE_NAMES, from, engine);
+		return run_usage(run, "%s: \"%.80s\" is not one of " ENGINE_NAMES, from, engine);
 	run->engine = engine;
 	run->engine_from = from;
 	return 0;

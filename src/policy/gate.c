@@ -22,7 +22,7 @@ static int no_memory(struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold what the policy says");
 }
 
-static bool has(const char *const *list, size_t count, const char *text)
+static bool list_has(const char *const *list, size_t count, const char *text)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(list[i], text) == 0)
@@ -32,13 +32,13 @@ static bool has(const char *const *list, size_t count, const char *text)
 
 static int name_add(struct gate *gate, const char **list, size_t *count, const char *text, struct error *err)
 {
-	if (*count == GATE_NAMES_MAX || has(list, *count, text))
+	if (*count == GATE_NAMES_MAX || list_has(list, *count, text))
 		return 0;
 	list[*count] = arena_string(&gate->arena, text);
 	return list[*count] ? (void)++*count, 0 : no_memory(err);
 }
 
-/* What of a report the run has to know. */
+/* Copies the part of a report that the run needs. */
 static int report_take(struct gate *gate, const struct spec *spec, const struct policy_report *report,
 		       struct error *err)
 {
@@ -73,23 +73,22 @@ static int look_at(struct gate *gate, const struct spec *spec, const void *code,
 		return no_memory(err);
 	if (policy_check(spec->runtime, code, size, &lists, &report, err) < 0)
 		return -1;
-	/* Nobody has promised to look at a language without a grammar; what should have been read and was not is
+	/* Languages without a grammar are never checked. A source that should have been checked and was not is
 	 * blocked. */
 	if (report.unread && policy_grammar(spec->runtime->name) && spec->policy == POLICY_BLOCK)
 		gate->unread = report.unread;
 	return report_take(gate, spec, &report, err);
 }
 
-/* Nobody has looked at it, and so it is not run where programs are blocked. */
-static int unread(struct gate *gate, const struct spec *spec, const char *why)
+/* A program that could not be checked does not run in POLICY_BLOCK. */
+static int report_unread(struct gate *gate, const struct spec *spec, const char *why)
 {
 	if (spec->policy == POLICY_BLOCK)
 		gate->unread = why;
 	return 0;
 }
 
-/* A file of the host's, as the run would be given it; takes the descriptor. That it is not there is told by the run
- * itself, which then has nothing to run. */
+/* Checks a file of the host. Takes the descriptor. A missing file is no error here: the run itself reports it. */
 static int look_at_opened(struct gate *gate, const struct spec *spec, int opened, struct error *err)
 {
 	_cleanup_close_ int fd = opened;
@@ -101,20 +100,20 @@ static int look_at_opened(struct gate *gate, const struct spec *spec, int opened
 		return 0;
 	/* A link out of the project leads elsewhere in the box, or nowhere. */
 	if (fd < 0 && errno == EXDEV)
-		return unread(gate, spec, "it leads out of its project");
+		return report_unread(gate, spec, "the link leads out of the project");
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return unread(gate, spec, "it cannot be read");
+		return report_unread(gate, spec, "it cannot be read");
 	if (!S_ISREG(st.st_mode))
-		return unread(gate, spec, "it is not a plain file");
-	/* To its end, whatever stat() said: it may grow, and files of /proc have no size. */
+		return report_unread(gate, spec, "it is not a plain file");
+	/* Reads to the end: the file may grow, and files of /proc have no size. */
 	data = malloc(WIRE_SOURCE_MAX + 1);
 	if (!data)
 		return no_memory(err);
 	size = fd_read(fd, data, WIRE_SOURCE_MAX + 1);
 	if (size < 0)
-		return unread(gate, spec, "it cannot be read");
+		return report_unread(gate, spec, "it cannot be read");
 	if (size > WIRE_SOURCE_MAX)
-		return unread(gate, spec, "it is larger than 4 MiB");
+		return report_unread(gate, spec, "it is larger than 4 MiB");
 	return look_at(gate, spec, data, (size_t)size, err);
 }
 
@@ -128,11 +127,11 @@ static int look_at_project(struct gate *gate, const struct spec *spec, struct er
 	_cleanup_close_ int dir = open(spec->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0)
-		return errno == ENOENT ? 0 : unread(gate, spec, "its project cannot be opened");
+		return errno == ENOENT ? 0 : report_unread(gate, spec, "the project cannot be opened");
 	return look_at_opened(gate, spec, fd_open_within(dir, spec_entry(spec), O_RDONLY), err);
 }
 
-/* Whether the file is a source of the language, by its name; the entry is one whatever it is called. */
+/* Whether the file is a source of the language, by its name. The entry always is. */
 static bool is_source(const struct spec *spec, const struct spec_file *file)
 {
 	static const char code[] = "sandbox/code/";
@@ -200,7 +199,7 @@ int gate_refuse(const struct gate *gate, const char *what, struct error *err)
 {
 	if (gate->blocked_count > 0)
 		return error_refuse(err, CODE_BLOCKED, "", "Security policy blocked import: %s", gate->blocked[0]);
-	return error_refuse(err, CODE_BLOCKED, "", "Security policy cannot look at the %s: %s", what, gate->unread);
+	return error_refuse(err, CODE_BLOCKED, "", "Security policy cannot check the %s: %s", what, gate->unread);
 }
 
 void gate_block(const struct gate *gate, struct result *result)

@@ -5,16 +5,16 @@
 #include <string.h>
 
 enum {
-	WORDS_MAX = 4,   /* of a line */
-	NAME_ROOM = 128, /* of a language's name */
+	WORDS_MAX = 4,   /* words of a line */
+	NAME_ROOM = 128, /* bytes of a language's name */
 };
 
 struct word {
 	const char *text; /* not terminated */
-	size_t size;      /* of it */
+	size_t size;      /* bytes */
 };
 
-/* One that stands for itself between blanks. */
+/* Whether the text is one word. */
 static bool is_word(const char *text)
 {
 	for (const char *at = text; *at; at++)
@@ -30,7 +30,7 @@ void in_force_write(const struct registry *registry, enum policy_mode mode, stru
 		const struct registry_policy *policy = &registry->policies[i];
 		const char *block = policy->lists.block, *allow = policy->lists.allow;
 
-		/* Names of modules are words; a language that is not one is none that could be found. */
+		/* Names of modules are words. A language whose name is not cannot exist. */
 		if (is_word(policy->language))
 			buf_printf(out, "lists %s %s %s\n", policy->language, block && *block ? block : "-",
 				   allow && *allow ? allow : "-");
@@ -40,7 +40,8 @@ void in_force_write(const struct registry *registry, enum policy_mode mode, stru
 			buf_printf(out, "confirm %s\n", registry->profiles[i].name);
 }
 
-/* The words of the line at *at, which is moved behind it. How many; 0 at the end, or of a line that is none. */
+/* Splits the line at *at into words and moves *at behind it. Returns their number; 0 at the end or for an invalid
+ * line. */
 static size_t next_line(const char **at, struct word words[WORDS_MAX])
 {
 	const char *line = *at, *end = line ? strchr(line, '\n') : NULL;
@@ -58,7 +59,7 @@ static size_t next_line(const char **at, struct word words[WORDS_MAX])
 	return line < end ? 0 : count;
 }
 
-static bool is(const struct word *word, const char *text)
+static bool word_is(const struct word *word, const char *text)
 {
 	return strlen(text) == word->size && memcmp(word->text, text, word->size) == 0;
 }
@@ -66,7 +67,7 @@ static bool is(const struct word *word, const char *text)
 static bool mode_of(const struct word *word, enum policy_mode *mode)
 {
 	for (enum policy_mode m = POLICY_OFF; m <= POLICY_BLOCK; m++)
-		if (is(word, policy_mode_name(m))) {
+		if (word_is(word, policy_mode_name(m))) {
 			*mode = m;
 			return true;
 		}
@@ -80,10 +81,10 @@ bool in_force_valid(const char *text)
 	const char *at = text;
 	size_t count;
 
-	if (next_line(&at, words) != 2 || !is(&words[0], "mode") || !mode_of(&words[1], &ignored))
+	if (next_line(&at, words) != 2 || !word_is(&words[0], "mode") || !mode_of(&words[1], &ignored))
 		return false;
 	while ((count = next_line(&at, words)) > 0)
-		if (!(count == 4 && is(&words[0], "lists")) && !(count == 2 && is(&words[0], "confirm")))
+		if (!(count == 4 && word_is(&words[0], "lists")) && !(count == 2 && word_is(&words[0], "confirm")))
 			return false;
 	return *at == '\0';
 }
@@ -100,17 +101,17 @@ enum policy_mode in_force_mode(const char *text)
 
 static int copy_list(struct arena *arena, const struct word *word, const char **out)
 {
-	*out = is(word, "-") ? NULL : arena_copy(arena, word->text, word->size);
-	return *out || is(word, "-") ? 0 : -1;
+	*out = word_is(word, "-") ? NULL : arena_copy(arena, word->text, word->size);
+	return *out || word_is(word, "-") ? 0 : -1;
 }
 
-/* By any of the language's names, as registry_lists() takes them. */
-static bool names(const struct word *word, const struct runtime *runtime)
+/* Compares with all names of the language, as registry_lists() does. */
+static bool word_names(const struct word *word, const struct runtime *runtime)
 {
 	char name[NAME_ROOM];
 
 	if (word->size >= sizeof(name))
-		return false; /* no language has such a name */
+		return false;
 	memcpy(name, word->text, word->size);
 	name[word->size] = '\0';
 	return strcmp(name, runtime->name) == 0 || runtime_find(name) == runtime;
@@ -123,7 +124,7 @@ int in_force_lists(const char *text, const struct runtime *runtime, struct arena
 
 	*out = (struct policy_lists){ NULL, NULL };
 	while ((count = next_line(&text, words)) > 0)
-		if (count == 4 && names(&words[1], runtime))
+		if (count == 4 && word_names(&words[1], runtime))
 			return copy_list(arena, &words[2], &out->block) < 0 ||
 					       copy_list(arena, &words[3], &out->allow) < 0
 				       ? -1
@@ -146,7 +147,7 @@ bool in_force_confirms(const char *text, const char *profile)
 	size_t count;
 
 	while ((count = next_line(&text, words)) > 0)
-		if (count == 2 && is(&words[0], "confirm") && is(&words[1], profile))
+		if (count == 2 && word_is(&words[0], "confirm") && word_is(&words[1], profile))
 			return true;
 	return false;
 }

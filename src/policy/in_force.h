@@ -1,13 +1,12 @@
 /*
- * What the registry says now, for runs in a box that lives: a session's cell, a run in a container.
+ * The current policy of the registry, for runs in a session or a container.
  *
- * The front does not know the language of such a box, nor the profile that it was
- * started from; the keeper has the box and not the registry. So a request carries
- * what holds for all of them as one text, and the keeper takes what is of its box.
- * An edit of the registry holds from the next cell on. The lines:
+ * The front does not know the language and profile of such a box; the keeper knows the box but not the registry. So a
+ * request carries the policy for all of them as one text, and the keeper picks the part for its box. A change of the
+ * registry applies from the next cell on. The lines:
  *
  *	mode off|warn|block
- *	lists LANGUAGE BLOCK ALLOW      names with commas between them; "-": none
+ *	lists LANGUAGE BLOCK ALLOW      names separated by commas; "-": none
  *	confirm PROFILE                 each run in a box of that profile needs a confirmation
  */
 #pragma once
@@ -19,13 +18,13 @@
 #include "language/runtime.h"
 
 void in_force_write(const struct registry *registry, enum policy_mode mode, struct buf *out);
-/* Whether it is such a text; NULL is none. */
+/* Whether the text is valid; NULL is not. */
 bool in_force_valid(const char *text);
-/* POLICY_OFF of NULL. */
+/* POLICY_OFF for NULL. */
 enum policy_mode in_force_mode(const char *text);
-/* The lists of the language, in the arena. 0, or -1 without memory. */
+/* The lists of the language, in the arena. Returns 0, or -1 if memory ran out. */
 int in_force_lists(const char *text, const struct runtime *runtime, struct arena *arena, struct policy_lists *out);
-/* The mode of a run in a box that lives: the request's own, which the front has seen to be allowed; else the stricter
- * of what is in force and what the box was started with. */
+/* The mode of a run in such a box: the request's own, which the front has allowed; otherwise the stricter of the
+ * current policy and the one that the box was started with. */
 enum policy_mode in_force_settle(const struct spec *asked, enum policy_mode least);
 bool in_force_confirms(const char *text, const char *profile);

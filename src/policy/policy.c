@@ -50,7 +50,7 @@ const char *policy_mode_name(enum policy_mode mode)
 	return modes[mode];
 }
 
-/* One in which what is written in ASCII reads as that. */
+/* Whether ASCII text has the same meaning in the encoding. */
 static bool is_plain_encoding(const char *name, size_t size)
 {
 	static const char *const plain[] = { "utf-8",    "utf8",    "utf_8",    "ascii", "us-ascii",    "latin",
@@ -62,8 +62,8 @@ static bool is_plain_encoding(const char *name, size_t size)
 	return false;
 }
 
-/* The encoding that a line's comment names, as Python looks for it: "coding", a colon or an equals sign, blanks, the
- * name. Its size, 0: it names none. */
+/* The encoding that a comment names, as Python finds it: "coding", a colon or an equals sign, blanks, the name. Returns
+ * its size, or 0. */
 static size_t encoding_of(const char *line, const char *end, const char **name)
 {
 	const char *at = line;
@@ -88,7 +88,7 @@ static size_t encoding_of(const char *line, const char *end, const char **name)
 	return 0;
 }
 
-/* Whether one of the first two lines makes it another program than the one that we read. */
+/* Whether one of the first two lines names an encoding in which the program is not the text that we parse. */
 static bool is_encoded(const char *code, size_t size)
 {
 	const char *end = code + size, *name;
@@ -125,14 +125,14 @@ int policy_check(const struct runtime *runtime, const void *code, size_t size, c
 		return 0;
 	}
 	if (strcmp(grammar, "python") == 0 && is_encoded(code, size)) {
-		out->unread = "it names an encoding that is not read";
+		out->unread = "its encoding is not supported";
 		return 0;
 	}
 	switch (reader_ask(grammar, code, size, &head, &records, err)) {
 	case 0:
 		break;
 	case 1:
-		out->unread = "the reader died of it, or did not come to an end";
+		out->unread = "the reader crashed or timed out";
 		return 0;
 	default:
 		return -1;

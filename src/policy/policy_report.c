@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	LINE_SHOWN = 160 /* bytes of a line that are quoted */
+	LINE_SHOWN = 160 /* bytes of a quoted line */
 };
 
 const char *severity_name(enum policy_severity severity)
@@ -31,7 +31,7 @@ void report_free(struct policy_report *report)
 	*report = (struct policy_report){ 0 };
 }
 
-static int nonsense(struct error *err)
+static int answer_invalid(struct error *err)
 {
 	return error_set(err, ERROR_FAILED, EBADMSG, "the reader's answer is invalid");
 }
@@ -45,10 +45,10 @@ static int entry_decode(const struct policy_rules *rules, const struct wire_reco
 	if (record->kind >= WIRE_KINDS || record->how >= HOWS || record->line == 0 || record->column == 0 ||
 	    record->line > WIRE_SOURCE_MAX + 1 || record->column > WIRE_SOURCE_MAX + 1 ||
 	    memchr(name, '\0', record->size))
-		return nonsense(err);
+		return answer_invalid(err);
 	if (record->kind == WIRE_FINDING &&
 	    (record->rule >= rules->count || rules->rules[record->rule].kind != POLICY_CALL))
-		return nonsense(err);
+		return answer_invalid(err);
 	buf_utf8(&clean, name, record->size);
 	*entry = (struct policy_entry){
 		.kind = (enum wire_kind)record->kind,
@@ -71,7 +71,7 @@ int report_decode(const struct policy_rules *rules, const struct wire_tell *head
 
 	if (head->magic != WIRE_TELL || head->state > WIRE_HARD || head->count > WIRE_RECORDS_MAX ||
 	    head->size != size || size > WIRE_TELL_MAX)
-		return nonsense(err);
+		return answer_invalid(err);
 	out->cut = head->state == WIRE_CUT;
 	if (head->state == WIRE_HARD)
 		out->unread = "it takes too long to parse";
@@ -82,19 +82,19 @@ int report_decode(const struct policy_rules *rules, const struct wire_tell *head
 		struct wire_record record;
 
 		if (size < sizeof(record))
-			return nonsense(err);
+			return answer_invalid(err);
 		memcpy(&record, at, sizeof(record));
 		if (record.size > WIRE_NAME_MAX || size - sizeof(record) < record.size)
-			return nonsense(err);
+			return answer_invalid(err);
 		if (entry_decode(rules, &record, at + sizeof(record), out, err) < 0)
 			return -1;
 		at += sizeof(record) + record.size;
 		size -= sizeof(record) + record.size;
 	}
-	return size == 0 ? 0 : nonsense(err);
+	return size == 0 ? 0 : answer_invalid(err);
 }
 
-/* os has os.path, and fs has fs/promises; of other languages a name is a name. */
+/* os includes os.path, and fs includes fs/promises; in other languages names are compared as a whole. */
 static bool name_has(const char *grammar, const char *name, size_t size, const char *module)
 {
 	char next;
@@ -139,7 +139,7 @@ void report_judge(struct policy_report *report, const struct policy_rules *rules
 			entry->rule = rule;
 			blocked = size > blocked ? size : blocked;
 		}
-		/* Who names more of it knows better; who allows a name as long as the one that is blocked too. */
+		/* The more specific entry decides; if both are equal, the module is allowed. */
 		entry->blocked = blocked > allowed;
 	}
 }
@@ -186,7 +186,7 @@ void report_line(const char *code, size_t size, unsigned line, char *out, size_t
 	snprintf(out, room, "%.*s", (int)(length < room - 1 ? length : room - 1), at);
 }
 
-/* Where it is, and what stands there. */
+/* The position and its line. */
 static json_t *place_json(unsigned at_line, unsigned column, const char *code, size_t size)
 {
 	char line[LINE_SHOWN + 1];
@@ -225,11 +225,10 @@ static void import_json(json_t *to, const struct policy_entry *entry, json_t *pl
 	json_object_set_new(place, "blocked", json_boolean(entry->blocked));
 	json_object_set_new(place, "severity", json_string(severity_name(entry_severity(entry))));
 	json_object_set_new(place, "reason",
-			    entry->how == HOW_COMPUTED
-				    ? json_string("which module is imported is known only when it runs")
-			    : entry->rule    ? json_string(entry->rule->reason)
-			    : entry->blocked ? json_string("it is on the blocklist of the registry")
-					     : json_null());
+			    entry->how == HOW_COMPUTED ? json_string("the module's name is computed at run time")
+			    : entry->rule              ? json_string(entry->rule->reason)
+			    : entry->blocked           ? json_string("it is on the blocklist of the registry")
+						       : json_null());
 	json_array_append_new(to, place);
 }
 
@@ -263,7 +262,7 @@ static json_t *text_json(const struct buf *text)
 	return json_stringn(clean.data ? clean.data : "", clean.size);
 }
 
-/* The bytes are a compiler's, which quotes the program. An error of no place in it has none. */
+/* The bytes are from a compiler, which quotes the program. An error may have no position. */
 static json_t *type_error_json(const struct errors_found *error, const char *code, size_t size)
 {
 	_cleanup_buf_ struct buf message = { 0 }, number = { 0 };

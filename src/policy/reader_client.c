@@ -1,7 +1,6 @@
 /*
- * A reader is this program's own luggage: its bytes are in the executable, a program
- * for each grammar, so that one costs nothing until it is needed and then only itself.
- * They are written to a memfd once, and executed from there.
+ * The reader programs are part of the executable, one for each grammar, so that an unused one costs nothing. Each is
+ * written to a memfd once and executed from there.
  */
 #include "policy/reader_client.h"
 
@@ -27,9 +26,9 @@
 #endif
 
 enum {
-	PATIENCE_USEC = 5000000, /* for one answer; the parser itself gives up before */
+	PATIENCE_USEC = 5000000, /* for one answer; the parser's own limit is lower */
 	KEPT_MAX = 2,            /* idle readers of a grammar */
-	USES_MAX = 1000,         /* questions to one: memory that leaks somewhere is not for ever */
+	USES_MAX = 1000,         /* questions to one reader, which bounds memory leaks */
 };
 
 #define GRAMMARS(each) each(python) each(javascript) each(typescript) each(bash) each(ruby) each(go) each(c) each(sql)
@@ -42,22 +41,22 @@ GRAMMARS(DECLARE)
 #define ROW(name) { #name, reader_##name##_data, &reader_##name##_size },
 
 static const struct luggage {
-	const char *grammar;       /* whose */
-	const unsigned char *data; /* an executable */
-	const size_t *size;        /* of it */
+	const char *grammar;       /* the grammar of the program */
+	const unsigned char *data; /* the executable */
+	const size_t *size;        /* its size */
 } luggage[] = { GRAMMARS(ROW) };
 
 struct reader_process {
 	pid_t pid;  /* not reaped yet; 0: none */
-	int socket; /* to it */
-	int uses;   /* questions so far */
+	int socket; /* connected to it */
+	int uses;   /* number of questions so far */
 };
 
-/* What is kept: of all threads. */
+/* State shared by all threads. */
 static struct {
-	pthread_mutex_t lock;                                      /* for all below */
-	int files[ARRAY_SIZE(luggage)];                            /* memfds, and 1 is added to each; 0: none yet */
-	struct reader_process idle[ARRAY_SIZE(luggage)][KEPT_MAX]; /* pid 0: no reader */
+	pthread_mutex_t lock;                                      /* guards the members below */
+	int files[ARRAY_SIZE(luggage)];                            /* memfds plus 1; 0: not created */
+	struct reader_process idle[ARRAY_SIZE(luggage)][KEPT_MAX]; /* pid 0: unused entry */
 } kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void process_end(struct reader_process *process)
@@ -76,7 +75,7 @@ static int file_make(const struct luggage *of)
 	_cleanup_close_ int fd = memfd_create("reader", MFD_CLOEXEC | MFD_EXEC);
 	size_t used = 0;
 
-	/* Before 6.3 there is no such flag, and every memfd can be executed. */
+	/* Linux before 6.3 lacks this flag; there, every memfd can be executed. */
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("reader", MFD_CLOEXEC);
 	if (fd < 0)
@@ -99,14 +98,14 @@ static int file_make(const struct luggage *of)
 	return take_fd(&fd);
 }
 
-/* In the vforked child: only system calls, and our memory is shared. */
+/* Runs in the vforked child, which shares our memory: only system calls are allowed. */
 __attribute__((noreturn)) static void become_reader(int file, int socket)
 {
 	static char *const nothing[] = { NULL };
 	static char *const argv[] = { (char *)"emberbox-reader", NULL };
 	sigset_t none;
 
-	/* The file is none of the standard ones: file_make(). */
+	/* The file is none of the standard descriptors: file_make(). */
 	if (dup2(socket, STDIN_FILENO) < 0)
 		_exit(1);
 	syscall(SYS_close_range, 1U, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */);
@@ -123,7 +122,7 @@ static int process_start(int file, struct reader_process *out, struct error *err
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_errno(err, "cannot make a socket for a reader");
+		return error_errno(err, "cannot create a socket for a reader");
 	ours = pair[0];
 	theirs = pair[1];
 	pid = vfork();
@@ -135,7 +134,7 @@ static int process_start(int file, struct reader_process *out, struct error *err
 	return 0;
 }
 
-/* An idle one, or a new one. */
+/* Takes an idle reader, or starts one. */
 static int process_take(size_t which, bool fresh, struct reader_process *out, struct error *err)
 {
 	int file;
@@ -155,7 +154,7 @@ static int process_take(size_t which, bool fresh, struct reader_process *out, st
 	return file < 0 ? error_errno(err, "cannot hold a reader") : process_start(file, out, err);
 }
 
-/* For the next; one too many ends. */
+/* Keeps the reader for the next question, or ends it if there are enough. */
 static void process_give(size_t which, struct reader_process *process)
 {
 	process->uses++;
@@ -170,7 +169,7 @@ static void process_give(size_t which, struct reader_process *process)
 	process_end(process);
 }
 
-/* All of it in one direction before the end; false: it is gone, or the time is. */
+/* Transfers all bytes in one direction before the deadline. False: the reader is gone, or the time is up. */
 static bool move_all(int fd, char *data, size_t size, bool out, uint64_t end)
 {
 	struct pollfd wait = { .fd = fd, .events = out ? POLLOUT : POLLIN };
@@ -196,7 +195,7 @@ static bool move_all(int fd, char *data, size_t size, bool out, uint64_t end)
 	return true;
 }
 
-/* 0; 1: it died or hangs; -1: no memory. */
+/* 0; 1: the reader died or timed out; -1: memory ran out. */
 static int process_ask(const struct reader_process *process, const void *source, size_t size, struct wire_tell *head,
 		       char **records)
 {
@@ -204,7 +203,7 @@ static int process_ask(const struct reader_process *process, const void *source,
 	struct wire_ask ask = { .magic = WIRE_ASK, .size = (uint32_t)size };
 	_cleanup_free_ char *data = NULL;
 
-	/* send() does not write to what it is given. */
+	/* send() does not write to this buffer. */
 	if (!move_all(process->socket, (char *)&ask, sizeof(ask), true, end) ||
 	    !move_all(process->socket, (char *)source, size, true, end) ||
 	    !move_all(process->socket, (char *)head, sizeof(*head), false, end) || head->size > WIRE_TELL_MAX)
@@ -229,8 +228,7 @@ int reader_ask(const char *grammar, const void *source, size_t size, struct wire
 	if (which == ARRAY_SIZE(luggage))
 		return error_set(err, ERROR_FAILED, 0, "there is no reader for %s", grammar);
 	*records = NULL;
-	/* One that was kept may have died of what came before, or be near its end: the source gets a second, fresh one.
-	 */
+	/* An idle reader may have been damaged by earlier questions, so a second attempt uses a new one. */
 	for (int attempt = 0; done == 1 && attempt < 2; attempt++) {
 		struct reader_process process;
 		bool used;

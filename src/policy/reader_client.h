@@ -1,4 +1,4 @@
-/* Readers as others see them: asked, kept, killed, replaced. */
+/* Asks readers: starts, reuses, kills and replaces them. */
 #pragma once
 
 #include "base/error.h"
@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* 0 with an answer, whose records (*records, the caller frees; NULL: none) are not checked yet; 1: the reader died of
- * it or took too long; -1: no reader could be had. */
+/* 0: an answer, whose records (*records, freed by the caller; NULL: none) are not validated; 1: the reader died or
+ * timed out; -1: no reader could be started. */
 int reader_ask(const char *grammar, const void *source, size_t size, struct wire_tell *head, char **records,
 	       struct error *err);
 void readers_close(void);

@@ -1,68 +1,68 @@
 /*
- * What a reader is asked and answers, over one stream socket.
+ * The protocol between a reader and its client, over a stream socket.
  *
- * A reader is a process that parses the source of strangers (reader/). It is not
- * believed: every number of its answer is checked by report_decode().
+ * A reader is a process that parses untrusted source (reader/), so its answers
+ * are not trusted: report_decode() validates every number.
  */
 #pragma once
 
 #include <stdint.h>
 
 enum {
-	WIRE_ASK = 0x3152u,        /* begins a question */
-	WIRE_TELL = 0x3153u,       /* begins an answer */
-	WIRE_SOURCE_MAX = 4 << 20, /* bytes of source that are looked at */
-	WIRE_RECORDS_MAX = 2000,   /* of one answer; what is more is cut */
+	WIRE_ASK = 0x3152u,        /* starts a question */
+	WIRE_TELL = 0x3153u,       /* starts an answer */
+	WIRE_SOURCE_MAX = 4 << 20, /* maximum bytes of a source */
+	WIRE_RECORDS_MAX = 2000,   /* maximum records of an answer; others are dropped */
 	WIRE_NAME_MAX = 200,       /* bytes of a name */
-	WIRE_TELL_MAX = 512 << 10, /* bytes of the records */
+	WIRE_TELL_MAX = 512 << 10, /* bytes of all records */
 };
 
 struct wire_ask {
 	uint32_t magic; /* WIRE_ASK */
-	uint32_t size;  /* bytes of source that follow */
+	uint32_t size;  /* bytes of source after this header */
 };
 
 enum wire_state {
-	WIRE_WHOLE, /* all is told */
-	WIRE_CUT,   /* there was more than is told */
-	WIRE_HARD,  /* it took too long to parse */
+	WIRE_WHOLE, /* the answer is complete */
+	WIRE_CUT,   /* records were dropped */
+	WIRE_HARD,  /* parsing took too long */
 };
 
 struct wire_tell {
 	uint32_t magic; /* WIRE_TELL */
 	uint32_t state; /* enum wire_state */
-	uint32_t count; /* records */
-	uint32_t size;  /* bytes of them */
+	uint32_t count; /* number of records */
+	uint32_t size;  /* bytes of the records */
 };
 
 enum wire_kind {
-	WIRE_SYNTAX,  /* the name is what was found or is missing */
+	WIRE_SYNTAX,  /* the name is the unexpected or missing token */
 	WIRE_IMPORT,  /* the name is the module */
-	WIRE_FINDING, /* `rule` is which; the name is what was called */
+	WIRE_FINDING, /* `rule` is the broken rule; the name is the called function */
 	WIRE_KINDS
 };
 
-/* How an import is written. */
+/* The form of an import. */
 enum wire_how {
 	HOW_PLAIN,    /* import x, #include, require at the top */
 	HOW_FROM,     /* from x import y */
 	HOW_DYNAMIC,  /* __import__("x"), import("x") */
-	HOW_COMPUTED, /* the same of what only the run will know; the name is the expression */
-	HOW_SOURCE,   /* a shell's source and . */
+	HOW_COMPUTED, /* HOW_DYNAMIC with a computed name; the name is the expression */
+	HOW_SOURCE,   /* source and . of a shell */
 	HOWS
 };
 
-/* What is missing rather than wrong, in `how` of WIRE_SYNTAX. */
+/* In `how` of WIRE_SYNTAX: a token is missing rather than wrong. */
 enum {
 	SYNTAX_MISSING = 1
 };
 
-/* Followed by its name, which has no NUL. */
+/* Followed by its name, without a NUL. */
 struct wire_record {
 	uint32_t kind;   /* enum wire_kind */
 	uint32_t how;    /* enum wire_how, or SYNTAX_MISSING */
-	uint32_t rule;   /* of WIRE_FINDING: the place in the language's rules */
+	uint32_t rule;   /* of WIRE_FINDING: the index in the language's rules */
 	uint32_t line;   /* from 1 */
 	uint32_t column; /* from 1, in bytes */
-	uint32_t size;   /* of the name */
+	uint32_t size;   /* bytes of the name */
 };

@@ -37,7 +37,7 @@ static const struct policy_rule sql[] = {
 		name, rules, ARRAY_SIZE(rules)                                                                         \
 	}
 
-/* TypeScript has JavaScript's. */
+/* TypeScript uses JavaScript's. */
 static const struct policy_rules tables[] = {
 	TABLE("python", python),
 	TABLE("javascript", javascript),

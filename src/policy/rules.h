@@ -1,18 +1,15 @@
 /*
- * The rules: what is worth a word, and why. Data, a file for each language in rules/:
+ * The rules of the check: notable imports and calls, with the reason. Each language has a file in rules/:
  *
  *	IMPORT(severity, "module", "reason", "triggers it", "does not")
  *	CALL(severity, "what is called", "reason", "triggers it", "does not")
  *
- * An import of the first kind is on the language's blocklist, if nobody says
- * otherwise. A call is a name ("os.system"), the beginning of one ("subprocess.*"),
- * or its end ("*.exec"), with the names that imports and assignments gave resolved;
- * behind a blank stands what its arguments must have in them. In a shell it is a
- * command line: the command, flags ("-rf": both, in any order and place) and words;
- * "a | b" is a pipe. In SQL it is the first keywords of a statement; "!where" is one
- * that it must not have; "f(" is a function that it calls anywhere; a "'" stands for
- * a text. The last two fields are programs for the tests: every rule
- * has to fire on the one and not on the other.
+ * The modules of IMPORT rows are the language's blocklist, which the registry can change. A CALL is a name
+ * ("os.system"), the beginning of one ("subprocess.*"), or its end ("*.exec"); names that imports and assignments
+ * define are resolved. After a blank comes text that the arguments must contain. In a shell, a call is a command line:
+ * the command, flags ("-rf": both, in any order and place) and words; "a | b" is a pipe. In SQL, it is the first
+ * keywords of a statement; "!where" is one that must be missing; "f(" is a function call anywhere; a "'" stands for a
+ * string. The last two fields are programs for the tests: the rule must match the first and not the second.
  */
 #pragma once
 
@@ -30,18 +27,19 @@ enum policy_rule_kind {
 };
 
 struct policy_rule {
-	enum policy_rule_kind kind;    /* what it is about */
-	enum policy_severity severity; /* how bad */
-	char pattern[32]; /* the module, or what is called; no pointer, which would be relocated at every start */
-	char reason[64];  /* half a sentence for a person */
+	enum policy_rule_kind kind;    /* import or call */
+	enum policy_severity severity; /* its severity */
+	char pattern[32]; /* the module or the call; an array, because a pointer would need a relocation at every start
+			   */
+	char reason[64];  /* half a sentence */
 };
 
 struct policy_rules {
 	const char *grammar;             /* "python" */
-	const struct policy_rule *rules; /* in the file's order */
-	size_t count;                    /* how many */
+	const struct policy_rule *rules; /* in the order of the file */
+	size_t count;                    /* number of them */
 };
 
-/* NULL: there is none of that name. */
+/* NULL: there are no rules for the grammar. */
 const struct policy_rules *policy_rules_of(const char *grammar);
 const struct policy_rules *policy_rules_at(size_t index);

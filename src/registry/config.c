@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The variables that config_export() put into the environment. config_load() has to tell them from those of the user.
- * The environment belongs to the process, and so does this. */
+/* The variables that config_export() has set, which config_load() must not take for the user's. The environment is
+ * global, and so is this. */
 static bool exported[CONFIG_KEYS];
 
 const char *config_source_name(enum config_source source)
@@ -26,7 +26,7 @@ static int no_memory(struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the settings");
 }
 
-/* A stronger source keeps what it said. */
+/* Keeps the value of a stronger source. */
 static void config_put(struct config *config, enum config_key key, const struct config_value *value)
 {
 	if (value->source > config->values[key].source)
@@ -38,16 +38,16 @@ static bool is_path(enum config_key key)
 	return key == CONFIG_REGISTRY_FILE || key == CONFIG_SOCKET || key == CONFIG_TLS_CERT || key == CONFIG_TLS_KEY;
 }
 
-/* Of the command line: named as it was typed. */
+/* Errors name an option as it was typed. */
 static int take_option(struct config *config, const struct config_option *option, struct error *err)
 {
 	const char *name = config_option_name(option->key), *text = option->value;
 	char here[PATH_MAX];
 
-	/* Only options may be relative, as shells complete them. */
+	/* Only options may be relative, because shells complete such paths. */
 	if (is_path(option->key) && *text && *text != '/') {
 		if (!getcwd(here, sizeof(here)))
-			return error_errno(err, "%s: \"%.80s\" is relative, but to what is not known", name, text);
+			return error_errno(err, "%s: \"%.80s\" is relative; expected an absolute path", name, text);
 		text = arena_printf(&config->arena, "%s/%s", here, text);
 		if (!text)
 			return no_memory(err);
@@ -75,7 +75,7 @@ static int take_variable(struct config *config, enum config_key key, const char 
 
 static int take_environment(struct config *config, struct error *err)
 {
-	/* The first counts: what was set for emberbox and nobody else. */
+	/* The first name has precedence: it is specific to emberbox. */
 	for (int i = 0; i < CONFIG_KEYS; i++)
 		if (take_variable(config, (enum config_key)i, setting_other_name((enum config_key)i), err) < 0 ||
 		    take_variable(config, (enum config_key)i, config_name((enum config_key)i), err) < 0)
@@ -83,12 +83,12 @@ static int take_environment(struct config *config, struct error *err)
 	return 0;
 }
 
-/* Where .env's lines go. */
+/* The destination of .env's lines. */
 struct dotenv {
-	struct config *config;       /* the whole */
+	struct config *config;       /* the settings */
 	const char *path;            /* the file's name */
-	const char *kept;            /* the same in the arena, once it is needed */
-	unsigned lines[CONFIG_KEYS]; /* on which it was said; 0: not yet */
+	const char *kept;            /* a copy in the arena, made when needed */
+	unsigned lines[CONFIG_KEYS]; /* line of each setting; 0: not set */
 };
 
 static int take_line(void *to, const char *name, const char *text, unsigned line, struct error *err)
@@ -123,7 +123,7 @@ static int take_file(struct config *config, struct error *err)
 	return dotenv_read(path, sizeof(path), take_line, &file, err);
 }
 
-/* As if there were none. */
+/* Ignores the registry. */
 static void drop_registry(struct config *config)
 {
 	config->registry = (struct registry){ .auto_cleanup = true, .max_concurrent = 3 };
@@ -178,8 +178,7 @@ const char *config_said_by(const struct config *config, enum config_key key)
 	return config->values[key].name ? config->values[key].name : config_name(key);
 }
 
-/* A value that is only found to be wrong when it is used is blamed by its place, as one that was wrong when it was
- * read. */
+/* Adds the place of the value to errors that are only found when the value is used. */
 static int name_places(struct config *config, struct error *err)
 {
 	for (int i = 0; i < CONFIG_KEYS; i++) {
@@ -198,7 +197,7 @@ static int name_places(struct config *config, struct error *err)
 	return 0;
 }
 
-/* One of the two alone would be a service that was meant to be safe and is not. */
+/* With only one of the two, the service would run without the TLS that the user expects. */
 static int check_tls(const struct config *config, struct error *err)
 {
 	const char *cert = config->values[CONFIG_TLS_CERT].text, *key = config->values[CONFIG_TLS_KEY].text;
@@ -208,12 +207,12 @@ static int check_tls(const struct config *config, struct error *err)
 		return 0;
 	said = cert ? CONFIG_TLS_CERT : CONFIG_TLS_KEY;
 	missing = cert ? CONFIG_TLS_KEY : CONFIG_TLS_CERT;
-	return error_usage(err, "%s: it needs %s beside it", config_said_by(config, said),
+	return error_usage(err, "%s: it also needs %s", config_said_by(config, said),
 			   config->values[said].source == CONFIG_OPTION ? config_option_name(missing)
 									: config_name(missing));
 }
 
-/* The limits that settings are: those of the registry, or those that beat it. */
+/* Collects the limits set by the registry, or by sources with precedence over it. */
 static int fill_limits(struct config *config, bool registry, struct limit_texts *out, struct error *err)
 {
 	*out = (struct limit_texts){ 0 };
@@ -224,7 +223,7 @@ static int fill_limits(struct config *config, bool registry, struct limit_texts 
 		if (value->source == CONFIG_DEFAULT || (value->source == CONFIG_REGISTRY) != registry ||
 		    !setting_limit((enum config_key)i, &id))
 			continue;
-		/* The unit of this one is in its name. */
+		/* The unit is part of this setting's name. */
 		out->of[id] = i == CONFIG_MAX_OUTPUT ? arena_printf(&config->arena, "%sk", value->text) : value->text;
 		if (!out->of[id])
 			return no_memory(err);
@@ -232,9 +231,9 @@ static int fill_limits(struct config *config, bool registry, struct limit_texts 
 	return 0;
 }
 
-/* `registry`, unless NULL, gets what is wrong with it, and the rest is used. */
-static int load(const struct config_option *options, size_t count, struct config *out, struct error *registry,
-		struct error *err)
+/* If `registry` is not NULL, it receives the registry's error, and the other sources are used. */
+static int config_read(const struct config_option *options, size_t count, struct config *out, struct error *registry,
+		       struct error *err)
 {
 	for (int i = 0; i < CONFIG_KEYS; i++)
 		out->values[i].text = setting_default((enum config_key)i);
@@ -256,7 +255,7 @@ static int load(const struct config_option *options, size_t count, struct config
 int config_load(const struct config_option *options, size_t count, struct config *out, struct error *err)
 {
 	*out = (struct config){ 0 };
-	if (load(options, count, out, NULL, err) == 0)
+	if (config_read(options, count, out, NULL, err) == 0)
 		return 0;
 	config_free(out);
 	return -1;
@@ -284,7 +283,7 @@ int config_load_without(struct config *out, struct error *registry, struct error
 {
 	*out = (struct config){ 0 };
 	*registry = (struct error){ 0 };
-	if (load(NULL, 0, out, registry, err) == 0)
+	if (config_read(NULL, 0, out, registry, err) == 0)
 		return 0;
 	config_free(out);
 	return -1;
@@ -304,7 +303,7 @@ int config_export(const struct config *config)
 		const struct config_value *value = &config->values[keys[i]];
 		bool ours = value->source != CONFIG_DEFAULT && value->source != CONFIG_ENVIRONMENT;
 
-		/* An option hides the variable; what that was is not needed again. */
+		/* An option replaces the variable, whose old value is not needed again. */
 		if (ours && setenv(config_name(keys[i]), value->text, 1) < 0)
 			return -1;
 		if (!ours && exported[keys[i]])

@@ -1,9 +1,9 @@
 /*
- * A configuration on its way to the front.
+ * Serialization of the configuration for the front.
  *
- * A list of records, "NAME SIZE\n" and so many bytes and a line end. The
- * registry goes as it was written and is parsed again: its reader is the one
- * that is tested, and a second form of it would be one to keep in step.
+ * A list of records: "NAME SIZE\n", SIZE bytes, a newline. The registry is sent
+ * as its file's text and parsed again, so there is no second format to keep
+ * consistent.
  */
 #include "base/buf.h"
 #include "base/own.h"
@@ -15,13 +15,13 @@
 #include <string.h>
 
 enum {
-	NAME_ROOM = 32 /* of a record's name */
+	NAME_ROOM = 32 /* bytes of a record's name */
 };
 
-/* Before the names of limits that the registry's settings have. */
+/* Prefix of the limits set by the registry's settings. */
 #define SETTINGS "settings."
 
-static void put(struct buf *out, const char *name, const void *data, size_t size)
+static void record_put(struct buf *out, const char *name, const void *data, size_t size)
 {
 	buf_printf(out, "%s %zu\n", name, size);
 	buf_add(out, data, size);
@@ -31,7 +31,7 @@ static void put(struct buf *out, const char *name, const void *data, size_t size
 static void put_text(struct buf *out, const char *name, const char *text)
 {
 	if (text)
-		put(out, name, text, strlen(text));
+		record_put(out, name, text, strlen(text));
 }
 
 static void put_limits(struct buf *out, const char *before, const struct limit_texts *limits)
@@ -63,7 +63,7 @@ int config_encode(const struct config *config, const char *first_token, const ch
 	char hex[2 * TOKEN_HASH + 1];
 
 	put_text(&out, "where", config->registry_where);
-	put(&out, "registry", config->registry_text ? config->registry_text : "", config->registry_size);
+	record_put(&out, "registry", config->registry_text ? config->registry_text : "", config->registry_size);
 	put_limits(&out, "", &config->said);
 	put_limits(&out, SETTINGS, &config->settings);
 	put_text(&out, "hosts", config->values[CONFIG_HOSTS].text);
@@ -75,22 +75,23 @@ int config_encode(const struct config *config, const char *first_token, const ch
 		token_hex(hash, sizeof(hash), hex);
 		put_text(&out, "first", hex);
 	}
-	put(&out, "tokens", tokens_json ? tokens_json : "", tokens_json ? tokens_size : 0);
+	record_put(&out, "tokens", tokens_json ? tokens_json : "", tokens_json ? tokens_size : 0);
 	*size = out.size;
 	*text = out.failed ? NULL : buf_take(&out);
 	return *text ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the configuration");
 }
 
 struct wire_span {
-	const char *data; /* terminated, in the arena; NULL: it was not there */
-	size_t size;      /* of it */
+	const char *data; /* terminated, in the arena; NULL: missing */
+	size_t size;      /* bytes */
 };
 
-/* What the records are read into, by their names. */
+/* The records by name. */
 struct wire {
-	struct wire_span where, registry, first, tokens, hosts; /* texts of their own */
-	struct wire_span store_code, audit, policy;             /* settings */
-	struct wire_span said[LIMITS], settings[LIMITS];        /* limits: of the environment, of the registry */
+	struct wire_span where, registry, first, tokens,
+		hosts; /* strings of the registry's path and text, the tokens and the hosts */
+	struct wire_span store_code, audit, policy;      /* settings */
+	struct wire_span said[LIMITS], settings[LIMITS]; /* limits set by the environment, and by the registry */
 };
 
 static struct wire_span *record_of(struct wire *wire, const char *name)
@@ -111,7 +112,7 @@ static struct wire_span *record_of(struct wire *wire, const char *name)
 						 : NULL;
 }
 
-/* Bytes that one record takes, 0: it is none. */
+/* The bytes of one record; 0: it is invalid. */
 static size_t read_record(const char *text, size_t left, struct arena *arena, struct wire *wire)
 {
 	const char *line = memchr(text, '\n', left), *space = line ? memchr(text, ' ', (size_t)(line - text)) : NULL;
@@ -149,7 +150,7 @@ static const char *const *split_hosts(const struct wire_span *hosts, struct aren
 	return list;
 }
 
-static int decode(const char *text, size_t size, struct front_config *out, struct error *err)
+static int record_decode(const char *text, size_t size, struct front_config *out, struct error *err)
 {
 	unsigned char first[TOKEN_HASH];
 	struct wire wire = { 0 };
@@ -184,7 +185,7 @@ static int decode(const char *text, size_t size, struct front_config *out, struc
 int config_decode(const char *text, size_t size, struct front_config *out, struct error *err)
 {
 	*out = (struct front_config){ 0 };
-	if (decode(text, size, out, err) == 0)
+	if (record_decode(text, size, out, err) == 0)
 		return 0;
 	front_config_free(out);
 	return -1;

@@ -17,10 +17,10 @@
 
 enum {
 	DOTENV_MAX = 64 << 10, /* bytes of the file */
-	FAULT_MAX = 160        /* bytes of what is wrong with a line */
+	FAULT_MAX = 160        /* bytes of an error about a line */
 };
 
-/* A name that is misspelt would be a limit that is not set. False, with the reason: it cannot be set here. */
+/* A misspelled name would be a limit that is not set. False with the reason if .env cannot set it. */
 static bool check_name(const char *name, char fault[FAULT_MAX])
 {
 	const char *names[2 * CONFIG_KEYS + 1] = { NULL }, *nearest, *other;
@@ -28,7 +28,7 @@ static bool check_name(const char *name, char fault[FAULT_MAX])
 	size_t count = 0;
 
 	if (setting_find(name, &key)) {
-		snprintf(fault, FAULT_MAX, "it is only for the environment: it says where this file is");
+		snprintf(fault, FAULT_MAX, "set it in the environment: it determines the path of this file");
 		return setting_in_file(key);
 	}
 	for (int i = 0; i < CONFIG_KEYS; i++) {
@@ -43,7 +43,7 @@ static bool check_name(const char *name, char fault[FAULT_MAX])
 	return false;
 }
 
-/* NAME=VALUE, a comment, or nothing: then *name is NULL. What is wrong with it, or NULL. */
+/* Parses NAME=VALUE, a comment or an empty line (then *name is NULL). Returns NULL, or what is wrong with the line. */
 static const char *split_line(char *line, const char **name, const char **value, char fault[FAULT_MAX])
 {
 	char *start = line + strspn(line, " \t"), *equals = strchr(start, '=');
@@ -61,7 +61,7 @@ static const char *split_line(char *line, const char **name, const char **value,
 		return fault;
 	*name = start;
 	*value = equals + 1;
-	/* "VALUE", as shells take it. */
+	/* "VALUE", as in shells. */
 	length = strlen(*value);
 	if (length >= 2 && strchr("\"'", **value) && equals[length] == **value) {
 		equals[length] = '\0';
@@ -70,19 +70,19 @@ static const char *split_line(char *line, const char **name, const char **value,
 	return NULL;
 }
 
-/* The file's text, terminated, into `text`. Its size, 0 also when there is none, or -1 with errno. */
+/* Reads the file, terminated, into `text`. Returns its size, 0 if there is none, or -1 with errno. */
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	ssize_t n;
 
-	/* Root, and who was root a moment ago, may have the HOME of another, whose limits are not his. */
+	/* Root, or a process that was root, may have the HOME of another user, whose settings must not apply. */
 	if ((fd < 0 ? lstat(path, &st) : fstat(fd, &st)) < 0 || (st.st_uid != geteuid() && st.st_uid != 0))
 		return 0;
 	if (fd < 0)
 		return -1;
-	/* It can switch the audit log off: as registry.yaml, it is its owner's alone. */
+	/* The file can disable the audit log, so like registry.yaml only its owner may write to it. */
 	errno = EPERM;
 	if (st.st_mode & 022)
 		return -1;
@@ -102,7 +102,7 @@ int dotenv_read(char *path, size_t path_size,
 	struct stat st;
 	ssize_t size;
 
-	/* Without the file, which is usual, no memory is touched for it. */
+	/* Without the file, the usual case, no memory is used. */
 	if (state_path(".env", path, path_size) < 0 || lstat(path, &st) < 0)
 		return 0;
 	if (registry_await_writer(path, err) < 0)
@@ -110,7 +110,7 @@ int dotenv_read(char *path, size_t path_size,
 	text = malloc(DOTENV_MAX);
 	size = text ? read_file(path, text, DOTENV_MAX) : -1;
 	if (size < 0 && errno == EPERM)
-		return error_usage(err, "%s: others may write to it; use: chmod go-w %s", path, path);
+		return error_usage(err, "%s: others can write to it; use: chmod go-w %s", path, path);
 	if (size < 0)
 		return error_usage(err, "cannot read the settings in \"%s\": %s", path, strerror(errno));
 	line = size > 0 ? text : NULL;

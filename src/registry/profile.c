@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What a request without the limit gets; 0: there is none, which is only so for the CPU time. */
+/* The default for a request that does not set the limit; 0: none, only for the CPU time. */
 static double default_amount(enum limit_id id, const struct profile_target *target)
 {
 	const char *language = target->get(target->request, "language");
@@ -35,7 +35,7 @@ static int settle_limit(enum limit_id id, const struct profile *profile, const s
 	const char *asked = target->get(target->request, key), *most = limit_text(token ? &token->limits : NULL, id);
 	const char *value;
 
-	/* Files are memory: who may have so much of the one has no more of the other. */
+	/* Files are in memory, so a token's limit of memory also limits the disk. */
 	if (!most && token && id == LIMIT_disk)
 		most = token->limits.memory;
 
@@ -59,7 +59,8 @@ static int settle_limit(enum limit_id id, const struct profile *profile, const s
 	return value ? target->set(target->request, key, value, err) : 0;
 }
 
-/* The reference of an image: of a Dockerfile's text what its FROM names, NULL if it is none (but a file's path). */
+/* The reference of an image. For a Dockerfile's text, the reference after FROM; NULL if there is none (but a file's
+ * path). */
 static const char *image_reference(const struct profile *profile)
 {
 	static const char from[] = "FROM ";
@@ -74,7 +75,7 @@ static const char *image_reference(const struct profile *profile)
 	return at ? at + sizeof(from) - 1 + strspn(at + sizeof(from) - 1, " ") : NULL;
 }
 
-/* The language whose official image it is: docker.io/library/python:3.12-slim is Python's. NULL: none that we know. */
+/* The language of an official image: docker.io/library/python:3.12-slim is Python's. NULL: unknown. */
 static const struct runtime *image_language(const char *reference)
 {
 	static const char *const others[][2] = { { "node", "javascript" }, { "golang", "go" },
@@ -101,7 +102,7 @@ static const struct runtime *image_language(const char *reference)
 	return runtime_find(name);
 }
 
-/* Until there are images: what to write instead, and where that is explained. */
+/* Images are not supported yet: the error says what to write instead, and where this is explained. */
 static int image_refuse(const struct profile *profile, struct error *err)
 {
 	const struct runtime *runtime = image_language(image_reference(profile));
@@ -151,7 +152,7 @@ static int settle_security(const struct profile *profile, const struct profile_t
 	    target->set(target->request, "net", profile_network(profile, net, sizeof(net)), err) < 0)
 		return -1;
 	said = target->get(target->request, "read-only");
-	/* What a profile closes, a request does not open: limits are convenience, this is not. */
+	/* A request cannot undo a restriction of its profile. Limits are defaults, this is not. */
 	if (profile->read_only && said && strcmp(said, "no") == 0)
 		return error_field(err, "read-only", "profile \"%s\" is read-only; leave it out", profile->name);
 	if (profile->read_only && !said)
@@ -176,7 +177,7 @@ int profile_defaults(const struct profile *profile, const struct token *token, c
 	return profile_settle(profile, token, &config->said, &config->settings, target, err);
 }
 
-/* "; Bash, Shell and Zsh have it, Python has not": a profile of other languages. */
+/* "; Bash, Shell and Zsh have it, Python has not": for a profile of other languages. */
 static void tell_who_has(const struct runtime *asked, const char *name, struct buf *out)
 {
 	const struct runtime *runtime;

@@ -1,42 +1,40 @@
 /*
- * What a request gets that it does not say itself, and what its token forbids.
+ * Defaults for the unset fields of a request, and the bounds of its token.
  *
- * A limit is the request's own, else the environment's or .env's, else the
- * profile's, else the registry's settings', else the language's own or the
- * default. A token bounds them: a request that asks for more is refused, one that
- * does not say gets the smaller of its default and the token's most.
+ * A limit comes from the first of these that sets it: the request, the environment or .env, the profile, the registry's
+ * settings, the language, the default. A token bounds limits: a request above the bound is refused, and a default is
+ * reduced to it.
  *
- * Pure but for runtime_find().
+ * Pure, except for runtime_find().
  */
 #pragma once
 
 #include "base/error.h"
 #include "registry/config.h"
 
-/* A request, whatever form it has, by the keys of spec_set(): language, net, read-only, timeout, cpu-time… */
+/* A request in any form, by the keys of spec_set(): language, net, read-only, timeout, cpu-time… */
 struct profile_target {
-	/* What the request says itself, NULL: nothing. Valid until the next call. */
+	/* The request's own value, or NULL. Valid until the next call. */
 	const char *(*get)(void *request, const char *key);
-	int (*set)(void *request, const char *key, const char *value, struct error *err); /* adds what it lacks */
-	void *request;                                                                    /* for both */
+	int (*set)(void *request, const char *key, const char *value, struct error *err); /* adds a missing value */
+	void *request;                                                                    /* passed to both */
 };
 
 /*
- * Language, network and read-only of the profile, and the limits of all. `profile`
- * and `token` may be NULL, and so may both limits of the configuration. ERROR_USAGE
- * begins with the key as spec_set() has it ("max-output: …") or with "profile: ".
+ * Adds the language, network and read-only of the profile, and all limits. `profile`, `token` and both limits of the
+ * configuration may be NULL. ERROR_USAGE begins with the key of spec_set() ("max-output: …") or with "profile: ".
  *
- * It does not ask for a confirmation: see profile->needs_confirm.
+ * Does not handle confirmations: see profile->needs_confirm.
  */
 int profile_settle(const struct profile *profile, const struct token *token, const struct limit_texts *said,
 		   const struct limit_texts *settings, const struct profile_target *target, struct error *err);
 
-/* The same with what the front has. */
+/* profile_settle() with the configuration of the front. */
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
 		     const struct profile_target *target, struct error *err);
 
-/* network_mode as `net` takes it: "none", "bridge" or "HOST,HOST"; `out` is cut to its size. */
+/* network_mode as a value for `net`: "none", "bridge" or "HOST,HOST"; truncated to the size of `out`. */
 const char *profile_network(const struct profile *profile, char *out, size_t size);
 
-/* "profile: there is no NAME", with all that would do: of the registry, and of the language unless that is NULL. */
+/* "profile: there is no NAME", with a list of the profiles of the registry and, unless NULL, of the language. */
 void profile_unknown(const struct registry *registry, const char *language, const char *name, struct error *err);

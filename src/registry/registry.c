@@ -21,14 +21,14 @@ static int no_memory(const char *where, struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", where);
 }
 
-/* A key of a mapping, and what reads its value into a profile. */
+/* A key of a mapping, and the reader of its value. */
 struct registry_reader {
-	const char *key; /* in the file */
+	const char *key; /* name in the file */
 	int (*read)(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
-		    struct error *err); /* of its value */
+		    struct error *err); /* reads the value */
 };
 
-/* Each key by its reader; others are refused with the nearest. */
+/* Calls the reader of each key. Unknown keys are refused, with the most similar known one. */
 static int read_keys(const struct yaml_doc *doc, const struct yaml_node *map, const struct registry_reader *readers,
 		     const char *what, struct profile *out, struct error *err)
 {
@@ -56,7 +56,7 @@ static int read_description(const struct yaml_doc *doc, const struct yaml_node *
 	return yaml_text(doc, node, "a string", &out->description, err);
 }
 
-/* language, or one of those that need an engine: exactly one of the four. */
+/* Reads language, dockerfile, image or rootfs: exactly one of the four. */
 static int read_base(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
 		     struct error *err)
 {
@@ -86,7 +86,7 @@ static int read_triggers(const struct yaml_doc *doc, const struct yaml_node *nod
 	if (yaml_list(doc, node, "a list of phrases", &out->triggers, err) < 0)
 		return -1;
 	yaml_each(item, node) if (item->text[0] == '\0') return yaml_fault(doc, item, err,
-									   "expected a phrase, not an empty text");
+									   "expected a phrase, not an empty string");
 	return 0;
 }
 
@@ -112,7 +112,7 @@ static int read_allow(const struct yaml_doc *doc, const struct yaml_node *node, 
 	    0)
 		return -1;
 	if (node->count == 0)
-		return yaml_fault(doc, node, err, "expected at least one host; without the network it is none");
+		return yaml_fault(doc, node, err, "expected at least one host; for no network, write none");
 	yaml_each(item, node) if (!is_host(item->text)) return yaml_expected(
 		doc, item, err, "a host such as api.example.com or api.example.com:443");
 	return 0;
@@ -154,9 +154,9 @@ static int read_how_often(const struct yaml_doc *doc, const struct yaml_node *no
 	out->confirm_once = node->kind == YAML_TEXT && strcmp(node->text, "once") == 0;
 	if (!out->confirm_once && (node->kind != YAML_TEXT || strcmp(node->text, "each") != 0))
 		return yaml_expected(doc, node, err, "each or once");
-	/* It was read before: the readers stand in this order. */
+	/* needs_confirm was read before: the readers are in this order. */
 	if (!out->needs_confirm)
-		return yaml_fault(doc, node, err, "it says how often to ask; set needs_confirm: true beside it");
+		return yaml_fault(doc, node, err, "it needs needs_confirm: true beside it");
 	return 0;
 }
 
@@ -324,7 +324,7 @@ static int read_settings(const struct yaml_doc *doc, const struct yaml_node *nod
 	return 0;
 }
 
-/* Names of modules as one text with commas between them. */
+/* Reads names of modules as one string, separated by commas. */
 static int read_modules(const struct yaml_doc *doc, const struct yaml_node *node, const char **out, struct error *err)
 {
 	static const char what[] = "a list of modules such as [socket, os.path]";
@@ -382,7 +382,7 @@ struct policy_lists registry_lists(const struct registry *registry, const char *
 {
 	const struct runtime *wanted = runtime_find(language);
 
-	/* By any of the language's names, as -l takes them. */
+	/* Compares with all names of the language, as -l does. */
 	for (size_t i = 0; i < registry->policy_count; i++)
 		if (strcmp(registry->policies[i].language, language) == 0 ||
 		    (wanted && runtime_find(registry->policies[i].language) == wanted))
@@ -439,7 +439,7 @@ int registry_check_whole(const char *where, const struct registry *registry, str
 	return 0;
 }
 
-/* A policy for a language that is misspelt would be none, and of two for one language only the first would count. */
+/* A policy for a misspelled language would have no effect, and of two for one language only the first one would. */
 static int check_policies(const char *where, const struct registry *registry, struct error *err)
 {
 	for (size_t i = 0; i < registry->policy_count; i++) {

@@ -1,4 +1,4 @@
-/* The registry's file: where it is, and whether it may be believed. */
+/* Finds the registry's file, and checks that it can be trusted. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 enum {
-	WRITER_USEC = 5000000, /* for whoever writes to the file; editors take less than a millisecond */
-	WRITER_LOOK_MSEC = 20  /* between two looks, should no event come */
+	WRITER_USEC = 5000000, /* wait for a writer; editors take less than a millisecond */
+	WRITER_LOOK_MSEC = 20  /* poll interval, in case the event is missing */
 };
 
-/* Whoever may write to it decides about limits and networks. */
+/* A user who can write to it decides about limits and networks. */
 static int check_owner(const char *where, const struct stat *st, struct error *err)
 {
 	if (!S_ISREG(st->st_mode))
@@ -31,7 +31,7 @@ static int check_owner(const char *where, const struct stat *st, struct error *e
 		return error_usage(err, "%s: it belongs to another user (uid %u); use one of your own", where,
 				   (unsigned)st->st_uid);
 	if (st->st_mode & 022)
-		return error_usage(err, "%s: others may write to it; use: chmod go-w %s", where, where);
+		return error_usage(err, "%s: others can write to it; use: chmod go-w %s", where, where);
 	if (st->st_size > YAML_SIZE_MAX)
 		return error_usage(err, "%s:1:1: expected at most 256 KiB", where);
 	return 0;
@@ -44,7 +44,7 @@ static int read_text(int fd, size_t size, const char *where, char **text, size_t
 
 	if (!data)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", where);
-	/* A byte more, so that a file that grows meanwhile is refused by its size. */
+	/* One byte more, so that a file that grows meanwhile is refused by its size. */
 	n = fd_read(fd, data, size + 1);
 	if (n < 0)
 		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
@@ -54,7 +54,7 @@ static int read_text(int fd, size_t size, const char *where, char **text, size_t
 	return 0;
 }
 
-/* That there is none in the usual place is usual: one access() then, and nothing else. */
+/* Usually there is none in the default place; this costs one access(). */
 static int find_usual(char *where, size_t size)
 {
 	return state_path("registry.yaml", where, size) < 0 || access(where, F_OK) < 0 ? -1 : 0;
@@ -69,9 +69,9 @@ bool registry_is_being_written(const char *where)
 
 	if (fd < 0)
 		return false;
-	/* The kernel gives a lease for reading only where nobody has the file open for writing. It says so by SIGIO to
-	 * its holder if that changes while we hold it, and has the writer wait until we let go of it. Where there are
-	 * no leases we do not know, and what is read is believed. */
+	/* The kernel grants a read lease only while nobody has the file open for writing. If a writer comes, the kernel
+	 * sends SIGIO to the lease holder and makes the writer wait until the lease is released. Without lease support
+	 * the content is accepted unchecked. */
 	sigaction(SIGIO, &ignore, &before);
 	written = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
 	fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -88,14 +88,15 @@ int registry_await_writer(const char *where, struct error *err)
 		return 0;
 	watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (watch < 0 || inotify_add_watch(watch, where, IN_CLOSE_WRITE) < 0)
-		return error_set(err, ERROR_FAILED, errno, "%s: it cannot be watched while it is written", where);
+		return error_set(err, ERROR_FAILED, errno, "%s: cannot wait for its writer", where);
 	while (registry_is_being_written(where)) {
 		struct pollfd closed = { .fd = watch, .events = POLLIN };
 		char events[512];
 
 		if (clock_usec() >= until)
-			return error_usage(err, "%s: somebody is writing to it; close it, and try again", where);
-		/* The event comes before the kernel takes the writer off its count. */
+			return error_usage(
+				err, "%s: another process is writing to it; close the file there and try again", where);
+		/* The event comes before the kernel removes the writer from its count. */
 		poll(&closed, 1, WRITER_LOOK_MSEC);
 		while (read(watch, events, sizeof(events)) > 0)
 			;
@@ -120,7 +121,7 @@ int registry_read(const char *path, char **text, size_t *size, char *where, size
 	fd = open(where, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_set(err, ERROR_USAGE, errno, "%s: cannot be read", where);
-	/* Root may have the HOME of another, whose limits are not root's. */
+	/* Root may have the HOME of another user, whose limits must not apply to root. */
 	if (!path && st.st_uid != geteuid() && st.st_uid != 0)
 		return 0;
 	if (check_owner(where, &st, err) < 0)

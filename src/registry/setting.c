@@ -9,22 +9,22 @@
 #include <string.h>
 
 enum setting_place {
-	NOT_IN_FILE = 1,     /* it says where .env is */
-	NOT_IN_REGISTRY = 2, /* it says where the registry is, or is a secret */
+	NOT_IN_FILE = 1,     /* it determines the path of .env */
+	NOT_IN_REGISTRY = 2, /* it determines the path of the registry, or is a secret */
 };
 
 struct setting {
-	const char *name;     /* in the environment, .env and the registry */
-	const char *option;   /* of the command line, or NULL */
-	const char *fallback; /* the default; NULL: computed, or none */
-	/* 0, or -1 with the name as the error's field. */
+	const char *name;     /* name in the environment, .env and the registry */
+	const char *option;   /* option of the command line, or NULL */
+	const char *fallback; /* default; NULL: computed, or none */
+	/* returns 0, or -1 with the name as the error's field */
 	int (*check)(const char *name, const char *value, const char *detail, struct error *err);
-	const char *detail;  /* for the check: a limit's key, or words */
+	const char *detail;  /* for the check: a limit's key, or a list of words */
 	unsigned places;     /* enum setting_place */
 	const char *meaning; /* one line */
 };
 
-/* As the limit has it, under the name of the setting: nobody typed the limit's key. */
+/* Checks a limit; errors name the setting instead of the limit's key. */
 static int check_limit(const char *name, const char *value, const char *key, struct error *err)
 {
 	const enum limit_id id = (enum limit_id)(limit_by_key(key) - limit_rows);
@@ -36,7 +36,7 @@ static int check_limit(const char *name, const char *value, const char *key, str
 	return error_field(err, name, "%s", error_detail(&why));
 }
 
-/* The unit is ours to add: a value that brings its own must not be taken for another. */
+/* The unit is fixed, so a value with another unit is refused. */
 static int check_output(const char *name, const char *value, const char *key, struct error *err)
 {
 	char text[32];
@@ -48,7 +48,7 @@ static int check_output(const char *name, const char *value, const char *key, st
 	return 0;
 }
 
-/* Whether it is one of the words in a list like "auto, never, start". */
+/* Whether the value is a word of a list like "auto, never, start". */
 static bool is_word(const char *value, const char *words)
 {
 	size_t length = strlen(value);
@@ -70,7 +70,7 @@ static int check_word(const char *name, const char *value, const char *words, st
 
 static int check_type(const char *name, const char *value, const char *words, struct error *err)
 {
-	return is_word(value, words) ? 0 : error_field(err, name, "\"%.80s\" is none of %s", value, words);
+	return is_word(value, words) ? 0 : error_field(err, name, "\"%.80s\" is not one of %s", value, words);
 }
 
 static int check_imports(const char *name, const char *value, const char *words, struct error *err)
@@ -111,12 +111,12 @@ static int check_days(const char *name, const char *value, const char *detail, s
 	(void)detail;
 	if (text_count(value, &days) && days <= 36500)
 		return 0;
-	return error_field(err, name, "\"%.80s\" is not a number of days between 0 (for ever) and 36500", value);
+	return error_field(err, name, "\"%.80s\" is not a number of days between 0 (no limit) and 36500", value);
 }
 
 #define HOST_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
-/* How long the host at the beginning is: a name, an address, or [V6]; 0: there is none. */
+/* The length of the host at the start: a name, an address, or [V6]; 0: there is none. */
 static size_t host_length(const char *text)
 {
 	size_t length;
@@ -139,7 +139,8 @@ static int check_listen(const char *name, const char *value, const char *detail,
 		return 0;
 	if (length > 0 && value[length] == ':' && text_count(value + length + 1, &port) && port <= 65535)
 		return 0;
-	return error_field(err, name, "\"%.80s\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none",
+	return error_field(err, name,
+			   "\"%.80s\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not the word none",
 			   value);
 }
 
@@ -172,36 +173,36 @@ static int check_token(const char *name, const char *value, const char *detail, 
 
 static const struct setting settings[CONFIG_KEYS] = {
 	[CONFIG_TYPE] = { "SANDBOX_TYPE", NULL, "auto", check_type, ENGINE_NAMES, 0,
-			  "what runs programs: " ENGINE_NAMES },
+			  "the engine that runs programs: " ENGINE_NAMES },
 	[CONFIG_TIMEOUT] = { "SANDBOX_TIMEOUT_SEC", NULL, "30", check_limit, "timeout", 0,
 			     "wall time of a run, in seconds or as 500ms, 1m, 1h30m" },
 	[CONFIG_MAX_OUTPUT] = { "SANDBOX_MAX_OUTPUT_KB", NULL, "20", check_output, "max-output", 0,
-				"how much of each stream a result shows, in KiB" },
+				"maximum of each stream in a result, in KiB" },
 	[CONFIG_BLOCK_IMPORTS] = { "SANDBOX_BLOCK_DANGEROUS_IMPORTS", NULL, "false", check_imports, "true, false", 0,
 				   "refuse programs with dangerous imports" },
 	[CONFIG_POLICY] = { "EMBERBOX_POLICY", NULL, "off", check_word, "off, warn, block", 0,
-			    "what becomes of programs with dangerous imports: off, warn or block" },
+			    "the policy for programs with dangerous imports: off, warn or block" },
 	[CONFIG_STORE_CODE] = { "SANDBOX_STORE_CODE", NULL, "on_error", check_word, "always, on_error, never", 0,
-				"when the code of a run is kept: always, on_error or never" },
+				"when to keep the code of a run: always, on_error or never" },
 	[CONFIG_MEMORY] = { "DOCKER_MEMORY_LIMIT", NULL, "512m", check_limit, "memory", 0, "memory of a run" },
 	[CONFIG_CPUS] = { "DOCKER_CPU_LIMIT", NULL, "1", check_limit, "cpus", 0, "cores of a run" },
 	[CONFIG_HOME] = { "EMBERBOX_HOME", NULL, NULL, check_path, NULL, NOT_IN_FILE | NOT_IN_REGISTRY,
 			  "the state directory: history, artifacts, sockets, .env and the registry" },
 	[CONFIG_LISTEN] = { "EMBERBOX_LISTEN", "--listen", "127.0.0.1:7320", check_listen, NULL, 0,
-			    "where the service listens for HTTP: HOST:PORT or none" },
+			    "the address on which the service listens for HTTP: HOST:PORT or none" },
 	[CONFIG_TOKEN] = { "EMBERBOX_TOKEN", NULL, NULL, check_token, NULL, NOT_IN_REGISTRY,
 			   "the first bearer token; never shown" },
 	[CONFIG_SOCKET] = { "EMBERBOX_SOCKET", "--socket", NULL, check_path, NULL, 0, "the service's Unix socket" },
 	[CONFIG_SERVICE] = { "EMBERBOX_SERVICE", NULL, "auto", check_word, "auto, never, start", 0,
 			     "whether run uses the service: auto, never or start" },
 	[CONFIG_CACHE_SIZE] = { "EMBERBOX_CACHE_SIZE", NULL, "1g", check_size, NULL, 0,
-				"how large compiled programs that are kept may be in all" },
+				"maximum size of the cache of compiled programs" },
 	[CONFIG_REGISTRY_FILE] = { "EMBERBOX_REGISTRY", "--registry", NULL, check_path, NULL, NOT_IN_REGISTRY,
 				   "the registry's file" },
 	[CONFIG_HISTORY_DAYS] = { "EMBERBOX_HISTORY_DAYS", NULL, "30", check_days, NULL, 0,
-				  "how long the history is kept, in days; 0: for ever" },
+				  "how long to keep the history, in days; 0: no limit" },
 	[CONFIG_HISTORY_SIZE] = { "EMBERBOX_HISTORY_SIZE", NULL, "1g", check_history_size, NULL, 0,
-				  "how large the history may become" },
+				  "maximum size of the history" },
 	[CONFIG_AUDIT] = { "EMBERBOX_AUDIT", NULL, "required", check_word, "required, best_effort, off", 0,
 			   "the audit log: required, best_effort or off" },
 	[CONFIG_LOG] = { "EMBERBOX_LOG", "--log", "events", check_word, "events, text, json", 0,
@@ -210,12 +211,12 @@ static const struct setting settings[CONFIG_KEYS] = {
 			      "a PEM file with the certificate for HTTPS" },
 	[CONFIG_TLS_KEY] = { "EMBERBOX_TLS_KEY", "--tls-key", NULL, check_path, NULL, 0, "a PEM file with its key" },
 	[CONFIG_SERVICE_WEAKER] = { "EMBERBOX_SERVICE_WEAKER", "--allow-weaker", "none", check_word, "none, landlock",
-				    0, "a layer that the service itself may lack: none or landlock" },
+				    0, "a layer of isolation that the service's processes may lack: none or landlock" },
 	[CONFIG_HOSTS] = { "EMBERBOX_HOSTS", NULL, NULL, check_hosts, NULL, 0,
-			   "names that clients may call the service by, separated by commas" },
+			   "host names that clients may use for the service, separated by commas" },
 };
 
-/* The names of other sandboxes stay; these are beside them. */
+/* These settings have the names of other sandboxes; emberbox's own names are aliases. */
 static const char *const others[CONFIG_KEYS] = {
 	[CONFIG_TYPE] = "EMBERBOX_ENGINE",
 	[CONFIG_TIMEOUT] = "EMBERBOX_TIMEOUT",
@@ -288,6 +289,6 @@ bool setting_in_registry(enum config_key key)
 const char *setting_elsewhere(enum config_key key)
 {
 	if (key == CONFIG_TOKEN)
-		return "a secret is not for the registry; set EMBERBOX_TOKEN in the environment or in .env";
-	return "this says where the registry is; set it in the environment";
+		return "a secret must not be in the registry; set EMBERBOX_TOKEN in the environment or in .env";
+	return "it determines the path of the registry; set it in the environment";
 }

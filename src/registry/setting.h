@@ -1,8 +1,8 @@
 /*
- * The settings as a table: name, default, what it means, what it may be.
+ * The table of settings: name, default, meaning, valid values.
  *
- * Pure. Who says a value (an option, the environment, a file) and which of them
- * counts is config.h's business.
+ * Pure. config.h handles the sources of a value (an option, the environment, a
+ * file) and their precedence.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ enum config_key {
 	CONFIG_TLS_CERT,       /* EMBERBOX_TLS_CERT: a PEM file */
 	CONFIG_TLS_KEY,        /* EMBERBOX_TLS_KEY: a PEM file */
 	CONFIG_SERVICE_WEAKER, /* EMBERBOX_SERVICE_WEAKER: none (default), landlock */
-	CONFIG_HOSTS,          /* EMBERBOX_HOSTS: names that clients may call us by, separated by commas */
+	CONFIG_HOSTS,          /* EMBERBOX_HOSTS: host names that clients may use, separated by commas */
 	CONFIG_KEYS
 };
 
@@ -42,17 +42,17 @@ const char *config_name(enum config_key key);        /* "SANDBOX_TIMEOUT_SEC" */
 const char *config_meaning(enum config_key key);     /* one line */
 const char *config_option_name(enum config_key key); /* "--listen", or NULL: there is no such option */
 
-/* The default, NULL when it is computed (a path in the state directory) or there is none. */
+/* The default; NULL if it is computed (a path in the state directory) or there is none. */
 const char *setting_default(enum config_key key);
-/* Its name that begins with EMBERBOX_, where its own does not; or NULL. In one place it beats the other. */
+/* The alias that begins with EMBERBOX_, or NULL. In one source the alias has precedence. */
 const char *setting_other_name(enum config_key key);
-/* Whether it is a limit of a run, and which. */
+/* Whether the setting is a limit of a run, and which one. */
 bool setting_limit(enum config_key key, enum limit_id *id);
 bool setting_find(const char *name, enum config_key *key);
-/* The sentence begins with `name` and ": "; it never has the text of a token. */
+/* Checks a value. The error begins with `name` and ": "; it never contains a token. */
 int setting_check(enum config_key key, const char *name, const char *value, struct error *err);
-/* Which places may set it; .env and the registry are found by some of them. */
+/* Whether .env and the registry may set it; some settings determine the paths of these files. */
 bool setting_in_file(enum config_key key);
 bool setting_in_registry(enum config_key key);
-/* What to say to somebody who tries in the registry. */
+/* The error for a setting that is not allowed in the registry. */
 const char *setting_elsewhere(enum config_key key);

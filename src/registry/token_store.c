@@ -1,4 +1,4 @@
-/* Tokens on the disk: for their owner's eyes only, and never half of one. */
+/* Tokens on disk: readable only by the owner, and replaced atomically. */
 #include "base/fd.h"
 #include "base/own.h"
 #include "registry/tokens.h"
@@ -27,7 +27,7 @@ int token_make(char *out, struct error *err)
 	if (getrandom(bytes, SECRET, 0) != SECRET)
 		return error_errno(err, "cannot get random bytes for a token");
 	memcpy(out, "ebt_", 4);
-	/* 256 bits in steps of six: 43 digits, the last of four bits. */
+	/* 256 bits in groups of six: 43 digits, the last one with four bits. */
 	for (size_t bit = 0; bit < SECRET * 8; bit += 6) {
 		unsigned pair = (unsigned)bytes[bit / 8] << 8 | bytes[bit / 8 + 1];
 
@@ -47,11 +47,10 @@ static int open_state(bool make, struct error *err)
 		return dir;
 	if (state_path("", path, sizeof(path)) < 0)
 		return error_set(err, ERROR_FAILED, 0,
-				 "there is no place for tokens: neither EMBERBOX_HOME nor HOME names a directory");
-	return error_set(
-		err, ERROR_FAILED, 0,
-		"tokens cannot be kept in %s: it has to be a directory of your own that nobody else can write to",
-		path);
+				 "there is no directory for tokens: neither EMBERBOX_HOME nor HOME is set");
+	return error_set(err, ERROR_FAILED, 0,
+			 "tokens cannot be stored in %s: it has to belong to you, and nobody else may write to it",
+			 path);
 }
 
 static void path_of(const char *name, char *path, size_t size)
@@ -60,7 +59,8 @@ static void path_of(const char *name, char *path, size_t size)
 		snprintf(path, size, "%s", name);
 }
 
-/* An fd of a file in the state directory that only we can read; -1 with an error, or with errno ENOENT and none. */
+/* Opens a file in the state directory that only we can read. Returns -1 with an error, or with errno ENOENT and no
+ * error. */
 static int open_secret(int dir, const char *name, struct error *err)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -73,9 +73,9 @@ static int open_secret(int dir, const char *name, struct error *err)
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		error_set(err, ERROR_USAGE, errno, "%s: cannot be read", path);
 	} else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
-		error_usage(err, "%s: it is not a file of your own", path);
+		error_usage(err, "%s: it is not a plain file that belongs to you", path);
 	} else if (st.st_mode & 077) {
-		error_usage(err, "%s: others may read it (mode %04o); use: chmod 600 %s", path,
+		error_usage(err, "%s: others can read it (mode %04o); use: chmod 600 %s", path,
 			    (unsigned)(st.st_mode & 07777), path);
 	} else {
 		return take_fd(&fd);
@@ -84,7 +84,7 @@ static int open_secret(int dir, const char *name, struct error *err)
 	return -1;
 }
 
-/* A file of this name with this content, all of it or nothing; `replace` or EEXIST. 0, or -1 with errno. */
+/* Writes a file atomically; `replace`, or EEXIST. Returns 0, or -1 with errno. */
 static int put_secret(int dir, const char *name, const char *data, size_t size, bool replace)
 {
 	_cleanup_close_ int fd = -1;
@@ -92,7 +92,7 @@ static int put_secret(int dir, const char *name, const char *data, size_t size, 
 	int done;
 
 	snprintf(temporary, sizeof(temporary), ".%.20s.%ld.new", name, (long)getpid());
-	/* What one of our number left behind when it was killed. */
+	/* Removes the file of a killed process that had the same pid. */
 	unlinkat(dir, temporary, 0);
 	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -123,9 +123,9 @@ static int read_first(int fd, char *out, struct error *err)
 	if (strlen(out) == (size_t)n && token_is_usable(out))
 		return 0;
 	*out = '\0';
-	return error_usage(
-		err, "%s: expected one line of %d to %d visible ASCII characters; remove it and another one is made",
-		path, TOKEN_MIN, TOKEN_MAX - 2);
+	return error_usage(err,
+			   "%s: expected one line of %d to %d visible ASCII characters; remove it to create a new one",
+			   path, TOKEN_MIN, TOKEN_MAX - 2);
 }
 
 int token_stored(bool make, char *out, struct error *err)
@@ -137,7 +137,7 @@ int token_stored(bool make, char *out, struct error *err)
 	dir = open_state(make, err);
 	if (dir < 0)
 		return make ? -1 : 0;
-	/* Twice: another of us may make it between our look and our try. */
+	/* Twice: another process may create it between the check and our attempt. */
 	for (int i = 0; i < 2; i++) {
 		fd = open_secret(dir, "token", err);
 		if (fd >= 0)

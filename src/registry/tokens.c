@@ -11,23 +11,23 @@
 #include <string.h>
 
 static const struct {
-	const char *name;     /* in the file */
-	enum token_scope bit; /* in the struct */
+	const char *name;     /* name in the file */
+	enum token_scope bit; /* value in the struct */
 } scopes[] = {
 	{ "execute", SCOPE_EXECUTE }, { "read", SCOPE_READ },       { "metrics", SCOPE_METRICS },
 	{ "admin", SCOPE_ADMIN },     { "trusted", SCOPE_TRUSTED },
 };
 
-/* tokens.json while it is read. */
+/* The state of parsing tokens.json. */
 struct tokens_reading {
 	const char *where;   /* the file's name */
-	struct arena *arena; /* for what is kept */
-	size_t index;        /* of the token, from 0 */
+	struct arena *arena; /* owns the result */
+	size_t index;        /* index of the token */
 	struct error *err;   /* the first mistake */
 };
 
-/* One line, whatever was in the file. */
-static int plain(struct error *err)
+/* Replaces control characters of the file's content in the error. */
+static int error_plain(struct error *err)
 {
 	for (char *c = err ? err->text : NULL; c && *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
@@ -35,7 +35,7 @@ static int plain(struct error *err)
 	return -1;
 }
 
-/* "FILE: tokens[2].name: SENTENCE"; it never has a hash in it. */
+/* Sets "FILE: tokens[2].name: SENTENCE", without any hash. */
 EB_PRINTF(3, 4) static int fault(const struct tokens_reading *r, const char *field, const char *format, ...)
 {
 	char text[512];
@@ -45,7 +45,7 @@ EB_PRINTF(3, 4) static int fault(const struct tokens_reading *r, const char *fie
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	error_usage(r->err, "%s: tokens[%zu]%s%s: %s", r->where, r->index, *field ? "." : "", field, text);
-	return plain(r->err);
+	return error_plain(r->err);
 }
 
 static int no_memory(struct error *err)
@@ -128,7 +128,7 @@ bool token_is_usable(const char *text)
 	return true;
 }
 
-/* A member that has to be a string; NULL after an error was set. */
+/* A required string; NULL after an error was set. */
 static const char *text_member(const struct tokens_reading *r, const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
@@ -152,7 +152,7 @@ static int read_name(const struct tokens_reading *r, const json_t *object, const
 		return fault(r, "name", "\"default\" is the first token, in the file \"token\" beside this one");
 	for (size_t i = 0; i < before->count; i++)
 		if (strcmp(before->tokens[i].name, name) == 0)
-			return fault(r, "name", "\"%s\" is there twice", name);
+			return fault(r, "name", "\"%s\" is used twice", name);
 	out->name = arena_string(r->arena, name);
 	return out->name ? 0 : no_memory(r->err);
 }
@@ -259,7 +259,7 @@ static int read_token(const struct tokens_reading *r, json_t *object, const stru
 	return read_limits(r, object, out);
 }
 
-/* The list of the file; NULL after an error was set. *root is the caller's to release. */
+/* The list in the file; NULL after an error was set. The caller releases *root. */
 static const json_t *load_list(const char *where, const char *json, size_t size, json_t **root, struct error *err)
 {
 	json_error_t why;
@@ -272,7 +272,7 @@ static const json_t *load_list(const char *where, const char *json, size_t size,
 	*root = json_loadb(json, size, JSON_REJECT_DUPLICATES, &why);
 	if (!*root) {
 		error_usage(err, "%s:%d:%d: it is not JSON: %s", where, why.line, why.column, why.text);
-		plain(err);
+		error_plain(err);
 		return NULL;
 	}
 	list = json_object_get(*root, "tokens");
@@ -380,7 +380,7 @@ int tokens_format(const struct tokens *tokens, char **json, size_t *size, struct
 	return *json ? 0 : no_memory(err);
 }
 
-/* 1 when they are the same; no branch and no address depends on the bytes. */
+/* 1 if the hashes are equal, in constant time. */
 static unsigned same_hash(const unsigned char *a, const unsigned char *b)
 {
 	volatile unsigned difference = 0;
@@ -396,7 +396,7 @@ const struct token *tokens_find(const struct tokens *tokens, const char *text, s
 	size_t found = 0;
 
 	token_hash(text, size, hash);
-	/* All of them, always: leaving early would tell which. */
+	/* Compares with all tokens: an early exit would reveal which one matched. */
 	for (size_t i = 0; i < tokens->count; i++)
 		found |= (0 - (size_t)same_hash(hash, tokens->tokens[i].hash)) & (i + 1);
 	return found > 0 ? &tokens->tokens[found - 1] : NULL;

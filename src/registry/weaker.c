@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-static const char *separator(const struct buf *out)
+static const char *phrase_separator(const struct buf *out)
 {
 	return out->size > 0 ? "; " : "";
 }
 
-/* Whether the name is in the list, with commas between names; NULL is an empty list. */
+/* Whether the name is in the comma-separated list; NULL is an empty list. */
 static bool list_has(const char *list, const char *name, size_t size)
 {
 	while (list && *list) {
@@ -20,14 +20,14 @@ static bool list_has(const char *list, const char *name, size_t size)
 	return false;
 }
 
-/* Names of `list` that `other` has not, each with the sentence's end. */
+/* Adds a phrase for each name of `list` that is not in `other`. */
 static void add_missing(struct buf *out, const char *language, const char *list, const char *other, const char *end)
 {
 	while (list && *list) {
 		size_t length = strcspn(list, ",");
 
 		if (!list_has(other, list, length))
-			buf_printf(out, "%s%s: %.*s %s", separator(out), language, (int)length, list, end);
+			buf_printf(out, "%s%s: %.*s %s", phrase_separator(out), language, (int)length, list, end);
 		list += length + (list[length] == ',');
 	}
 }
@@ -54,18 +54,19 @@ static void compare_profile(const struct profile *old, const struct profile *new
 
 	if (!new) {
 		if (asked)
-			buf_printf(out, "%sthe profile %s, which needed a confirmation, is gone", separator(out),
-				   old->name);
+			buf_printf(out, "%sthe profile %s, which needed a confirmation, was removed",
+				   phrase_separator(out), old->name);
 		return;
 	}
 	if (asked && !new->needs_confirm)
-		buf_printf(out, "%sthe profile %s needs no confirmation any more", separator(out), old->name);
+		buf_printf(out, "%sthe profile %s needs no confirmation any more", phrase_separator(out), old->name);
 	if (asked && new->needs_confirm && !old->confirm_once &&new->confirm_once)
-		buf_printf(out, "%sthe profile %s is confirmed once, not each time", separator(out), old->name);
+		buf_printf(out, "%sthe profile %s needs a confirmation only once, not each time", phrase_separator(out),
+			   old->name);
 	if (old->read_only && !new->read_only)
-		buf_printf(out, "%sthe profile %s is not read-only any more", separator(out), old->name);
+		buf_printf(out, "%sthe profile %s is not read-only any more", phrase_separator(out), old->name);
 	if (offline && (new->bridge || new->allow))
-		buf_printf(out, "%sthe profile %s has a network now", separator(out), old->name);
+		buf_printf(out, "%sthe profile %s has a network now", phrase_separator(out), old->name);
 }
 
 void config_weaker(const struct config *before, const struct config *after, struct buf *out)

@@ -1,8 +1,8 @@
-/* What a change of the configuration takes away of the rules for programs: for a warning and the audit log. */
+/* Finds rules for programs that a change of the configuration weakens: for a warning and the audit log. */
 #pragma once
 
 #include "base/buf.h"
 #include "registry/config.h"
 
-/* Adds a phrase for each rule that `after` has not or has weaker, with "; " between; nothing when all hold. */
+/* Appends a phrase for each rule that is missing or weaker in `after`, separated by "; ". */
 void config_weaker(const struct config *before, const struct config *after, struct buf *out);

@@ -312,7 +312,7 @@ static int set_image(struct spec *spec, void *member, const char *key, const cha
 static int set_engine(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
 	if (!engine_is_named(value))
-		return error_field(err, key, "\"%.64s\" is none of " ENGINE_NAMES, value);
+		return error_field(err, key, "\"%.64s\" is not one of " ENGINE_NAMES, value);
 	if (strcmp(value, "local") != 0 && strcmp(value, "auto") != 0)
 		return error_field(err, key, "%s is not available yet; use local", value);
 	*(enum engine_choice *)member = *value == 'l' ? ENGINE_LOCAL : ENGINE_AUTO;
@@ -330,7 +330,7 @@ static int set_policy(struct spec *spec, void *member, const char *key, const ch
 		spec->policy_said = true;
 		return 0;
 	}
-	return error_field(err, "policy", "\"%.64s\" is none of off, warn, block", value);
+	return error_field(err, "policy", "\"%.64s\" is not one of off, warn, block", value);
 }
 
 /* "24x80", rows first; or yes or no. */

@@ -173,7 +173,7 @@ def a_bad_value_is_refused_by_name_and_by_every_command():
     for command in ("config", "run"):
         args = SHELL if command == "run" else (command,)
         refused(sentence, *args, home=home, env={"SANDBOX_STORE_CODE": "no"}, help="config" if command == "run" else None)
-    refused('--listen: "x" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none', "config", "--listen", "x", home=home)
+    refused('--listen: "x" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not the word none', "config", "--listen", "x", home=home)
     kit.write(f"{home}/.env", "EMBERBOX_AUDIT=no\n")
     sentence = f'"{home}/.env", line 1: EMBERBOX_AUDIT: "no" is not one of required, best_effort, off'
     refused(sentence, "config", home=home)
@@ -206,10 +206,10 @@ def a_wrong_registry_is_refused_with_its_place():
     kit.write(path, "containers: {a: {language: python}}\n")
     config(home)
     kit.write(path, "containers: {a: {language: python}}\n", 0o666)
-    refused(f"{path}: others may write to it; use: chmod go-w {path}", "config", home=home)
+    refused(f"{path}: others can write to it; use: chmod go-w {path}", "config", home=home)
     os.remove(path)
     kit.write(f"{home}/.env", "SANDBOX_TIMEOUT_SEC=7\n", 0o666)
-    refused(f"{home}/.env: others may write to it; use: chmod go-w {home}/.env", "config", home=home)
+    refused(f"{home}/.env: others can write to it; use: chmod go-w {home}/.env", "config", home=home)
     os.chmod(f"{home}/.env", 0o644)
     config(home)
     # What cannot be read would be a limit that is not set.
@@ -266,7 +266,7 @@ def half_a_file_is_waited_for():
             writing.write(half)
             writing.flush()
             r = kit.emberbox(*command, "--policy", "block", env=env)
-            kit.equal((r.code, r.errtext.splitlines()[0]), (2, f"emberbox: {place}: somebody is writing to it; close it, and try again"), file)
+            kit.equal((r.code, r.errtext.splitlines()[0]), (2, f"emberbox: {place}: another process is writing to it; close the file there and try again"), file)
             waiting = kit.start([kit.built(), *command, *(("--policy", "block") if file != ".env" else ())], env=env)
             kit.eventually(lambda: waits(waiting.pid), "it does not wait")
             writing.write(rest)
@@ -335,7 +335,7 @@ def the_first_token_is_shown_with_the_address():
     r = kit.emberbox("token", "show", env={"EMBERBOX_HOME": home, "EMBERBOX_TOKEN": "x" * 16, "EMBERBOX_LISTEN": "none"})
     kit.equal((r.code, r.text), (0, "x" * 16 + "\n"))
     os.chmod(f"{home}/token", 0o644)
-    refused(f"{home}/token: others may read it (mode 0644); use: chmod 600 {home}/token", "token", "show", home=home)
+    refused(f"{home}/token: others can read it (mode 0644); use: chmod 600 {home}/token", "token", "show", home=home)
     os.chmod(f"{home}/token", 0o600)
     kit.equal(kit.emberbox("token", "show", env={"EMBERBOX_HOME": home}).text.splitlines()[0], token)
 
@@ -390,7 +390,7 @@ def bad_words_about_tokens_are_refused():
     path = kit.write(f"{home}/tokens.json", '{"tokens": [{"name": "a"}]}', 0o600)
     refused(f"{path}: tokens[0].sha256: expected a string", "token", "list", home=home)
     os.chmod(path, 0o640)
-    refused(f"{path}: others may read it (mode 0640); use: chmod 600 {path}", "token", "add", "b", home=home)
+    refused(f"{path}: others can read it (mode 0640); use: chmod 600 {path}", "token", "add", "b", home=home)
 
 
 # Profiles
@@ -422,7 +422,7 @@ def a_value_that_cannot_be_used_is_blamed_where_it_stands():
     pem = kit.write(f"{home}/cert.pem", "nothing\n", 0o600)
     for value, sentence in ((f"EMBERBOX_LISTEN=nowhere.example:80\n", 'EMBERBOX_LISTEN: expected HOST:PORT with an IP address, or none'),
                             (f"EMBERBOX_TLS_CERT={home}/gone\nEMBERBOX_TLS_KEY={pem}\n", "EMBERBOX_TLS_CERT: cannot read "),
-                            (f"EMBERBOX_TLS_CERT={pem}\n", "EMBERBOX_TLS_CERT: it needs EMBERBOX_TLS_KEY beside it"),
+                            (f"EMBERBOX_TLS_CERT={pem}\n", "EMBERBOX_TLS_CERT: it also needs EMBERBOX_TLS_KEY"),
                             ("SANDBOX_TYPE=docker\n", "SANDBOX_TYPE: docker is not available yet; use local")):
         kit.write(f"{home}/.env", f"# first\n{value}", 0o600)
         for command in (("run", "-l", "sh", "-c", "echo"), ("serve",)) if "TYPE" in value else (("serve",),):

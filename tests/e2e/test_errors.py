@@ -99,7 +99,7 @@ def options_that_are_not_available_yet():
     refused(hello("--image", "python:3"), "--image", "not available yet")
     for engine in ("docker", "e2b", "cluster"):
         refused(hello("--engine", engine), "--engine", engine, "not available yet", "local")
-    refused(hello("--engine", "podman"), "--engine", "none of local, docker, e2b, cluster, auto")
+    refused(hello("--engine", "podman"), "--engine", "not one of local, docker, e2b, cluster, auto")
 
 
 @kit.test

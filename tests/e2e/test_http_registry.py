@@ -463,7 +463,7 @@ def a_policy_that_is_taken_away_is_told():
     running.heard(r"the configuration was read again\n")
     os.unlink(place)
     want = ("python: json is not blocked by the registry any more; python: math is not blocked by the registry any more; "
-            "bash: x is not blocked by the registry any more; the profile careful, which needed a confirmation, is gone")
+            "bash: x is not blocked by the registry any more; the profile careful, which needed a confirmation, was removed")
     kit.contains(running.heard(r"warning: .*\n"), want)
     kit.eventually(lambda: len(audited(running, "policy_weakened")) == 2, "it is not in the audit log")
     kit.equal(audited(running, "policy_weakened")[1], want)

@@ -336,7 +336,7 @@ def files_are_looked_at_too():
     kit.equal((r.code, r.errtext), (126, f"emberbox: {BLOCKED}\n"))
     # What the box would find by a link the host may not have, or have as something that is not the project's.
     absent = (2, 'emberbox: entry: "entry.py" is not in the project: No such file or directory\n')
-    outside = (126, "emberbox: Security policy cannot look at the program: it leads out of its project\n")
+    outside = (126, "emberbox: Security policy cannot check the program: the link leads out of the project\n")
     kit.write(os.path.join(place, "project", "plain"), "import os; print('ran')\n")
     secret = kit.write(os.path.join(place, "secret.py"), "import socket\n")
     for link, told in (("/sandbox/code/plain", absent), ("../code/plain", absent), (secret, outside), ("../secret.py", outside)):
@@ -367,7 +367,7 @@ def a_warning_is_told_with_the_result():
         kit.equal((r.code, r.text, r.errtext), (0, "1\n", ""))
     r = run(place, "run", "--cold", "-l", "python", "-c", "1", "--policy", "loud")
     kit.equal(r.code, 2)
-    kit.contains(r.errtext, 'policy: "loud" is none of off, warn, block')
+    kit.contains(r.errtext, 'policy: "loud" is not one of off, warn, block')
 
 
 @kit.test
@@ -432,14 +432,14 @@ def sessions_have_it_too():
     kit.equal(asking.post(f"{files}/text", {"move": "code/text.py"}).error, refusal)
     kit.equal(asking.post(f"{files}/text", {"move": "code/text.txt"}).status, 200)
     large = asking.request("PUT", f"{files}/large.py", b"#" * ((4 << 20) + 1))
-    kit.equal((large.error, large.message), (refusal, "Security policy cannot look at the file: it is larger than 4 MiB"))
+    kit.equal((large.error, large.message), (refusal, "Security policy cannot check the file: it is larger than 4 MiB"))
     # A file that cannot be read could be anything, also under the name of a source.
     path = "/sandbox/data/hidden"
     asking.request("PUT", f"/v1/sessions/{session}/files/data/hidden", b"import json\n")
     shut = asking.post(inside, {"code": f"import pathlib; pathlib.Path({path!r}).chmod(0)"})
     kit.equal(shut.json["status"], "ok", shut.json["error_message"])
     hidden = asking.post(f"/v1/sessions/{session}/files/data/hidden", {"move": "code/hidden.py"})
-    kit.equal((hidden.error, hidden.message), (refusal, "Security policy cannot look at the file: it cannot be read"))
+    kit.equal((hidden.error, hidden.message), (refusal, "Security policy cannot check the file: it cannot be read"))
     kit.equal(asking.post(f"/v1/sessions/{session}/files/data/hidden", {"move": "code/hidden.txt"}).status, 200)
     # Those that a session or a container starts with, and those beside a command.
     given = {"files": {"own.py": "import json\n"}}

@@ -577,7 +577,7 @@ def environment_variables_of_the_command_line():
         for args in ([], overriding):
             r = python("1", *args, env={name: value})
             kit.equal((r.code, r.text), (2, ""), f"{name}={value} {args}")
-            kit.contains(r.errtext, f'emberbox: {name}: "{value}" is not ' if name != "SANDBOX_TYPE" else f'{name}: "{value}" is none of')
+            kit.contains(r.errtext, f'emberbox: {name}: "{value}" is not ' if name != "SANDBOX_TYPE" else f'{name}: "{value}" is not one of')
     for name, value in (("SANDBOX_STORE_CODE", "on_error"), ("SANDBOX_BLOCK_DANGEROUS_IMPORTS", "false"), ("SANDBOX_TYPE", "auto")):
         kit.equal(python("print(1)", env={name: value}).text, "1\n", name)
     kit.equal(python("print(1)", "--engine", "local", env={"SANDBOX_TYPE": "docker"}).text, "1\n")

@@ -70,7 +70,7 @@ static const struct {
 	const char *bad;
 	const char *sentence; /* behind the name */
 } all[] = {
-	{ CONFIG_TYPE, "auto", "local", "podman", "\"podman\" is none of local, docker, e2b, cluster, auto" },
+	{ CONFIG_TYPE, "auto", "local", "podman", "\"podman\" is not one of local, docker, e2b, cluster, auto" },
 	{ CONFIG_TIMEOUT, "30", "7", "soon",
 	  "\"soon\" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 	{ CONFIG_MAX_OUTPUT, "20", "3", "3k", "\"3k\" is not a number of KiB between 1 and 16384" },
@@ -80,11 +80,11 @@ static const struct {
 	  "\"64q\" is not a size between 4m and 1024g; write it as 64m, 1g or a number of bytes" },
 	{ CONFIG_CPUS, "1", "0.5", "many", "\"many\" is not a number of cores between 0.01 and 1024" },
 	{ CONFIG_LISTEN, "127.0.0.1:7320", "[::1]:0", "7320",
-	  "\"7320\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not none" },
+	  "\"7320\" is not HOST:PORT such as 127.0.0.1:7320 or [::1]:7320, and not the word none" },
 	{ CONFIG_SOCKET, NULL, "/x/s", "", "\"\" is not an absolute path" },
 	{ CONFIG_SERVICE, "auto", "never", "maybe", "\"maybe\" is not one of auto, never, start" },
 	{ CONFIG_CACHE_SIZE, "1g", "0", "lots", "\"lots\" is not a size such as 256m or 1g" },
-	{ CONFIG_HISTORY_DAYS, "30", "0", "-1", "\"-1\" is not a number of days between 0 (for ever) and 36500" },
+	{ CONFIG_HISTORY_DAYS, "30", "0", "-1", "\"-1\" is not a number of days between 0 (no limit) and 36500" },
 	{ CONFIG_HISTORY_SIZE, "1g", "2m", "1k", "\"1k\" is not a size of at least 1m such as 256m or 1g" },
 	{ CONFIG_AUDIT, "required", "best_effort", "on", "\"on\" is not one of required, best_effort, off" },
 	{ CONFIG_LOG, "events", "json", "xml", "\"xml\" is not one of events, text, json" },
@@ -267,8 +267,8 @@ static void the_odd_ones(void)
 	bad_env("EMBERBOX_TOKEN", "secret",
 		"EMBERBOX_TOKEN: it has to be 16 to 255 visible ASCII characters without blanks");
 	bad_env("EMBERBOX_POLICY", "true", "EMBERBOX_POLICY: \"true\" is not one of off, warn, block");
-	bad_env("EMBERBOX_TLS_CERT", "/c.pem", "EMBERBOX_TLS_CERT: it needs EMBERBOX_TLS_KEY beside it");
-	bad_env("EMBERBOX_TLS_KEY", "/k.pem", "EMBERBOX_TLS_KEY: it needs EMBERBOX_TLS_CERT beside it");
+	bad_env("EMBERBOX_TLS_CERT", "/c.pem", "EMBERBOX_TLS_CERT: it also needs EMBERBOX_TLS_KEY");
+	bad_env("EMBERBOX_TLS_KEY", "/k.pem", "EMBERBOX_TLS_KEY: it also needs EMBERBOX_TLS_CERT");
 	bad_env("EMBERBOX_TLS_KEY", "k.pem", "EMBERBOX_TLS_KEY: \"k.pem\" is not an absolute path");
 	setenv("EMBERBOX_TLS_CERT", "/c.pem", 1);
 	setenv("EMBERBOX_TLS_KEY", "/k.pem", 1);
@@ -286,7 +286,7 @@ static void lines_of_the_file(void)
 		  "line 1: \"SANDBOX_TIMEOUT\": there is no such setting; did you mean SANDBOX_TIMEOUT_SEC?" },
 		{ "NOTHING=7\n", "line 1: \"NOTHING\": there is no such setting" },
 		{ "EMBERBOX_HOME=/x\n",
-		  "line 1: \"EMBERBOX_HOME\": it is only for the environment: it says where this file is" },
+		  "line 1: \"EMBERBOX_HOME\": set it in the environment: it determines the path of this file" },
 		{ "\nSANDBOX_TIMEOUT_SEC=abc\n", "line 2: SANDBOX_TIMEOUT_SEC: \"abc\" is not a time between 0.001 and "
 						 "86400 seconds; write it as 30, 500ms, 2m or 1h30m" },
 		{ "SANDBOX_TIMEOUT_SEC=7\n#\nSANDBOX_TIMEOUT_SEC=8\n",

@@ -375,8 +375,7 @@ static void an_encoding_is_told(void)
 		CHECK_INT(
 			policy_check(runtime_find("python"), cases[i].code, strlen(cases[i].code), NULL, &report, &err),
 			0);
-		CHECK_STR(report.unread ? report.unread : "",
-			  cases[i].unread ? "it names an encoding that is not read" : "");
+		CHECK_STR(report.unread ? report.unread : "", cases[i].unread ? "its encoding is not supported" : "");
 	}
 	SUMMARY("ruby", "# coding: utf-7\nrequire 'a'", "I2:1 a plain");
 }
@@ -424,7 +423,7 @@ static void the_gate(void)
 	CHECK(strstr(result_json(result), "\"blocked_imports\":[\"socket\",\"os\"]") != NULL);
 	result_free(result);
 	CHECK_INT(spec_set(&spec, "policy", "perhaps", &err), -1);
-	CHECK_STR(err.text, "policy: \"perhaps\" is none of off, warn, block");
+	CHECK_STR(err.text, "policy: \"perhaps\" is not one of off, warn, block");
 	spec_free(&spec);
 }
 

@@ -167,7 +167,7 @@ static void mistakes_of_a_profile(void)
 	refused("containers: {a: {language: sh, triggers: run}}",
 		"r.yaml:1:42: containers.a.triggers: expected a list of phrases, not \"run\"");
 	refused("containers: {a: {language: sh, triggers: [x, \"\"]}}",
-		"r.yaml:1:46: containers.a.triggers: expected a phrase, not an empty text");
+		"r.yaml:1:46: containers.a.triggers: expected a phrase, not an empty string");
 	refused("containers: {a: {language: sh, triggers: [{}]}}",
 		"r.yaml:1:43: containers.a.triggers: expected a string, not a mapping");
 }
@@ -222,7 +222,7 @@ static void mistakes_of_security(void)
 	refused("containers: {a: {language: sh, security: {needs_confirm: true, confirm: always}}}",
 		"r.yaml:1:73: containers.a.security.confirm: expected each or once, not \"always\"");
 	refused("containers: {a: {language: sh, security: {confirm: once, needs_confirm: false}}}",
-		"r.yaml:1:52: containers.a.security.confirm: it says how often to ask; set needs_confirm: true beside "
+		"r.yaml:1:52: containers.a.security.confirm: it needs needs_confirm: true beside "
 		"it");
 	refused("containers: {a: {language: sh, security: {readonly: true}}}",
 		"r.yaml:1:43: containers.a.security: unknown key \"readonly\"; did you mean \"read_only\"?");
@@ -239,9 +239,8 @@ static void mistakes_of_security(void)
 	refused("containers: {a: {language: sh, security: {network_mode: {alow: [x]}}}}",
 		"r.yaml:1:58: containers.a.security.network_mode: unknown key \"alow\"; did you mean \"allow\"?");
 	refused("containers: {a: {language: sh, security: {network_mode: {allow: []}}}}",
-		"r.yaml:1:65: containers.a.security.network_mode.allow: expected at least one host; without the "
-		"network it is "
-		"none");
+		"r.yaml:1:65: containers.a.security.network_mode.allow: expected at least one host; for no network, "
+		"write none");
 	for (const char *const *host =
 		     (const char *const[]){ "http://x", "a b", "x:0", "x:65536", "x:", "-x", "[::1", "*.x", NULL };
 	     *host; host++) {
@@ -300,13 +299,13 @@ static void mistakes_of_settings(void)
 		"not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m");
 	refused("settings:\n  SANDBOX_STORE_CODE: {}\n",
 		"r.yaml:2:23: settings.SANDBOX_STORE_CODE: expected a value, not a mapping");
-	refused("settings: {EMBERBOX_TOKEN: 0123456789abcdef}",
-		"r.yaml:1:12: settings: a secret is not for the registry; set EMBERBOX_TOKEN in the environment or in "
-		".env");
+	refused("settings: {EMBERBOX_TOKEN: 0123456789abcdef}", "r.yaml:1:12: settings: a secret must not be in the "
+								"registry; set EMBERBOX_TOKEN in the environment or in "
+								".env");
 	refused("settings: {EMBERBOX_HOME: /x}",
-		"r.yaml:1:12: settings: this says where the registry is; set it in the environment");
+		"r.yaml:1:12: settings: it determines the path of the registry; set it in the environment");
 	refused("settings: {EMBERBOX_REGISTRY: /x}",
-		"r.yaml:1:12: settings: this says where the registry is; set it in the environment");
+		"r.yaml:1:12: settings: it determines the path of the registry; set it in the environment");
 }
 
 static void languages_are_looked_up_apart(void)
@@ -379,7 +378,7 @@ static void the_file_is_read_if_it_can_be_believed(void)
 	CHECK_STR(text, "settings: {}\n");
 	tree_mode(dir, "registry.yaml", 0664);
 	CHECK_INT(read_file(NULL), -1);
-	snprintf(sentence, sizeof(sentence), "%s: others may write to it; use: chmod go-w %s", path, path);
+	snprintf(sentence, sizeof(sentence), "%s: others can write to it; use: chmod go-w %s", path, path);
 	CHECK_STR(err.text, sentence);
 	tree_mode(dir, "registry.yaml", 0644);
 	CHECK_INT(read_file(path), 0);

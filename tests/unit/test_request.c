@@ -213,7 +213,7 @@ static void unknown_and_double_fields(void)
 	refused(P "\"image\":[]}", "image", "image: expected a string, not a list");
 	refused(P "\"engine\":\"docker\"}", "engine", "engine: docker is not available yet; use local");
 	refused(P "\"engine\":\"podman\"}", "engine",
-		"engine: \"podman\" is none of local, docker, e2b, cluster, auto");
+		"engine: \"podman\" is not one of local, docker, e2b, cluster, auto");
 	refused(P "\"timeout\":1,\"timeout\":2}", "timeout", "timeout: it is given twice; leave one out");
 	refused(P "\"timeout\":1,\"limits\":{\"timeout\":2}}", "limits.timeout",
 		"limits.timeout: this limit is given twice; leave one of timeout and limits.timeout out");

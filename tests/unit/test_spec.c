@@ -487,8 +487,8 @@ static void surroundings(void)
 	CHECK(spec.around.engine == ENGINE_LOCAL);
 	taken("engine", "auto");
 	CHECK(spec.around.engine == ENGINE_AUTO);
-	REFUSES("engine", "is none of local, docker, e2b, cluster, auto", "", "x", "loc", "local,", "LOCAL", " local",
-		",", "local, docker");
+	REFUSES("engine", "is not one of local, docker, e2b, cluster, auto", "", "x", "loc", "local,", "LOCAL",
+		" local", ",", "local, docker");
 	refused("engine", "docker", "engine: docker is not available yet; use local");
 	refused("engine", "e2b", "engine: e2b is not available yet; use local");
 	refused("engine", "cluster", "engine: cluster is not available yet; use local");

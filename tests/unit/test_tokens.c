@@ -154,7 +154,7 @@ static void mistakes_are_named(void)
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH
 		"\", \"scopes\": [\"read\"]}, {\"name\": \"a\", \"sha256\": "
 		"\"" HASH "\", \"scopes\": [\"read\"]}]}",
-		"t.json: tokens[1].name: \"a\" is there twice");
+		"t.json: tokens[1].name: \"a\" is used twice");
 }
 
 static void a_token_is_long_and_random(void)
@@ -219,7 +219,7 @@ static void the_first_is_made_once_and_kept(void)
 	snprintf(sentence, sizeof(sentence), "%s/token", home);
 	CHECK_INT(chmod(sentence, 0640), 0);
 	CHECK_INT(token_first(b, &err), -1);
-	snprintf(sentence, sizeof(sentence), "%s/token: others may read it (mode 0640); use: chmod 600 %s/token", home,
+	snprintf(sentence, sizeof(sentence), "%s/token: others can read it (mode 0640); use: chmod 600 %s/token", home,
 		 home);
 	CHECK_STR(err.text, sentence);
 	CHECK_INT(err.kind, ERROR_USAGE);
@@ -236,8 +236,7 @@ static void a_broken_file_is_not_a_token(void)
 	home_new();
 	snprintf(path, sizeof(path), "%s/token", home);
 	snprintf(sentence, sizeof(sentence),
-		 "%s: expected one line of 16 to 254 visible ASCII characters; remove it and another one is made",
-		 path);
+		 "%s: expected one line of 16 to 254 visible ASCII characters; remove it to create a new one", path);
 	for (size_t i = 0; i < ARRAY_SIZE(contents); i++) {
 		FILE *file = fopen(path, "w");
 
@@ -311,7 +310,7 @@ static void the_file_of_others_is_replaced_whole(void)
 	free(json);
 	CHECK_INT(chmod(path, 0604), 0);
 	CHECK_INT(tokens_read(&json, &size, where, sizeof(where), &err), -1);
-	snprintf(sentence, sizeof(sentence), "%s: others may read it (mode 0604); use: chmod 600 %s", path, path);
+	snprintf(sentence, sizeof(sentence), "%s: others can read it (mode 0604); use: chmod 600 %s", path, path);
 	CHECK_STR(err.text, sentence);
 	tree_free(home);
 }
@@ -324,8 +323,8 @@ static void without_a_place_it_says_so(void)
 	unsetenv("EMBERBOX_TOKEN");
 	CHECK_INT(token_first(out, &err), -1);
 	CHECK_STR(err.text,
-		  "tokens cannot be kept in /proc/nowhere/: it has to be a directory of your own that nobody else can "
-		  "write to");
+		  "tokens cannot be stored in /proc/nowhere/: it has to belong to you, and nobody else may write to "
+		  "it");
 	CHECK_INT(err.kind, ERROR_FAILED);
 }
 

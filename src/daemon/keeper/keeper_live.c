@@ -99,7 +99,7 @@ static ssize_t read_old(const struct file_question *q, char *text, struct error 
 		return read_source(fd, text, err);
 	if (q->policy->policy != POLICY_BLOCK || none.code == CODE_NOT_FOUND || none.code == CODE_NO_PLAIN_FILE)
 		return 0;
-	return error_refuse(err, CODE_BLOCKED, "", "Security policy cannot look at the file: it cannot be read");
+	return error_refuse(err, CODE_BLOCKED, "", "Security policy cannot check the file: it cannot be read");
 }
 
 /* The file as it would be. */
