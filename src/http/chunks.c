@@ -83,6 +83,8 @@ static int chunks_byte(struct http_chunks *chunks, char c, uint64_t most, struct
 	if ((next == EXTENSION || next == TRAILER_NAME || next == TRAILER_VALUE) && ++chunks->overhead > OVERHEAD_MAX)
 		return http_refuse(fault, 431,
 				   "the extensions and trailers of the chunked body are longer than 16384 bytes");
+	if (chunks->trailers && chunks->state >= TRAILER_FIRST && chunks->state <= TRAILER_LF && next != LAST_LF)
+		buf_add(chunks->trailers, &c, 1);
 	chunks->state = next;
 	return 0;
 }

@@ -79,6 +79,7 @@ struct http_chunks {
 	uint64_t total;    /* bytes of content so far */
 	unsigned digits;   /* of the chunk's size so far */
 	unsigned overhead; /* bytes of extensions and trailers so far */
+	struct buf *trailers; /* gets their lines, with CR LF; NULL: they are skipped */
 };
 /* Takes what it can of `data` (*used bytes), adds content to `out`. 1: the body is whole; 0: more is to come; -1: that
  * is no chunked body, or it has more than `most` bytes (status 413), see `fault`. */

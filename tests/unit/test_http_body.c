@@ -89,6 +89,28 @@ static void chunks_whole_stays(void)
 	buf_free(&out);
 }
 
+/* A relay passes trailers on. */
+static void chunks_trailers(void)
+{
+	static const char data[] = "1\r\nx\r\n0;e=1\r\nX-Sum: 5\r\nEmpty:\r\n\r\nrest";
+
+	for (size_t step = 1; step <= sizeof(data); step += sizeof(data) - 1) {
+		struct buf lines = { 0 }, out = { 0 };
+		struct http_chunks chunks = { .trailers = &lines };
+		size_t n = 0;
+		int got = 0;
+
+		for (size_t at = 0; got == 0 && at < strlen(data); at += n)
+			got = http_chunks_take(&chunks, data + at, step < strlen(data) ? step : strlen(data), &n, 100, &out,
+					       &fault);
+		CHECK_INT(got, 1);
+		CHECK_STR(lines.data, "X-Sum: 5\r\nEmpty:\r\n");
+		CHECK_STR(out.data, "x");
+		buf_free(&lines);
+		buf_free(&out);
+	}
+}
+
 static void chunks_broken(void)
 {
 	static const char *const broken = "the chunked body is broken: expected chunks as SIZE CR LF CONTENT CR LF";
@@ -499,6 +521,7 @@ int main(void)
 {
 	RUN(chunks_good);
 	RUN(chunks_whole_stays);
+	RUN(chunks_trailers);
 	RUN(chunks_broken);
 	RUN(chunks_large);
 	RUN(chunks_overhead);
