@@ -85,6 +85,11 @@ int replay_http_answer(const uint8_t *data, size_t size);
 #include "fuzz_http_answer.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput replay_http_relay
+int replay_http_relay(const uint8_t *data, size_t size);
+#include "fuzz_http_relay.c"
+#undef LLVMFuzzerTestOneInput
+
 #define LLVMFuzzerTestOneInput replay_json_check
 int replay_json_check(const uint8_t *data, size_t size);
 #include "fuzz_json_check.c"
@@ -294,6 +299,11 @@ static void http_answer(void)
 	replay("http_answer", replay_http_answer);
 }
 
+static void http_relay(void)
+{
+	replay("http_relay", replay_http_relay);
+}
+
 static void json_check(void)
 {
 	replay("json_check", replay_json_check);
@@ -388,6 +398,7 @@ int main(void)
 	RUN(http);
 	RUN(http_answer);
 	RUN(png);
+	RUN(http_relay);
 	RUN(json_check);
 	RUN(mcp);
 	RUN(net_list);
