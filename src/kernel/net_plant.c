@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Connections that wait to be accepted: as many as a box has at once. */
+/* Connections that wait to be accepted. Further ones try again after a second. */
 #define BACKLOG 128
 /* Of every network. */
 #define LO_INDEX 1

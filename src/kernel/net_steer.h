@@ -1,6 +1,9 @@
 /*
  * nftables in a box's own network: TCP connections to addresses that the network does not have are steered to one
  * listener. See docs/decisions/planted-network.md.
+ *
+ * The kernel patches its code when the first of all networks gets such rules, and when the last one ends. That takes
+ * longer than the rules themselves: a process that plants often had better keep one network that has some.
  */
 #pragma once
 

@@ -198,6 +198,14 @@ static inline int serve(const char *address, uint16_t port)
 	return -1;
 }
 
+static inline uint16_t serve_port(int fd)
+{
+	const char *name = fd < 0 ? "" : name_text(getsockname, fd), *space = strchr(name, ' ');
+
+	CHECK(space != NULL);
+	return space ? (uint16_t)atoi(space + 1) : 0;
+}
+
 /* The next connection of such a server. */
 static inline int serve_one(int fd)
 {

@@ -331,7 +331,8 @@ static void child_powers(void)
 	CHECK_ERRNO(serve("198.18.0.5", 443), EACCES);
 	CHECK_ERRNO(plant_now(wider), EPERM);
 	wider = (struct net_plant){ .everything = true, .again = true };
-	CHECK_ERRNO(plant_now(wider), EPERM);
+	if (can_steer)
+		CHECK_ERRNO(plant_now(wider), EPERM);
 	CHECK_ERRNO(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_ICMP), EACCES);
 	CHECK_ERRNO(socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP), EPERM);
 	CHECK_ERRNUM(attempt(SOCK_STREAM, "198.18.0.5", 22), ECONNREFUSED);
@@ -601,16 +602,10 @@ static void run_both(const char *name, void (*test)(void))
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_storage at = { 0 };
-	socklen_t size = sizeof(at);
-	int fd;
-
 	as_enter(argc, argv);
 	six = has_six();
 	check_name = "listener";
-	fd = serve(six ? "::" : "0.0.0.0", 0);
-	CHECK(fd >= 0 && getsockname(fd, (struct sockaddr *)&at, &size) == 0);
-	host_port = ntohs(((struct sockaddr_in *)&at)->sin_port);
+	host_port = serve_port(serve(six ? "::" : "0.0.0.0", 0));
 	find_host_addresses();
 	can_steer = find_steering();
 	RUN_BOTH(connections_arrive_with_their_destination);
@@ -629,7 +624,8 @@ int main(int argc, char **argv)
 	RUN_BOTH(many_ranges_and_ports);
 	RUN_BOTH(loopback_is_no_range);
 	RUN_BOTH(the_proof_sees_a_route);
-	RUN_BOTH(without_ipv6);
+	if (six)
+		RUN_BOTH(without_ipv6);
 	never_steer = false;
 	RUN(without_nftables);
 	return check_failures ? 1 : 0;

@@ -231,21 +231,36 @@ static void the_proof_sees_what_is_missing(void)
 	in_space(0, child_proof);
 }
 
+/* With the errno that says so, and without anything of it in the network. */
+static void child_refused(void)
+{
+	CHECK_INT(netns_make(), 0);
+	CHECK_INT(netns_loopback(), 0);
+	CHECK_INT(plant_now((struct net_plant){ .everything = true }), -1);
+	CHECK(errno == EPROTONOSUPPORT || errno == EOPNOTSUPP || errno == ENOENT);
+	CHECK_INT(planted_count, 0);
+	CHECK_ERRNUM(attempt(SOCK_STREAM, "8.8.8.8", 443), ENETUNREACH);
+	CHECK_INT(plant_now((struct net_plant){ .ports = &(uint16_t){ 443 }, .port_count = 1 }), 0);
+	check_arrives("198.18.0.5", 443, NET_PLANT_OWN);
+}
+
+static void without_steering_it_is_refused(void)
+{
+	in_space(0, child_refused);
+}
+
 int main(int argc, char **argv)
 {
-	struct sockaddr_storage at = { 0 };
-	socklen_t size = sizeof(at);
-
 	as_enter(argc, argv);
 	if (!find_steering()) {
 		check_skip("public_networks", "the kernel has no nftables with tproxy");
-		return 0;
+		RUN(without_steering_it_is_refused);
+		return check_failures ? 1 : 0;
 	}
 	six = has_six();
 	check_name = "listener";
 	host_fd = serve(six ? "::" : "0.0.0.0", 0);
-	CHECK(host_fd >= 0 && getsockname(host_fd, (struct sockaddr *)&at, &size) == 0);
-	host_port = ntohs(((struct sockaddr_in *)&at)->sin_port);
+	host_port = serve_port(host_fd);
 	find_host_addresses();
 	RUN(every_connection_arrives);
 	RUN(own_addresses_are_the_boxes);
