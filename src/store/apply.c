@@ -1,4 +1,4 @@
-/* A record of the journal becomes what is remembered of it. All of it can be done twice. */
+/* Applies a record of the journal to history, artifacts and the audit log. Idempotent. */
 #include "store/store_parts.h"
 
 #include "base/json_check.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name that no other record ever has. */
+/* A name that no other record has. */
 static void record_name(const struct store *store, const struct journal_record *record, char name[64])
 {
 	char *to = name;
@@ -25,14 +25,14 @@ int store_audit(struct store *store, const char *record_id, const char *event, c
 		return 0;
 	if (audit_append(store->audit, record_id, event, fields, err) == 0)
 		return 0;
-	/* What cannot be an entry must not keep all that comes after it from becoming one. */
-	if (err->kind == ERROR_USAGE && audit_append(store->audit, record_id, "unreadable",
-						     "{\"why\":\"an entry could not be made of it\"}", err) == 0)
+	/* An invalid entry must not block the records after it. */
+	if (err->kind == ERROR_USAGE &&
+	    audit_append(store->audit, record_id, "unreadable", "{\"why\":\"invalid entry\"}", err) == 0)
 		return 0;
 	return store->options.audit_best_effort ? 0 : -1;
 }
 
-static void member(json_t *object, const char *key, const char *text)
+static void audit_member(json_t *object, const char *key, const char *text)
 {
 	if (*text)
 		json_object_set_new(object, key, store_utf8(text, strlen(text)));
@@ -51,18 +51,18 @@ static int audit_run(struct store *store, const struct field_set *f, const struc
 		return 0;
 	}
 	json_object_set_new(object, "time", json_string(store_time(when, time)));
-	member(object, "id", f->text[FIELD_ID]);
-	member(object, "caller", f->text[FIELD_CALLER]);
-	member(object, "door", f->text[FIELD_DOOR]);
-	member(object, "request_id", f->text[FIELD_REQUEST_ID]);
-	member(object, "profile", f->text[FIELD_PROFILE]);
-	member(object, "place", f->text[FIELD_PLACE]);
-	member(object, "language", f->text[FIELD_LANGUAGE]);
-	member(object, "code_sha256", f->text[FIELD_CODE_DIGEST]);
-	member(object, "status", f->text[FIELD_STATUS]);
+	audit_member(object, "id", f->text[FIELD_ID]);
+	audit_member(object, "caller", f->text[FIELD_CALLER]);
+	audit_member(object, "door", f->text[FIELD_DOOR]);
+	audit_member(object, "request_id", f->text[FIELD_REQUEST_ID]);
+	audit_member(object, "profile", f->text[FIELD_PROFILE]);
+	audit_member(object, "place", f->text[FIELD_PLACE]);
+	audit_member(object, "language", f->text[FIELD_LANGUAGE]);
+	audit_member(object, "code_sha256", f->text[FIELD_CODE_DIGEST]);
+	audit_member(object, "status", f->text[FIELD_STATUS]);
 	json_object_set_new(object, "exit_code", json_integer((json_int_t)f->number[FIELD_EXIT_CODE]));
-	member(object, "limit", f->text[FIELD_LIMIT]);
-	member(object, "message", f->text[FIELD_MESSAGE]);
+	audit_member(object, "limit", f->text[FIELD_LIMIT]);
+	audit_member(object, "message", f->text[FIELD_MESSAGE]);
 	text = json_dumps(object, JSON_COMPACT);
 	json_decref(object);
 	record_name(store, record, name);
@@ -128,7 +128,7 @@ static int put_row(struct store *store, const struct field_set *f, const char *a
 		" stdout_bytes = excluded.stdout_bytes, stderr_bytes = excluded.stderr_bytes, spools = excluded.spools,"
 		" artifact = excluded.artifact, ended = excluded.ended, signature = excluded.signature,"
 		" file = coalesce(excluded.file, file)"
-		/* What has ended does not end again, whoever says so. */
+		/* A run that has ended keeps its first result. */
 		" WHERE status IN ('running', 'interrupted') RETURNING number";
 	static const enum field_key numbers[] = { FIELD_EXIT_CODE, FIELD_EXECUTION, FIELD_CPU,   FIELD_MEMORY,
 						  FIELD_QUEUE,     FIELD_START,     FIELD_TOTAL, FIELD_WARM };
@@ -175,7 +175,7 @@ static int apply_end(struct store *store, const struct field_set *f, const struc
 
 	if (f->text[FIELD_STATUS][0] == '\0')
 		return 0;
-	/* Before the row that names it: what a crash leaves is written over when the record is taken again. */
+	/* Before the row that names it: a file left by a crash is overwritten when the record is applied again. */
 	if (f->number[FIELD_KEEP] && artifact_write(store, f, record, artifact, err) < 0)
 		return -1;
 	if (fault_hit("store-artifact"))
@@ -183,7 +183,7 @@ static int apply_end(struct store *store, const struct field_set *f, const struc
 	if (put_row(store, f, artifact, &number, err) < 0)
 		return -1;
 	store->taken += record->sizes[1] + f->number[FIELD_STDOUT] + f->number[FIELD_STDERR];
-	/* How large its files are is not in the record; they may be four times this. */
+	/* The size of the run's files is not in the record; they may have four times this size. */
 	if (f->number[FIELD_SPOOLS] & SPOOL_FILES)
 		store->taken += 4 << 20;
 	if (number == 0)
@@ -225,7 +225,7 @@ static int apply_refused(struct store *store, struct field_set *f, const struct 
 		if (put_row(store, f, "", &number, err) < 0)
 			return -1;
 	}
-	/* Who asked is in the row. */
+	/* The row has the caller. */
 	stmt = store_sql(store, known, err);
 	if (!stmt)
 		return -1;
@@ -261,7 +261,7 @@ int record_apply(struct store *store, const struct journal_record *record, struc
 {
 	struct field_set fields;
 
-	/* What we cannot read now we never can. */
+	/* A record that cannot be parsed now never can be. */
 	if (!field_parse(record->parts[0], record->sizes[0], &fields))
 		return 0;
 	if (record->kind == RECORD_EVENT)

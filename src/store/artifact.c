@@ -1,4 +1,4 @@
-/* Artifacts: a run with its code, in a file that a person can read. */
+/* Artifacts: a run with its code, in a readable file. */
 #include "store/store_parts.h"
 
 #include "base/base64.h"
@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 20261116T142257.123Z-0123456789ab.json: the same for the same record, so that one which was not finished is written
- * over. */
+/* 20261116T142257.123Z-0123456789ab.json: derived from the record, so that an incomplete file is overwritten. */
 static void artifact_name(const struct field_set *fields, const struct journal_record *record,
 			  char name[STORE_ARTIFACT])
 {
@@ -57,7 +56,7 @@ static void add_code(struct buf *out, const struct field_set *fields, const stru
 {
 	buf_text(out, "\"code\":");
 	if (fields->text[FIELD_CODE_DIGEST][0] == '\0')
-		buf_text(out, "null"); /* it is one of the files, or in a project */
+		buf_text(out, "null"); /* the code is one of the files, or in a project */
 	else if (json_is_plain_text(record->parts[2], record->sizes[2])) {
 		add_json(out, json_stringn(record->parts[2], record->sizes[2]));
 	} else {
@@ -89,7 +88,7 @@ int artifact_write(struct store *store, const struct field_set *fields, const st
 	add_code(&head, fields, record);
 	buf_printf(&head, "\"request\":%s,\n \"result\":", *summary ? summary : "null");
 	if (head.failed)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make an artifact");
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot create an artifact");
 	if (store_executions(store) < 0 ||
 	    spool_write(store->executions, name,
 			(struct iovec[]){ { .iov_base = head.data, .iov_len = head.size },

@@ -1,12 +1,12 @@
 /*
  * The writer of the audit log.
  *
- * A flush is: the head with what comes (`next`), the batch in one write, the
- * head without it. A process that dies in between leaves a head with `next`,
- * and a log that ends somewhere from the head's end to that of `next`; nothing
- * else can be our doing, so audit_open() takes anything else for tampering.
- * After the machine went down (the head has another boot_id) less is sure: the
- * disk may have the log and the head of different moments of the last seconds.
+ * A flush writes the head with the planned end (`next`), then the batch in one
+ * write, then the head without `next`. A process that dies in between leaves a
+ * head with `next`, and a log that ends between the head's end and `next`.
+ * audit_open() takes any other state for tampering. After a crash of the
+ * machine (the head has another boot_id) less is certain: the disk may have the
+ * log and the head of different moments in the last seconds.
  */
 #include "store/audit.h"
 
@@ -28,23 +28,23 @@
 #include <unistd.h>
 
 enum {
-	SYNC_USEC = 1000000, /* at least so long between two fdatasync() */
+	SYNC_USEC = 1000000, /* minimum interval between two calls of fdatasync() */
 };
 
 struct audit {
 	int dir;                  /* the state directory */
-	int log;                  /* audit.log, for appending */
-	struct audit_mark mark;   /* what audit.head says, or is to say */
+	int log;                  /* audit.log, opened for appending */
+	struct audit_mark mark;   /* the content of audit.head */
 	uint64_t file_max;        /* AUDIT_FILE_MAX, or a test's */
 	struct buf batch;         /* lines that are not written yet */
-	struct audit_end end;     /* of the batch */
-	struct audit_known known; /* what not to log again */
+	struct audit_end end;     /* end of the chain with the batch */
+	struct audit_known known; /* records that must not be logged again */
 	bool remembers;           /* `known` has been filled from the log */
-	bool dirty;               /* something is not surely on the disk */
-	uint64_t synced_usec;     /* when fdatasync() was called last */
+	bool dirty;               /* data may not be on the disk yet */
+	uint64_t synced_usec;     /* time of the last fdatasync() */
 };
 
-/* What the disk is known to have goes into the head with the next write of it. */
+/* The next write of the head includes the entry that is known to be on the disk. */
 static void sync_log(struct audit *audit)
 {
 	if (!audit->dirty || fdatasync(audit->log) < 0)
@@ -54,14 +54,14 @@ static void sync_log(struct audit *audit)
 	audit->mark.synced = audit->mark.end.seq;
 }
 
-/* It is where it was, and of the size that we left it with. */
+/* Checks that audit.log is in its place, with the size that we left. */
 static int check_place(const struct audit *audit, struct error *err)
 {
 	struct stat ours, there;
 	char what[120];
 
 	if (fstat(audit->log, &ours) < 0)
-		return error_errno(err, "cannot look at " AUDIT_LOG);
+		return error_errno(err, "cannot read the attributes of " AUDIT_LOG);
 	if (fstatat(audit->dir, AUDIT_LOG, &there, AT_SYMLINK_NOFOLLOW) < 0 || there.st_ino != ours.st_ino ||
 	    there.st_dev != ours.st_dev)
 		return audit_tampered(err, AUDIT_LOG " was removed or replaced");
@@ -72,8 +72,8 @@ static int check_place(const struct audit *audit, struct error *err)
 	return audit_tampered(err, "%s", what);
 }
 
-/* Puts a file that is full aside. Dying in here is seen to by finish_rotation(). */
-static int rotate(struct audit *audit, struct error *err)
+/* Renames a full file. finish_rotation() completes this after a crash. */
+static int audit_rotate(struct audit *audit, struct error *err)
 {
 	uint64_t first = audit_first_entry(audit->log);
 	char name[40];
@@ -86,7 +86,7 @@ static int rotate(struct audit *audit, struct error *err)
 		return error_errno(err, "cannot rename " AUDIT_LOG " to %s", name);
 	log = audit_log_open(audit->dir, O_CREAT | O_EXCL);
 	if (log < 0) {
-		error_errno(err, "cannot make a new " AUDIT_LOG);
+		error_errno(err, "cannot create a new " AUDIT_LOG);
 		renameat2(audit->dir, name, audit->dir, AUDIT_LOG, RENAME_NOREPLACE);
 		return -1;
 	}
@@ -96,7 +96,7 @@ static int rotate(struct audit *audit, struct error *err)
 	return audit_mark_write(audit->dir, &audit->mark, err);
 }
 
-/* The batch is not in the log, so nothing of it is remembered. */
+/* The batch is not in the log, so its records are forgotten. */
 static void drop_batch(struct audit *audit)
 {
 	buf_free(&audit->batch);
@@ -114,7 +114,7 @@ static int write_batch(struct audit *audit, struct error *err)
 		return -1;
 	if (fd_write(audit->log, audit->batch.data, audit->batch.size) < 0) {
 		error_errno(err, "cannot write " AUDIT_LOG);
-		/* If this fails as well, the head has `next`, and the next one to open it finds its way. */
+		/* If this fails as well, the head has `next`, and the next audit_open() can recover. */
 		if (ftruncate(audit->log, (off_t)audit->mark.size) == 0)
 			audit_mark_write(audit->dir, &audit->mark, NULL);
 		return -1;
@@ -135,15 +135,15 @@ int audit_flush(struct audit *audit, struct error *err)
 			sync_log(audit);
 		return 0;
 	}
-	if (check_place(audit, err) == 0 && (audit->mark.size < audit->file_max || rotate(audit, err) == 0) &&
+	if (check_place(audit, err) == 0 && (audit->mark.size < audit->file_max || audit_rotate(audit, err) == 0) &&
 	    write_batch(audit, err) == 0)
 		return 0;
 	drop_batch(audit);
 	return -1;
 }
 
-/* The keys of what the newest entries have. */
-static int remember(struct audit *audit, struct error *err)
+/* Reads the keys of the newest entries. */
+static int audit_remember(struct audit *audit, struct error *err)
 {
 	_cleanup_buf_ struct buf tail = { 0 };
 	char *line, *next;
@@ -214,12 +214,12 @@ static int add_fields(struct buf *line, json_t *fields, struct error *err)
 		added = key && add_json(line, ",", key) && add_json(line, ":", value);
 		json_decref(key);
 		if (!added)
-			return error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot make the entry");
+			return error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot create the entry");
 	}
 	return 0;
 }
 
-/* The entry's line, without its end, which audit_line_close() adds. */
+/* The entry's line without its end, which audit_line_close() adds. */
 static int add_entry(struct buf *line, uint64_t seq, const char *record_id, const char *event, json_t *fields,
 		     struct error *err)
 {
@@ -250,9 +250,9 @@ static int append(struct audit *audit, const char *record_id, const char *event,
 	if (added == 0)
 		audit_line_close(&audit->batch, start, audit->end.hash, end.hash);
 	if (added == 0 && audit->batch.failed)
-		added = error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot make the entry");
+		added = error_set(err, ERROR_FAILED, ENOMEM, "audit: cannot create the entry");
 	if (added < 0) {
-		/* What was there before is whole. */
+		/* The earlier entries of the batch are complete. */
 		audit->batch.size = start;
 		if (audit->batch.data)
 			audit->batch.data[start] = '\0';
@@ -270,7 +270,7 @@ int audit_append(struct audit *audit, const char *record_id, const char *event, 
 	json_t *fields = NULL;
 	int added;
 
-	if (!audit->remembers && remember(audit, err) < 0)
+	if (!audit->remembers && audit_remember(audit, err) < 0)
 		return -1;
 	if (record_id && *record_id && audit_known_has(&audit->known, key))
 		return 0;
@@ -288,7 +288,7 @@ int audit_append(struct audit *audit, const char *record_id, const char *event, 
 	return added;
 }
 
-/* A crash left something: this is told in the log itself. */
+/* Logs that a crash was recovered from. */
 static int tell_recovered(struct audit *audit, const struct audit_recovered *found, struct error *err)
 {
 	char fields[96];
@@ -330,7 +330,7 @@ void audit_close(struct audit *audit)
 
 	if (!audit)
 		return;
-	/* A head without its log would be what is left of a log that was cut off. */
+	/* Without its head, a log whose end was cut off could not be detected. */
 	if (audit->dirty && check_place(audit, &moved) == 0) {
 		sync_log(audit);
 		audit_mark_write(audit->dir, &audit->mark, NULL);

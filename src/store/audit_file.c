@@ -22,8 +22,8 @@ enum {
 	DIGITS = AUDIT_HASH - 1,
 	HASH_MEMBER = sizeof(HASH_HEAD) - 1 + DIGITS + 1,         /* bytes of ,"hash":"…" */
 	PREVIOUS_MEMBER = sizeof(PREVIOUS_HEAD) - 1 + DIGITS + 1, /* bytes of ,"previous":"…" */
-	MARK_SIZE = 512,                                          /* bytes that are written of it */
-	MARK_MAX = 4096,                                          /* bytes of audit.head */
+	MARK_SIZE = 512,                                          /* bytes of audit.head that are written */
+	MARK_MAX = 4096,                                          /* maximum bytes of audit.head */
 };
 
 const char audit_zeros[AUDIT_HASH] = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -58,14 +58,14 @@ static bool is_hash(const char *text)
 	return strspn(text, "0123456789abcdef") >= DIGITS && text[DIGITS] == '"';
 }
 
-/* Only the one form that we write is an entry, so nothing of a line escapes its hash. */
+/* Accepts only the form that we write, so that the hash covers everything in a line. */
 bool audit_line_read(const char *line, size_t size, struct audit_line *out)
 {
 	const size_t head = sizeof(SEQ_HEAD) - 1, least = head + 2 + PREVIOUS_MEMBER + HASH_MEMBER + 1;
 	const char *hash_member, *previous;
 	char hash[AUDIT_HASH], *end;
 
-	/* It ends with a brace and has no NUL, so no look for the end of digits goes beyond it. */
+	/* The line ends with a brace and has no NUL, so no search for the end of digits runs past it. */
 	if (size < least || memchr(line, '\0', size) || line[size - 1] != '}')
 		return false;
 	hash_member = line + size - 1 - HASH_MEMBER;
@@ -132,7 +132,7 @@ static bool mark_from_json(json_t *from, struct audit_mark *mark)
 	return json_is_null(next) || end_from_json(next, &mark->next);
 }
 
-/* As it was between two writes: who reads beside a writer could have half of each. */
+/* Reads the file between two writes: a reader beside a writer could get half of each. */
 static ssize_t mark_slurp(int dir, char text[MARK_MAX])
 {
 	char again[MARK_MAX];
@@ -167,14 +167,14 @@ int audit_mark_read(int dir, struct audit_mark *mark, struct error *err)
 }
 
 /*
- * In place, by one write of one block: that is whole or not at all to everybody
- * but a machine that loses its power, for which there is the chain itself. A
- * file that is replaced would wake whoever watches the directory each time.
+ * Overwrites one block in place, which is atomic unless the machine loses
+ * power; the chain detects that case. Replacing the file would wake every
+ * watcher of the directory.
  */
 int audit_mark_write(int dir, const struct audit_mark *mark, struct error *err)
 {
 	_cleanup_close_ int fd = openat(dir, AUDIT_HEAD, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	/* The first one comes by its name: an empty file is none of ours. */
+	/* The first one is created by a rename: an empty file would be invalid. */
 	const bool first = fd < 0 && errno == ENOENT;
 	char text[MARK_SIZE + 1], next[128] = "null";
 	int size;
@@ -195,7 +195,7 @@ int audit_mark_write(int dir, const struct audit_mark *mark, struct error *err)
 	return 0;
 }
 
-/* audit.log, whose first entry its name does not tell, is the last. */
+/* audit.log has no number in its name, and is the last. */
 static int by_first(const void *a, const void *b)
 {
 	uint64_t left = ((const struct audit_file *)a)->first - 1, right = ((const struct audit_file *)b)->first - 1;
@@ -220,7 +220,7 @@ static int files_add(struct audit_files *files, int dir, const char *name, uint6
 	return 0;
 }
 
-/* "audit-17.log" → 17; 0: it is none of ours. */
+/* "audit-17.log" → 17; 0: not a file of the log. */
 static uint64_t first_of_name(const char *name)
 {
 	char again[40];
@@ -242,9 +242,9 @@ uint64_t audit_first_entry(int fd)
 	return sscanf(head, "{\"seq\":%" SCNu64 ",", &seq) == 1 ? seq : 0;
 }
 
-/* While the others were looked for, audit.log may have been put aside, and those that came after it, too; of files that
- * come meanwhile a listing has some and not others. So what we opened as audit.log is the end. Files that claim to be
- * newer though nothing was put aside are kept, and found to be wrong. */
+/* While the list was read, audit.log may have been renamed, and its successors too; a list has some of the files that
+ * appear meanwhile. So the file that we opened as audit.log is the end. Files that claim to be newer without a rename
+ * are kept, and reported as wrong. */
 static void drop_newer(int dir, struct audit_files *files)
 {
 	struct audit_file *log = files->count < 2 ? NULL : &files->list[files->count - 1];
@@ -269,7 +269,7 @@ static int files_look(int dir, struct audit_files *files, struct error *err)
 	int listing;
 
 	*files = (struct audit_files){ 0 };
-	/* Before the others are looked for: put aside meanwhile, it is not missed. */
+	/* audit.log is opened first, so that a rename meanwhile does not hide it. */
 	if (files_add(files, dir, AUDIT_LOG, 0, err) < 0)
 		return -1;
 	listing = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -291,7 +291,7 @@ static int files_look(int dir, struct audit_files *files, struct error *err)
 
 int audit_files_open(int dir, struct audit_files *files, struct error *err)
 {
-	/* Between the old audit.log and the new one there is none for a moment. A log without any stays so. */
+	/* During a rotation audit.log is missing for a moment. If it is really missing, the retries do not help. */
 	for (int tries = 0;; tries++) {
 		bool none;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-	SLOTS = 4 * AUDIT_REMEMBERED, /* of a table: never more than a quarter full */
+	SLOTS = 4 * AUDIT_REMEMBERED, /* of a table, which is at most a quarter full */
 };
 
 uint64_t audit_key(const char *record_id, const char *event)
@@ -25,7 +25,7 @@ uint64_t audit_key(const char *record_id, const char *event)
 	return key ? key : 1;
 }
 
-/* Where it is, or the gap where it would be. */
+/* The slot of the key, or the free one for it. */
 static uint64_t *slot_of(uint64_t *table, uint64_t key)
 {
 	size_t at = key % SLOTS;

@@ -1,4 +1,4 @@
-/* The end of the audit log is found again: as we left it, as a crash left it, or as nobody of us left it. */
+/* Finds the end of the audit log: as we left it, as a crash left it, or changed by somebody else. */
 #include "base/fd.h"
 #include "base/own.h"
 #include "store/audit.h"
@@ -33,12 +33,12 @@ int audit_tampered(struct error *err, const char *format, ...)
 		what);
 }
 
-/* What is in the log behind the place that the head names. */
+/* The part of the log after the end in the head. */
 struct rest {
-	struct audit_end end; /* of the whole entries in it that follow from the head's end */
-	uint64_t size;        /* audit.log's up to there */
+	struct audit_end end; /* end of its complete entries that continue the chain */
+	uint64_t size;        /* size of audit.log up to there */
 	uint64_t torn;        /* bytes after that */
-	bool foreign;         /* they begin with a whole line, which does not follow */
+	bool foreign;         /* they start with a complete line that does not continue the chain */
 };
 
 static int read_rest(int log, uint64_t size, const struct audit_mark *mark, struct rest *rest, struct error *err)
@@ -65,7 +65,7 @@ static int read_rest(int log, uint64_t size, const struct audit_mark *mark, stru
 	return 0;
 }
 
-/* Half a line is kept, elsewhere. */
+/* Moves an incomplete line to another file. */
 static int put_aside(int dir, int log, const struct rest *rest, struct error *err)
 {
 	_cleanup_close_ int torn =
@@ -77,7 +77,7 @@ static int put_aside(int dir, int log, const struct rest *rest, struct error *er
 	return ftruncate(log, (off_t)rest->size) < 0 ? error_errno(err, "cannot cut " AUDIT_LOG) : 0;
 }
 
-/* What we were writing may be there, whole or in part; nothing else. */
+/* Only a part of the batch that we were writing may be there. */
 static int check_rest(const struct audit_mark *mark, const struct rest *rest, struct error *err)
 {
 	bool all = rest->end.seq == mark->next.seq;
@@ -85,11 +85,11 @@ static int check_rest(const struct audit_mark *mark, const struct rest *rest, st
 	if (!rest->foreign && rest->end.seq <= mark->next.seq && !(all && rest->torn > 0) &&
 	    !(all && !audit_end_same(&rest->end, &mark->next)))
 		return 0;
-	return audit_tampered(err, "it goes on behind entry %" PRIu64 ", the last that emberbox wrote",
+	return audit_tampered(err, "it continues after entry %" PRIu64 ", the last one that emberbox wrote",
 			      mark->next.seq ? mark->next.seq : mark->end.seq);
 }
 
-static int missing(const struct audit_mark *mark, uint64_t last, struct error *err)
+static int report_missing(const struct audit_mark *mark, uint64_t last, struct error *err)
 {
 	uint64_t count = mark->end.seq - last;
 
@@ -100,7 +100,7 @@ static int missing(const struct audit_mark *mark, uint64_t last, struct error *e
 	return audit_tampered(err, "the last %" PRIu64 " entries are missing", count);
 }
 
-/* The log is shorter than the head says: only a machine that went down may have lost what was not on its disk yet. */
+/* The log is shorter than the head says: only a crash of the machine may lose entries that were not on the disk yet. */
 static int take_shorter(int dir, int log, uint64_t size, bool rebooted, struct audit_mark *mark,
 			struct audit_recovered *found, struct error *err)
 {
@@ -112,7 +112,7 @@ static int take_shorter(int dir, int log, uint64_t size, bool rebooted, struct a
 		rest.size--;
 	rest.torn = size - rest.size;
 	if (!audit_entry_before(log, rest.size, &last) || !rebooted || last.seq < mark->synced)
-		return missing(mark, last.seq, err);
+		return report_missing(mark, last.seq, err);
 	if (rest.torn > 0 && put_aside(dir, log, &rest, err) < 0)
 		return -1;
 	found->torn = rest.torn;
@@ -141,7 +141,7 @@ static int take_rest(int dir, int log, uint64_t size, bool rebooted, struct audi
 	return 0;
 }
 
-/* Whoever put a full log aside died before the new one was begun, or before the head knew of it. */
+/* A process that rotated the log died before the new one or its head was written. */
 static bool was_rotated(int dir, const struct audit_mark *mark)
 {
 	struct audit_files files;
@@ -161,8 +161,8 @@ static bool was_rotated(int dir, const struct audit_mark *mark)
 	return was;
 }
 
-/* There is no head: then there must be nothing else. The head is made before the log. */
-static int begin(int dir, int *log, struct audit_mark *mark, struct error *err)
+/* Without a head there must be no other file, because the head is created before the log. */
+static int log_begin(int dir, int *log, struct audit_mark *mark, struct error *err)
 {
 	struct audit_files files;
 	struct stat st;
@@ -190,12 +190,12 @@ static int find_log(int dir, int *log, uint64_t *size, struct audit_mark *mark, 
 	if (*log < 0 && errno != ENOENT)
 		return error_errno(err, "cannot open " AUDIT_LOG);
 	if (*log >= 0 && fstat(*log, &st) < 0)
-		return error_errno(err, "cannot look at " AUDIT_LOG);
+		return error_errno(err, "cannot read the attributes of " AUDIT_LOG);
 	if (*log >= 0 && !S_ISREG(st.st_mode))
 		return audit_tampered(err, AUDIT_LOG " is not a file");
 	if (st.st_size == 0 && mark->size > 0) {
 		if (!was_rotated(dir, mark))
-			return *log < 0 ? audit_tampered(err, AUDIT_LOG " is missing") : missing(mark, 0, err);
+			return *log < 0 ? audit_tampered(err, AUDIT_LOG " is missing") : report_missing(mark, 0, err);
 		mark->size = 0;
 	}
 	if (*log < 0)
@@ -211,7 +211,7 @@ int audit_recover(int dir, int *log, struct audit_mark *mark, struct audit_recov
 	bool rebooted;
 
 	if (none != 0)
-		return none < 0 ? -1 : begin(dir, log, mark, err);
+		return none < 0 ? -1 : log_begin(dir, log, mark, err);
 	rebooted = audit_rebooted(mark);
 	if (find_log(dir, log, &size, mark, err) < 0)
 		return -1;
@@ -220,7 +220,7 @@ int audit_recover(int dir, int *log, struct audit_mark *mark, struct audit_recov
 		return -1;
 	mark->next = (struct audit_end){ 0 };
 	audit_boot(mark->boot);
-	/* What survived the machine is on its disk. */
+	/* After a restart of the machine, everything that can be read is on the disk. */
 	if (rebooted)
 		mark->synced = mark->end.seq;
 	return audit_mark_write(dir, mark, err);

@@ -1,4 +1,4 @@
-/* The newest entries, read from the end of the files backwards. */
+/* The newest entries, read backwards from the end of the files. */
 #include "base/own.h"
 #include "store/audit.h"
 #include "store/audit_file.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	BLOCK = 64 << 10, /* bytes read at once */
+	BLOCK = 64 << 10, /* bytes of one read */
 };
 
 static int read_exactly(int fd, char *data, size_t size, uint64_t offset)
@@ -29,14 +29,14 @@ static int read_exactly(int fd, char *data, size_t size, uint64_t offset)
 	return 0;
 }
 
-/* Where the last *lines lines before `end` begin; *lines becomes how many there are. -1: it cannot be read. */
+/* Finds the start of the last *lines lines before `end`; *lines becomes their number. -1: read error. */
 static int64_t find_start(int fd, uint64_t end, unsigned *lines)
 {
 	_cleanup_free_ char *block = malloc(BLOCK);
 	uint64_t at = end;
 	unsigned found = 0;
 
-	/* A newline ends the line before: the one after the last line begins none. */
+	/* A newline ends the line before it, so the last one starts no line. */
 	while (block && at > 0) {
 		size_t size = at < BLOCK ? (size_t)at : BLOCK;
 
@@ -54,7 +54,7 @@ static int64_t find_start(int fd, uint64_t end, unsigned *lines)
 	return block ? 0 : -1;
 }
 
-/* The end of the last whole line before `end`. -1: it cannot be read. */
+/* The end of the last complete line before `end`. -1: read error. */
 static int64_t find_end(int fd, uint64_t end)
 {
 	_cleanup_free_ char *block = malloc(BLOCK);
@@ -90,7 +90,7 @@ bool audit_entry_before(int fd, uint64_t offset, struct audit_end *end)
 	return true;
 }
 
-/* Up to `count` lines of a file, put before what `out` has. How many, or -1. */
+/* Puts up to `count` lines of a file in front of the content of `out`. Returns their number, or -1. */
 static int take_file(const struct audit_file *file, unsigned count, struct buf *out, struct error *err)
 {
 	_cleanup_buf_ struct buf joined = { 0 };

@@ -1,4 +1,4 @@
-/* Walks the whole audit log and says what is wrong with it first. */
+/* Walks the whole audit log and reports the first error. */
 #include "base/own.h"
 #include "base/state.h"
 #include "store/audit.h"
@@ -14,26 +14,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Entries that somebody else knows: the walk must come by them. */
+/* An entry that another file names: the walk must reach it. */
 struct audit_witness {
-	const char *who;      /* for the sentence */
+	const char *who;      /* name of that file, for the error */
 	struct audit_end end; /* the entry; seq 0: none */
 };
 
 struct audit_walk {
-	struct audit_end last;           /* the entry before */
-	struct audit_witness witness[2]; /* of audit.head and of history.db */
-	const struct audit_file *file;   /* where we are */
-	uint64_t line;                   /* of it */
-	bool torn;                       /* audit.log ends in the middle of a line */
+	struct audit_end last;           /* the previous entry */
+	struct audit_witness witness[2]; /* audit.head's and history.db's */
+	const struct audit_file *file;   /* the current file */
+	uint64_t line;                   /* line in it */
+	bool torn;                       /* audit.log ends with an incomplete line */
 };
 
-static int wrong(const struct audit_walk *walk, struct error *err, const char *what)
+static int walk_wrong(const struct audit_walk *walk, struct error *err, const char *what)
 {
 	return error_set(err, ERROR_FAILED, 0, "%s, line %" PRIu64 ": %s", walk->file->name, walk->line, what);
 }
 
-/* Whether an entry of this number stands further down in the same file. */
+/* Whether the file has an entry with this number further down. */
 static bool comes_later(FILE *in, uint64_t seq)
 {
 	_cleanup_free_ char *line = NULL;
@@ -65,7 +65,7 @@ static int wrong_seq(const struct audit_walk *walk, FILE *in, uint64_t seq, stru
 	else
 		snprintf(what, sizeof(what), "entries %" PRIu64 " to %" PRIu64 " are missing before it", expected,
 			 seq - 1);
-	return wrong(walk, err, what);
+	return walk_wrong(walk, err, what);
 }
 
 static int check_line(struct audit_walk *walk, FILE *in, const char *text, size_t size, struct error *err)
@@ -74,11 +74,11 @@ static int check_line(struct audit_walk *walk, FILE *in, const char *text, size_
 	char what[160];
 
 	if (!audit_line_read(text, size, &entry))
-		return wrong(walk, err, "this is not an entry of the audit log");
+		return walk_wrong(walk, err, "this is not an entry of the audit log");
 	if (!entry.sound) {
 		snprintf(what, sizeof(what), "entry %" PRIu64 " was changed: its hash is not that of its text",
 			 entry.seq);
-		return wrong(walk, err, what);
+		return walk_wrong(walk, err, what);
 	}
 	if (entry.seq != walk->last.seq + 1)
 		return wrong_seq(walk, in, entry.seq, err);
@@ -86,16 +86,16 @@ static int check_line(struct audit_walk *walk, FILE *in, const char *text, size_
 		snprintf(what, sizeof(what),
 			 "entry %" PRIu64 " does not follow from the one before it: one of the two was replaced",
 			 entry.seq);
-		return wrong(walk, err, what);
+		return walk_wrong(walk, err, what);
 	}
 	walk->last.seq = entry.seq;
 	memcpy(walk->last.hash, entry.hash, AUDIT_HASH - 1);
 	for (size_t i = 0; i < ARRAY_SIZE(walk->witness); i++) {
 		if (walk->witness[i].end.seq != entry.seq || audit_end_same(&walk->witness[i].end, &walk->last))
 			continue;
-		snprintf(what, sizeof(what), "entry %" PRIu64 " was replaced: %s knows another", entry.seq,
+		snprintf(what, sizeof(what), "entry %" PRIu64 " was replaced: %s has another hash", entry.seq,
 			 walk->witness[i].who);
-		return wrong(walk, err, what);
+		return walk_wrong(walk, err, what);
 	}
 	return 0;
 }
@@ -115,12 +115,12 @@ static int walk_file(struct audit_walk *walk, const struct audit_file *file, str
 	for (walk->line = 1; (size = getline(&text, &room, in)) > 0; walk->line++) {
 		if (text[size - 1] != '\n') {
 			walk->torn = true;
-			return file->first == 0 ? 0 : wrong(walk, err, "the file ends in the middle of it");
+			return file->first == 0 ? 0 : walk_wrong(walk, err, "the file ends in the middle of this line");
 		}
 		if (check_line(walk, in, text, (size_t)size - 1, err) < 0)
 			return -1;
 		if (walk->line == 1 && file->first > 0 && walk->last.seq != file->first)
-			return wrong(walk, err, "the file's name tells another first entry");
+			return walk_wrong(walk, err, "the file's name has the number of another entry");
 	}
 	return ferror(in) ? error_errno(err, "cannot read %s", file->name) : 0;
 }
@@ -135,16 +135,16 @@ static int check_missing(const struct audit_walk *walk, bool rebooted, struct er
 			continue;
 		if (known - walk->last.seq > 1)
 			snprintf(count, sizeof(count), "%" PRIu64 " entries are", known - walk->last.seq);
-		return error_set(
-			err, ERROR_FAILED, 0,
-			"the last %s missing: the log ends with entry %" PRIu64 ", but %s knows entry %" PRIu64 "%s",
-			count, walk->last.seq, walk->witness[i].who, known,
-			rebooted ? " (the machine was started anew since, and may have lost its last second)" : "");
+		return error_set(err, ERROR_FAILED, 0,
+				 "the last %s missing: the log ends with entry %" PRIu64 ", but %s has entry %" PRIu64
+				 "%s",
+				 count, walk->last.seq, walk->witness[i].who, known,
+				 rebooted ? " (the machine was restarted, and may have lost its last second)" : "");
 	}
 	return 0;
 }
 
-/* What the log may end with by the heads from before and after the walk: somebody may have been writing meanwhile. */
+/* Checks the end of the log against the heads before and after the walk, because a writer may be active. */
 static int check_end(const struct audit_walk *walk, const struct audit_mark *before, const struct audit_mark *after,
 		     struct error *err)
 {
@@ -159,12 +159,14 @@ static int check_end(const struct audit_walk *walk, const struct audit_mark *bef
 	if (walk->last.seq > limit->seq)
 		return error_set(err, ERROR_FAILED, 0,
 				 "the log goes on to entry %" PRIu64 ", but " AUDIT_HEAD " ends with entry %" PRIu64
-				 ": what follows was added by somebody else",
+				 ": another program added the entries after it",
 				 walk->last.seq, limit->seq);
 	if (walk->last.seq == limit->seq && !audit_end_same(&walk->last, limit))
-		return error_set(err, ERROR_FAILED, 0, "entry %" PRIu64 " was replaced: " AUDIT_HEAD " knows another",
-				 limit->seq);
-	return walk->torn && quiet ? wrong(walk, err, "the log ends in the middle of it, and not by a crash") : 0;
+		return error_set(err, ERROR_FAILED, 0,
+				 "entry %" PRIu64 " was replaced: " AUDIT_HEAD " has another hash", limit->seq);
+	return walk->torn && quiet
+		       ? walk_wrong(walk, err, "the log ends in the middle of this line, and not because of a crash")
+		       : 0;
 }
 
 static bool read_witness(const char *text, struct audit_end *end)
@@ -200,7 +202,7 @@ int audit_verify_at(int dir, const char *witness, uint64_t *entries, char head[A
 	for (size_t i = 0; i < files.count && good == 0; i++)
 		good = walk_file(&walk, &files.list[i], err);
 	if (good == 0 && none && walk.last.seq > 0)
-		good = error_set(err, ERROR_FAILED, 0, AUDIT_HEAD " is missing, so nothing tells where the log ended");
+		good = error_set(err, ERROR_FAILED, 0, AUDIT_HEAD " is missing, so the end of the log is unknown");
 	if (good == 0 && (audit_mark_read(dir, &after, err) < 0 || check_end(&walk, &before, &after, err) < 0))
 		good = -1;
 	audit_files_close(&files);
@@ -210,7 +212,7 @@ int audit_verify_at(int dir, const char *witness, uint64_t *entries, char head[A
 	return good;
 }
 
-/* What the store wrote down of the end in its own transaction. Without a history there is no such copy. */
+/* The end that the store has recorded in its transaction. Without a history there is no such copy. */
 static bool history_witness(char text[AUDIT_HEAD_MAX])
 {
 	char path[PATH_MAX];
@@ -238,7 +240,7 @@ int audit_verify(uint64_t *entries, struct error *err)
 	char witness[AUDIT_HEAD_MAX];
 
 	*entries = 0;
-	/* What cannot be looked at does not hold. */
+	/* Without a readable directory, the verification fails. */
 	if (dir < 0)
 		return state_why_not(err);
 	return audit_verify_at(dir, history_witness(witness) ? witness : NULL, entries, NULL, err);

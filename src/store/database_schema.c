@@ -1,4 +1,4 @@
-/* The tables of history.db, and how older ones become today's. */
+/* The tables of history.db, and the migration of older versions. */
 #include "store/store_parts.h"
 
 #include "base/own.h"
@@ -18,7 +18,7 @@ static const char version_1[] = "CREATE TABLE meta(key TEXT PRIMARY KEY, value) 
 				" stdout_bytes INTEGER, stderr_bytes INTEGER,"
 				" spools INTEGER NOT NULL DEFAULT 0, artifact TEXT,"
 				" writer INTEGER, pid INTEGER);"
-				/* Apart, so that lists and sums do not read through them. */
+				/* A table of its own, so that lists and sums do not read the results. */
 				"CREATE TABLE results(number INTEGER PRIMARY KEY, json TEXT NOT NULL);"
 				"CREATE INDEX executions_caller ON executions(caller, id);"
 				"CREATE INDEX executions_language ON executions(language, id);"
@@ -32,13 +32,13 @@ static const char version_2[] =
 	"CREATE INDEX executions_artifact ON executions(artifact) WHERE artifact IS NOT NULL;";
 
 static const char version_3[] =
-	"ALTER TABLE executions ADD COLUMN signature TEXT;" /* the same for the same failure */
-	"ALTER TABLE executions ADD COLUMN file TEXT;"      /* the code's, where it came from */
+	"ALTER TABLE executions ADD COLUMN signature TEXT;" /* equal for equal failures */
+	"ALTER TABLE executions ADD COLUMN file TEXT;"      /* the original name of the code's file */
 	"CREATE INDEX executions_signature ON executions(signature, id) WHERE signature IS NOT NULL;"
 	"CREATE INDEX executions_file ON executions(file, id) WHERE file IS NOT NULL;"
 	"CREATE INDEX executions_code ON executions(code_sha256, id);";
 
-/* One a version; never changed once it was released. */
+/* One entry per version; never changed after a release. */
 static const char *const versions[] = { version_1, version_2, version_3 };
 
 static int version_of(struct store *store, int *version, struct error *err)
@@ -52,7 +52,7 @@ static int version_of(struct store *store, int *version, struct error *err)
 	return read ? 0 : store_failed(store, err, "cannot read the history");
 }
 
-static int migrate(struct store *store, struct error *err)
+static int schema_migrate(struct store *store, struct error *err)
 {
 	char pragma[64];
 	int version;
@@ -61,7 +61,8 @@ static int migrate(struct store *store, struct error *err)
 		return -1;
 	for (; version < (int)ARRAY_SIZE(versions); version++) {
 		if (store_exec(store, versions[version], err) < 0)
-			return error_prefix(err, "cannot bring history.db from version %d to %d", version, version + 1);
+			return error_prefix(err, "cannot migrate history.db from version %d to %d", version,
+					    version + 1);
 	}
 	snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %d", version);
 	return store_exec(store, pragma, err);
@@ -72,25 +73,25 @@ int schema_settle(struct store *store, struct error *err)
 	const int newest = (int)ARRAY_SIZE(versions);
 	int version;
 
-	/* The first has to come before there is any table. */
+	/* auto_vacuum has to be set before any table exists. */
 	if (store_exec(store, "PRAGMA auto_vacuum = INCREMENTAL", err) < 0 ||
 	    store_exec(store, "PRAGMA journal_mode = WAL", err) < 0 ||
 	    store_exec(store, "PRAGMA synchronous = NORMAL", err) < 0 ||
-	    /* A statement that changes many pages would have a file elsewhere, where the store may not write. */
+	    /* Otherwise SQLite would put temporary data into files that the store may not write. */
 	    store_exec(store, "PRAGMA temp_store = MEMORY", err) < 0 || version_of(store, &version, err) < 0)
 		return -1;
 	if (version > newest)
 		return error_set(
 			err, ERROR_FAILED, 0,
-			"history.db in the state directory is of version %d, and this emberbox knows up to %d: "
+			"history.db in the state directory has version %d, and this emberbox supports up to %d: "
 			"use a newer emberbox, or move the file away",
 			version, newest);
 	if (version == newest)
 		return 0;
-	/* Another may be at the same: who comes second finds it done. */
+	/* Of two concurrent migrations, the second finds nothing to do. */
 	if (store_exec(store, "BEGIN IMMEDIATE", err) < 0)
 		return -1;
-	if (migrate(store, err) < 0 || store_exec(store, "COMMIT", err) < 0) {
+	if (schema_migrate(store, err) < 0 || store_exec(store, "COMMIT", err) < 0) {
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 		return -1;
 	}

@@ -4,9 +4,9 @@
 
 struct field_head {
 	uint8_t key;     /* enum field_key */
-	uint8_t is_text; /* a text with its zero; else a number of eight bytes */
-	uint16_t unused; /* 0 */
-	uint32_t size;   /* of the value */
+	uint8_t is_text; /* 1: text with its NUL; 0: a number of eight bytes */
+	uint16_t unused; /* always 0 */
+	uint32_t size;   /* bytes of the value */
 };
 
 void field_add_text(struct buf *buf, enum field_key key, const char *text)

@@ -1,4 +1,4 @@
-/* Questions about runs: a list of them, one of them, its output and its code. */
+/* Queries about runs: a list, a single run, its output and its code. */
 #include "store/history_query.h"
 
 #include "base/fd.h"
@@ -41,7 +41,7 @@ static int not_found(const char *id, struct error *err)
 	return 404;
 }
 
-/* As runtimes are called: nothing that would need care anywhere. */
+/* Whether the text has the form of a runtime's name, which is safe everywhere. */
 static bool is_name(const char *text)
 {
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+#._-");
@@ -49,7 +49,7 @@ static bool is_name(const char *text)
 	return size > 0 && size <= 64 && text[size] == '\0';
 }
 
-/* As runs are written down, whichever of its names was used. */
+/* The runtime's main name, which is the one in the history. */
 static const char *language_name(const char *typed)
 {
 	const struct runtime *runtime = typed ? runtime_find(typed) : NULL;
@@ -57,7 +57,7 @@ static const char *language_name(const char *typed)
 	return runtime ? runtime->name : typed;
 }
 
-/* A language that there was once is known by its runs. */
+/* A language that no longer exists is known by its runs. */
 static bool was_run(struct store *store, const char *language)
 {
 	sqlite3_stmt *stmt = store_sql(store, "SELECT 1 FROM executions WHERE language = ?1 LIMIT 1", NULL);
@@ -80,7 +80,7 @@ static int check_language(struct store *store, const char *typed, struct error *
 	if (runtime_find(typed) || was_run(store, typed))
 		return 200;
 	nearest = runtime_nearest(typed);
-	return query_bad(store, "language", err, "language: \"%s\" is not known, and was never run%s%s%s", typed,
+	return query_bad(store, "language", err, "language: \"%s\" is not known, and has no runs%s%s%s", typed,
 			 nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
@@ -108,7 +108,7 @@ int query_check(struct store *store, const struct store_filter *filter, uint64_t
 
 static void bind_text(sqlite3_stmt *stmt, int place, const char *text)
 {
-	/* An empty name is one that nobody has, not any. */
+	/* An empty name matches no caller; NULL matches all. */
 	if (text)
 		sqlite3_bind_text(stmt, place, text, -1, SQLITE_TRANSIENT);
 }
@@ -122,7 +122,7 @@ sqlite3_stmt *query_rows(struct store *store, const char *columns, const struct 
 	buf_printf(&sql, "SELECT %s FROM executions WHERE time >= ?4", columns);
 	if (filter->language)
 		buf_text(&sql, " AND language = ?1");
-	/* The index is of what is written down; who is dead is not written down yet. */
+	/* The index has the stored status, which does not yet say that a writer died. */
 	if (filter->status && strcmp(filter->status, "interrupted") == 0)
 		buf_text(&sql, " AND status IN ('running', 'interrupted') AND state(status, writer) = ?2");
 	else if (filter->status)
@@ -136,7 +136,7 @@ sqlite3_stmt *query_rows(struct store *store, const char *columns, const struct 
 	if (limit > 0)
 		buf_text(&sql, " ORDER BY id DESC LIMIT ?6");
 	if (sql.failed || sqlite3_prepare_v2(store->db, sql.data, -1, &stmt, NULL) != SQLITE_OK) {
-		store_failed(store, err, "cannot ask the history");
+		store_failed(store, err, "cannot query the history");
 		return NULL;
 	}
 	bind_text(stmt, 1, language_name(filter->language));
@@ -196,11 +196,11 @@ int query_answer(json_t *root, struct buf *out, struct error *err)
 	free(text);
 	if (text && !out->failed)
 		return 200;
-	error_set(err, ERROR_FAILED, ENOMEM, "cannot make the answer");
+	error_set(err, ERROR_FAILED, ENOMEM, "cannot create the answer");
 	return 500;
 }
 
-/* The members of a run in a list. */
+/* The columns of a list. */
 #define SUMMARY                                                                                                        \
 	"id, time, language, state(status, writer), exit_code, execution_time, memory, caller, door, error_message, "  \
 	"warm, profile"
@@ -208,7 +208,7 @@ int query_answer(json_t *root, struct buf *out, struct error *err)
 enum {
 	COLUMN_ERROR = 9,
 	COLUMN_PROFILE = 11,
-	/* Of a single run. */
+	/* The additional columns of a single run. */
 	COLUMN_CPU,
 	COLUMN_STDOUT,
 	COLUMN_STDERR,
@@ -222,7 +222,7 @@ enum {
 	COLUMN_ENDED,
 };
 
-static json_t *summary(sqlite3_stmt *stmt)
+static json_t *run_summary(sqlite3_stmt *stmt)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", query_text(stmt, 0),
 			 "timestamp", query_time(stmt, 1), "language", query_text(stmt, 2), "status",
@@ -244,7 +244,7 @@ int store_list(struct store *store, const struct store_filter *filter, struct bu
 		return status;
 	if (limit < 1 || limit > 1000)
 		return query_bad(store, "limit", err, "limit has to be a whole number from 1 to 1000");
-	/* One more, to know whether there is more. */
+	/* One row more, to know whether the list is complete. */
 	stmt = query_rows(store, SUMMARY, filter, since, limit + 1, err);
 	if (!stmt)
 		return 500;
@@ -252,7 +252,7 @@ int store_list(struct store *store, const struct store_filter *filter, struct bu
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
 		if (count++ == limit)
 			break;
-		json_array_append_new(list, summary(stmt));
+		json_array_append_new(list, run_summary(stmt));
 	}
 	if (step == SQLITE_ROW)
 		next = json_incref(json_object_get(json_array_get(list, limit - 1), "id"));
@@ -266,8 +266,8 @@ int store_list(struct store *store, const struct store_filter *filter, struct bu
 	return query_answer(json_pack("{s:o, s:o}", "executions", list, "next", next ? next : json_null()), out, err);
 }
 
-/* The row of a run that exists for this caller. 200 with the statement on it, which the caller resets; 404, 500. */
-static int find(struct store *store, const char *id, const char *caller, sqlite3_stmt **out, struct error *err)
+/* Finds a run that the caller may see. 200: the statement is on its row, and the caller resets it; 404, 500. */
+static int run_find(struct store *store, const char *id, const char *caller, sqlite3_stmt **out, struct error *err)
 {
 	static const char sql[] = "SELECT " SUMMARY ", cpu_time, stdout_bytes, stderr_bytes, request_id, place,"
 				  " code_sha256, code_size, spools, artifact, json, ended"
@@ -295,8 +295,8 @@ static int find(struct store *store, const char *id, const char *caller, sqlite3
 	return step == SQLITE_DONE ? not_found(id, err) : 500;
 }
 
-/* A result of what is known: of a run that has none, or none yet. */
-static json_t *partial(sqlite3_stmt *stmt)
+/* A result from the columns: for a run without a stored result. */
+static json_t *run_partial(sqlite3_stmt *stmt)
 {
 	const char *status = (const char *)sqlite3_column_text(stmt, 3);
 	json_t *why = query_text(stmt, COLUMN_ERROR), *exit_code = query_number(stmt, 4);
@@ -325,8 +325,8 @@ static int open_artifact(struct store *store, sqlite3_stmt *stmt)
 	return openat(store->executions, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* What history knows beside the result. */
-static json_t *beside(struct store *store, sqlite3_stmt *stmt)
+/* The data that only the history has. */
+static json_t *run_extras(struct store *store, sqlite3_stmt *stmt)
 {
 	_cleanup_close_ int artifact = open_artifact(store, stmt);
 	json_t *code, *request;
@@ -344,18 +344,18 @@ int store_show(struct store *store, const char *id, const char *caller, struct b
 	_cleanup_buf_ struct buf whole = { 0 }, more = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	const char *json;
-	int status = find(store, id, caller, &stmt, err);
+	int status = run_find(store, id, caller, &stmt, err);
 
 	if (status != 200)
 		return status;
-	/* The text as every door gave it, not made again: numbers stay what they were. */
+	/* The stored text is used unchanged, so that numbers stay the same. */
 	json = (const char *)sqlite3_column_text(stmt, COLUMN_JSON);
 	if (json && strlen(json) > 2)
 		buf_add(&whole, json, (size_t)sqlite3_column_bytes(stmt, COLUMN_JSON));
 	else
-		status = query_answer(partial(stmt), &whole, err);
+		status = query_answer(run_partial(stmt), &whole, err);
 	if (status == 200)
-		status = query_answer(beside(store, stmt), &more, err);
+		status = query_answer(run_extras(store, stmt), &more, err);
 	sqlite3_reset(stmt);
 	if (status != 200)
 		return status;
@@ -366,11 +366,11 @@ int store_show(struct store *store, const char *id, const char *caller, struct b
 	buf_text(out, more.data + 1);
 	if (!out->failed && !whole.failed)
 		return 200;
-	error_set(err, ERROR_FAILED, ENOMEM, "cannot make the answer");
+	error_set(err, ERROR_FAILED, ENOMEM, "cannot create the answer");
 	return 500;
 }
 
-/* The output that the result has whole, as a file. */
+/* A file with an output that the result contains as a whole. */
 static int output_of_result(sqlite3_stmt *stmt, int stream, struct error *err)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, COLUMN_JSON);
@@ -394,13 +394,13 @@ int store_spool(struct store *store, const char *id, const char *caller, int str
 	sqlite3_stmt *stmt = NULL;
 	int spools, fd = -1;
 
-	*status = find(store, id, caller, &stmt, err);
+	*status = run_find(store, id, caller, &stmt, err);
 	if (*status != 200)
 		return -1;
 	spools = sqlite3_column_int(stmt, COLUMN_SPOOLS);
 	if (strcmp((const char *)sqlite3_column_text(stmt, 3), "running") == 0) {
 		error_refuse(err, CODE_STILL_RUNNING, "",
-			     "it still runs: its output is kept when it ends; use events to see it as it comes");
+			     "it is still running: its output is kept when it ends; use events to follow it");
 		*status = 409;
 	} else if (spools & 1 << (stream - 1)) {
 		spool_name(id, stream, name);
@@ -408,13 +408,12 @@ int store_spool(struct store *store, const char *id, const char *caller, int str
 			     ? -1
 			     : openat(store->executions, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (fd < 0) {
-			error_refuse(err, CODE_NOT_FOUND, "", "the %s of execution \"%s\" is not kept any more", what,
-				     id);
+			error_refuse(err, CODE_NOT_FOUND, "", "the %s of execution \"%s\" is no longer kept", what, id);
 			*status = 404;
 		}
 	} else if (spools & 1 << (stream - 1 + SPOOL_LOST)) {
 		error_refuse(err, CODE_NOT_FOUND, "",
-			     "the whole %s of execution \"%s\" could not be kept: there was no room for it", what, id);
+			     "the whole %s of execution \"%s\" could not be kept: the disk was full", what, id);
 		*status = 404;
 	} else {
 		fd = output_of_result(stmt, stream, err);
@@ -430,7 +429,7 @@ int store_file(struct store *store, const char *id, const char *caller, const ch
 	sqlite3_stmt *stmt = NULL;
 	int fd = -1;
 
-	*status = find(store, id, caller, &stmt, err);
+	*status = run_find(store, id, caller, &stmt, err);
 	if (*status != 200)
 		return -1;
 	if (strcmp((const char *)sqlite3_column_text(stmt, 3), "running") == 0)
@@ -441,13 +440,11 @@ int store_file(struct store *store, const char *id, const char *caller, const ch
 	if (fd < 0 && *status == 200)
 		*status = 404;
 	if (*status == 409)
-		error_refuse(err, CODE_STILL_RUNNING, "", "it still runs: its files are kept when it ends");
+		error_refuse(err, CODE_STILL_RUNNING, "", "it is still running: its files are kept when it ends");
 	else if (fd < 0 && kept_is_path(path))
-		error_refuse(err, CODE_NOT_FOUND, "", "there is no file \"%.200s\" of execution \"%s\" that was kept",
-			     path, id);
+		error_refuse(err, CODE_NOT_FOUND, "", "there is no kept file \"%.200s\" of execution \"%s\"", path, id);
 	else if (fd < 0)
-		error_refuse(err, CODE_NOT_FOUND, "",
-			     "there is no such file: give a path as the result's files have it");
+		error_refuse(err, CODE_NOT_FOUND, "", "there is no such file: give a path from the result's files");
 	return fd;
 }
 
@@ -456,16 +453,16 @@ int store_artifact(struct store *store, const char *id, const char *caller, int 
 	sqlite3_stmt *stmt = NULL;
 	int fd;
 
-	*status = find(store, id, caller, &stmt, err);
+	*status = run_find(store, id, caller, &stmt, err);
 	if (*status != 200)
 		return -1;
 	fd = open_artifact(store, stmt);
 	if (fd < 0) {
 		const char *state = (const char *)sqlite3_column_text(stmt, 3);
-		const char *why = strcmp(state, "interrupted") == 0
-					  ? "that is done when a run ends, and this one was interrupted"
-				  : strcmp(state, "running") == 0 ? "that is done when a run ends, and this one has not"
-								  : "see SANDBOX_STORE_CODE";
+		const char *why =
+			strcmp(state, "interrupted") == 0 ? "code is kept when a run ends, and this one was interrupted"
+			: strcmp(state, "running") == 0   ? "code is kept when a run ends, and this one has not ended"
+							  : "see SANDBOX_STORE_CODE";
 
 		error_refuse(err, CODE_NOT_FOUND, "", "the code of execution \"%s\" was not kept: %s", id, why);
 		*status = 404;

@@ -1,14 +1,14 @@
-/* What questions have in common. */
+/* Shared by the queries. */
 #pragma once
 
 #include "store/store_parts.h"
 
-/* 400, with the field. */
+/* Returns 400 with the field in the error. */
 int query_bad(struct store *store, const char *field, struct error *err, const char *format, ...) EB_PRINTF(4, 5);
-/* 200 or 400; `limit` and `before` are the list's own. */
+/* Returns 200 or 400; does not check `limit` and `before`, which only lists have. */
 int query_check(struct store *store, const struct store_filter *filter, uint64_t *since, struct error *err);
-/* SELECT columns FROM executions, filtered, in the newest-first order if `limit` is not 0. Made for the filter at hand,
- * so that an index serves it. NULL with `err`; the caller finalizes it. */
+/* SELECT columns FROM executions with the filter, newest first if `limit` is not 0. The text depends on the filter, so
+ * that an index can be used. NULL with `err`; the caller finalizes it. */
 sqlite3_stmt *query_rows(struct store *store, const char *columns, const struct store_filter *filter, uint64_t since,
 			 unsigned limit, struct error *err);
 /* Columns as JSON; null for NULL. */
@@ -16,5 +16,5 @@ json_t *query_text(sqlite3_stmt *stmt, int column);
 json_t *query_number(sqlite3_stmt *stmt, int column);
 json_t *query_seconds(sqlite3_stmt *stmt, int column);
 json_t *query_time(sqlite3_stmt *stmt, int column);
-/* Takes `root`, adds its text. 200 or 500. */
+/* Appends the text of `root`, which it takes. Returns 200 or 500. */
 int query_answer(json_t *root, struct buf *out, struct error *err);

@@ -1,4 +1,4 @@
-/* The journal's file, and those who write to it (journal.h). */
+/* The journal's file and its writers (journal.h). */
 #include "store/journal.h"
 
 #include "base/fd.h"
@@ -18,7 +18,7 @@
 static const char header_magic[24] = "emberbox journal 1\n";
 
 enum {
-	NOTES = 64 /* runs under way whose digest is kept; of more, it is made again */
+	NOTES = 64 /* running runs whose digest is kept; for others it is computed again */
 };
 
 struct journal {
@@ -26,17 +26,17 @@ struct journal {
 	int fd;                                       /* the current file */
 	int writers;                                  /* STATE/writers, where `writer` is locked */
 	int nudge;                                    /* an eventfd, or -1; borrowed */
-	uint64_t writer;                              /* our number */
+	uint64_t writer;                              /* number of this writer */
 	unsigned char generation[JOURNAL_GENERATION]; /* of the current file */
-	pthread_mutex_t lock;                         /* a file's lock and position are all threads' */
-	size_t note_next;                             /* the oldest of notes */
+	pthread_mutex_t lock;                         /* all threads share a file's lock and position */
+	size_t note_next;                             /* index of the oldest note */
 	struct {
 		char id[RESULT_ID];       /* "": none */
 		unsigned char digest[32]; /* of its code */
-	} notes[NOTES];                   /* of the runs begun last */
+	} notes[NOTES];                   /* the newest runs that started */
 };
 
-/* Against accidents, not against an enemy: nobody else can write to the file. Eight bytes at a time. */
+/* A checksum against accidents, not attacks: nobody else can write to the file. Processes eight bytes at a time. */
 uint64_t journal_sum(uint64_t seed, const void *data, size_t size)
 {
 	const uint64_t prime = 0x9E3779B97F4A7C15;
@@ -67,7 +67,7 @@ static int lock_file(int fd, int how)
 	return done;
 }
 
-static unsigned char boot[16]; /* which start of the machine this is; 0: not known */
+static unsigned char boot[16]; /* the boot_id; 0: unknown */
 static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
 
 static void boot_read(void)
@@ -125,7 +125,7 @@ bool journal_generation(int fd, unsigned char generation[JOURNAL_GENERATION])
 	return file_state(fd, generation) != FILE_DAMAGED;
 }
 
-/* A file with nothing but a header, safe on disk before it gets the journal's name. */
+/* Creates a file with only a header, and syncs it before it gets the journal's name. */
 int journal_file_new(int dir, const char *name, struct error *err)
 {
 	struct journal_header header = { 0 };
@@ -133,7 +133,7 @@ int journal_file_new(int dir, const char *name, struct error *err)
 
 	memcpy(header.magic, header_magic, sizeof(header_magic));
 	if (getrandom(header.generation, sizeof(header.generation), 0) != sizeof(header.generation))
-		return error_errno(err, "cannot begin a journal");
+		return error_errno(err, "cannot write the header of a journal");
 	pthread_once(&boot_once, boot_read);
 	memcpy(header.boot, boot, sizeof(header.boot));
 	header.sum = journal_sum(0, &header, sizeof(header));
@@ -144,12 +144,12 @@ int journal_file_new(int dir, const char *name, struct error *err)
 
 		unlinkat(dir, name, 0);
 		errno = saved;
-		return error_errno(err, "cannot make a journal in the state directory");
+		return error_errno(err, "cannot create a journal in the state directory");
 	}
 	return 0;
 }
 
-/* Makes one unless another was faster. */
+/* Creates the journal unless another process has. */
 static int file_make(int dir, struct error *err)
 {
 	static _Atomic unsigned turn;
@@ -160,7 +160,7 @@ static int file_make(int dir, struct error *err)
 	if (journal_file_new(dir, name, err) < 0)
 		return -1;
 	if (linkat(dir, name, dir, "journal", 0) < 0 && errno != EEXIST)
-		done = error_errno(err, "cannot make the journal");
+		done = error_errno(err, "cannot create the journal");
 	unlinkat(dir, name, 0);
 	return done;
 }
@@ -173,7 +173,7 @@ static bool is_current(int dir, int fd)
 	       ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
-/* What is not to be appended to gets another name, unless somebody was faster. */
+/* Renames a file that must not be appended to, unless another process has. */
 static int set_aside(int dir, int fd, struct error *err)
 {
 	unsigned char generation[JOURNAL_GENERATION];
@@ -191,7 +191,7 @@ static int set_aside(int dir, int fd, struct error *err)
 			length += snprintf(name + length, sizeof(name) - (size_t)length, "%02x", generation[i]);
 	}
 	if (state != FILE_OURS && is_current(dir, fd) && renameat(dir, "journal", dir, name) < 0)
-		done = error_errno(err, "cannot put the journal aside");
+		done = error_errno(err, "cannot rename the journal");
 	lock_file(fd, LOCK_UN);
 	return done;
 }
@@ -212,16 +212,16 @@ int journal_file_open(int dir, unsigned char generation[JOURNAL_GENERATION], str
 			return error_errno(err, "cannot open the journal in the state directory");
 		if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
 			return error_set(err, ERROR_FAILED, 0,
-					 "the journal in the state directory is not a file of ours");
+					 "the journal in the state directory is not a file of this program");
 		if (file_state(fd, generation) == FILE_OURS)
 			return take_fd(&fd);
 		if (set_aside(dir, fd, err) < 0)
 			return -1;
 	}
-	return error_set(err, ERROR_FAILED, EAGAIN, "the journal is replaced again and again");
+	return error_set(err, ERROR_FAILED, EAGAIN, "the journal keeps being replaced");
 }
 
-/* The lock is on one byte of many: its place is our number. It ends with the last descriptor, that is, with us. */
+/* Locks the byte whose offset is our number. The lock ends with the last descriptor, that is, with the process. */
 static int writer_begin(struct journal *journal, struct error *err)
 {
 	journal->writers = openat(journal->dir, "writers", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -247,7 +247,7 @@ bool journal_writer_lives(int dir, uint64_t writer)
 
 	if (fd < 0)
 		return errno != ENOENT;
-	/* What cannot be known is not declared dead. */
+	/* On an error, the writer is assumed to be alive. */
 	return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 }
 
@@ -329,11 +329,11 @@ bool journal_noted(struct journal *journal, const char *id, unsigned char digest
 	return found;
 }
 
-/* The shared lock on the file that has the journal's name now. */
+/* Takes the shared lock on the file that currently has the journal's name. */
 static int lock_current(struct journal *journal, struct error *err)
 {
 	for (int tries = 0; tries < 16; tries++) {
-		/* Also after a time when it could not be opened. */
+		/* Retries if it could not be opened before. */
 		if (journal->fd < 0)
 			journal->fd = journal_file_open(journal->dir, journal->generation, err);
 		if (journal->fd < 0)
@@ -344,13 +344,13 @@ static int lock_current(struct journal *journal, struct error *err)
 			return 0;
 		close_fd(&journal->fd);
 	}
-	return error_set(err, ERROR_FAILED, EAGAIN, "the journal is replaced again and again");
+	return error_set(err, ERROR_FAILED, EAGAIN, "the journal keeps being replaced");
 }
 
 /*
- * Takes back what of a record could be written, if it is still the end of the
- * file. Others may have come between, as a lock is never exchanged in one step:
- * only what is our own frame is cut off.
+ * Removes our incomplete record if it is still the end of the file. Converting
+ * a lock is not atomic, so other writers may have appended; only our own frame
+ * is cut off.
  */
 static void take_back(int fd, const struct journal_frame *frame, uint64_t written)
 {
@@ -382,7 +382,7 @@ static int write_record(struct journal *journal, const struct journal_frame *fra
 	while (written < 0 && errno == EINTR);
 	if (written >= 0 && (uint64_t)written == size)
 		return 0;
-	/* A write that stops in the middle says nothing of why; there is hardly another reason. */
+	/* A partial write sets no errno; the disk is most likely full. */
 	if (written >= 0)
 		errno = ENOSPC;
 	error_errno(err, "cannot write to the journal in the state directory");
@@ -416,7 +416,7 @@ int journal_append(struct journal *journal, enum record_kind kind, const struct 
 	if (journal->fd >= 0)
 		lock_file(journal->fd, LOCK_UN);
 	pthread_mutex_unlock(&journal->lock);
-	/* Who begins a run tells when it has begun. */
+	/* At RECORD_START the caller wakes the store later. */
 	if (done == 0 && kind != RECORD_START)
 		journal_tell(journal);
 	return done;

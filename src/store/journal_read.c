@@ -1,4 +1,4 @@
-/* The journal's one reader (journal.h). */
+/* The journal's reader (journal.h). */
 #include "store/journal.h"
 
 #include "base/own.h"
@@ -35,7 +35,7 @@ static void reader_begin(struct journal_reader *reader, int fd, const unsigned c
 	reader->offset = JOURNAL_HEAD;
 }
 
-/* One of those that were put aside, the known one before others; "": there is none. */
+/* Finds an old file, preferring the known generation; "": there is none. */
 static int find_old(int dir, const unsigned char *known, char name[64], struct error *err)
 {
 	_cleanup_closedir_ DIR *list = NULL;
@@ -67,7 +67,7 @@ static int find_old(int dir, const unsigned char *known, char name[64], struct e
 	return 0;
 }
 
-/* Goes to the next old file, or to the journal itself. */
+/* Switches to the next old file, or to the journal itself. */
 static int reader_turn(struct journal_reader *reader, const unsigned char *known, struct error *err)
 {
 	unsigned char generation[JOURNAL_GENERATION];
@@ -99,8 +99,8 @@ int journal_reader_open(struct journal_reader *reader, const unsigned char known
 		return 1;
 	if (fstatat(reader->dir, "journal", &named, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno != ENOENT)
-			return error_errno(err, "cannot look at the journal");
-		/* Also in a directory where nobody has run anything: it costs nothing, and one path less. */
+			return error_errno(err, "cannot read the journal's attributes");
+		/* Usual in a directory without runs; costs one system call. */
 	} else if (reader->fd >= 0 && fstat(reader->fd, &st) == 0 && st.st_ino == named.st_ino &&
 		   st.st_dev == named.st_dev) {
 		return 1;
@@ -163,7 +163,7 @@ static bool frame_fits(const struct journal_reader *reader, const struct journal
 	return *all <= JOURNAL_RECORD_MAX && *all <= room;
 }
 
-/* 1: a whole record stands there; 0: it does not, or not yet; -1. */
+/* 1: a complete record is at the offset; 0: no, or not yet; -1. */
 static int read_one(struct journal_reader *reader, uint64_t offset, struct journal_record *record, struct error *err)
 {
 	uint64_t size = file_size(reader->fd), all, sum, sums[JOURNAL_PARTS];
@@ -201,7 +201,7 @@ static int read_one(struct journal_reader *reader, uint64_t offset, struct journ
 	return 1;
 }
 
-static void accept(struct journal_reader *reader, uint64_t offset, struct journal_record *record)
+static void record_accept(struct journal_reader *reader, uint64_t offset, struct journal_record *record)
 {
 	record->offset = offset;
 	reader->offset = offset + JOURNAL_HEAD;
@@ -209,7 +209,7 @@ static void accept(struct journal_reader *reader, uint64_t offset, struct journa
 		reader->offset += record->sizes[i];
 }
 
-/* The next frame behind `from`: 1 with *found, 0, -1. */
+/* Searches for the next frame after `from`: 1 with *found, 0, -1. */
 static int find_next(struct journal_reader *reader, uint64_t from, uint64_t *found, struct journal_record *record,
 		     struct error *err)
 {
@@ -240,14 +240,14 @@ static int find_next(struct journal_reader *reader, uint64_t from, uint64_t *fou
 	}
 }
 
-/* With the lock to ourselves nobody is in the middle of a write: what is not whole never will be. */
-static int repair(struct journal_reader *reader, struct journal_record *record, struct error *err)
+/* With the exclusive lock there is no writer, so an incomplete record stays incomplete. */
+static int reader_repair(struct journal_reader *reader, struct journal_record *record, struct error *err)
 {
 	uint64_t found = 0, size;
 	int there = read_one(reader, reader->offset, record, err);
 
 	if (there > 0)
-		accept(reader, reader->offset, record);
+		record_accept(reader, reader->offset, record);
 	if (there != 0)
 		return there;
 	there = find_next(reader, reader->offset + 1, &found, record, err);
@@ -255,14 +255,14 @@ static int repair(struct journal_reader *reader, struct journal_record *record, 
 		return -1;
 	if (there > 0) {
 		reader->skipped += found - reader->offset;
-		accept(reader, found, record);
+		record_accept(reader, found, record);
 		return 1;
 	}
 	size = file_size(reader->fd);
 	if (size > reader->offset) {
 		reader->skipped += size - reader->offset;
 		if (ftruncate(reader->fd, (off_t)reader->offset) < 0)
-			return error_errno(err, "cannot cut off the journal's torn end");
+			return error_errno(err, "cannot remove an incomplete record from the journal");
 	}
 	return 0;
 }
@@ -275,16 +275,16 @@ int journal_read(struct journal_reader *reader, struct journal_record *record, s
 
 	if (reader->fd < 0)
 		return 0;
-	/* Without waiting for the lock: a steady stream of writers need never leave a gap. */
+	/* Does not wait for the lock: a steady stream of writers may never release it. */
 	for (int tries = 0; tries < TRIES; tries++) {
 		int there = read_one(reader, reader->offset, record, err);
 
 		if (there > 0)
-			accept(reader, reader->offset, record);
+			record_accept(reader, reader->offset, record);
 		if (there != 0 || journal_left(reader) == 0)
 			return there;
 		if (flock(reader->fd, LOCK_EX | LOCK_NB) == 0) {
-			there = repair(reader, record, err);
+			there = reader_repair(reader, record, err);
 			flock(reader->fd, LOCK_UN);
 			return there;
 		}
@@ -307,7 +307,7 @@ int journal_renew(struct journal_reader *reader, struct error *err)
 		if (journal_left(reader) == 0 && fstat(reader->fd, &ours) == 0 &&
 		    fstatat(reader->dir, "journal", &named, AT_SYMLINK_NOFOLLOW) == 0 && ours.st_ino == named.st_ino &&
 		    renameat(reader->dir, "journal.new", reader->dir, "journal") < 0)
-			done = error_errno(err, "cannot begin a new journal");
+			done = error_errno(err, "cannot create a new journal");
 		flock(reader->fd, LOCK_UN);
 	}
 	unlinkat(reader->dir, "journal.new", 0);

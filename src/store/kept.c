@@ -63,7 +63,7 @@ bool kept_any(const struct file_list *list)
 	return false;
 }
 
-/* How many were. */
+/* Returns the number of copied files. */
 static size_t copy_all(int to, int output, struct file_list *list)
 {
 	uint64_t left = KEPT_BYTES_MAX;
@@ -126,7 +126,7 @@ int kept_open(int executions, const char *id, const char *path)
 	return take_fd(&fd);
 }
 
-/* Takes the descriptor. Nothing of ours is deeper than what files_list() lists. */
+/* Takes the descriptor. Our directories are not deeper than files_list() allows. */
 static uint64_t size_level(int fd, int depth)
 {
 	_cleanup_closedir_ DIR *dir = fdopendir(fd);

@@ -1,4 +1,4 @@
-/* Records: made of a run, and appended to the journal (record.h). */
+/* Creates records of runs and appends them to the journal (record.h). */
 #include "store/record.h"
 
 #include "base/own.h"
@@ -15,7 +15,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static uint64_t msec(const struct timeval *time)
+static uint64_t time_msec(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000 + (uint64_t)time->tv_usec / 1000;
 }
@@ -25,7 +25,7 @@ static uint64_t now_msec(void)
 	struct timeval now;
 
 	gettimeofday(&now, NULL);
-	return msec(&now);
+	return time_msec(&now);
 }
 
 enum record_code record_code_of(const char *word)
@@ -35,18 +35,18 @@ enum record_code record_code_of(const char *word)
 	return word && strcmp(word, "never") == 0 ? RECORD_CODE_NEVER : RECORD_CODE_ON_ERROR;
 }
 
-static struct iovec part(const void *data, size_t size)
+static struct iovec fields_part(const void *data, size_t size)
 {
 	return (struct iovec){ .iov_base = (void *)data, .iov_len = size };
 }
 
-static int append(struct journal *journal, enum record_kind kind, const struct buf *fields, struct iovec text,
-		  struct iovec code, struct error *err)
+static int event_append(struct journal *journal, enum record_kind kind, const struct buf *fields, struct iovec text,
+			struct iovec code, struct error *err)
 {
-	const struct iovec parts[JOURNAL_PARTS] = { part(fields->data, fields->size), text, code };
+	const struct iovec parts[JOURNAL_PARTS] = { fields_part(fields->data, fields->size), text, code };
 
 	if (fields->failed)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make a record for the journal");
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot create a record for the journal");
 	return journal_append(journal, kind, parts, err);
 }
 
@@ -100,10 +100,10 @@ int record_start(struct journal *journal, const char *id, const struct spec *spe
 	field_add_number(&fields, FIELD_PID, (uint64_t)getpid());
 	add_caller(&fields, caller);
 	add_code(&fields, journal, id, spec, true);
-	return append(journal, RECORD_START, &fields, part(NULL, 0), part(NULL, 0), err);
+	return event_append(journal, RECORD_START, &fields, fields_part(NULL, 0), fields_part(NULL, 0), err);
 }
 
-static uint64_t since(uint64_t from, uint64_t to)
+static uint64_t usec_since(uint64_t from, uint64_t to)
 {
 	return to > from ? to - from : 0;
 }
@@ -115,19 +115,20 @@ static void add_outcome(struct buf *fields, const char *language, const struct r
 
 	field_add_text(fields, FIELD_STATUS, status_name(v->status));
 	field_add_number(fields, FIELD_EXIT_CODE, (uint64_t)result_exit_code(result));
-	field_add_number(fields, FIELD_EXECUTION, v->started_usec ? since(v->started_usec, v->ended_usec) : 0);
+	field_add_number(fields, FIELD_EXECUTION, v->started_usec ? usec_since(v->started_usec, v->ended_usec) : 0);
 	field_add_number(fields, FIELD_CPU, v->cpu_usec);
 	field_add_number(fields, FIELD_MEMORY, v->memory_peak);
 	field_add_number(fields, FIELD_QUEUE, result->waited_usec);
-	field_add_number(fields, FIELD_START, since(result->begin_usec, started));
-	field_add_number(fields, FIELD_TOTAL, result->waited_usec + since(result->begin_usec, result->finish_usec));
+	field_add_number(fields, FIELD_START, usec_since(result->begin_usec, started));
+	field_add_number(fields, FIELD_TOTAL,
+			 result->waited_usec + usec_since(result->begin_usec, result->finish_usec));
 	field_add_number(fields, FIELD_WARM, result->warm);
 	field_add_text(fields, FIELD_LIMIT, v->limit);
 	field_add_text(fields, FIELD_MESSAGE, result->message);
 	if (result->explanation) {
 		field_add_text(fields, FIELD_ERROR_TYPE, result->explanation->type);
 	}
-	/* What a limit ended has that for its signature, whatever it said before. */
+	/* A run that a limit ended has the limit as its signature, whatever it printed. */
 	if (v->status == STATUS_TIMEOUT || v->status == STATUS_OUT_OF_MEMORY || v->status == STATUS_OUTPUT_LIMIT) {
 		char signature[96];
 
@@ -151,20 +152,21 @@ int record_end(struct journal *journal, const struct spec *spec, const struct re
 	bool keep =
 		policy == RECORD_CODE_ALWAYS || (policy == RECORD_CODE_ON_ERROR && result->verdict.status != STATUS_OK);
 	const struct runtime *runtime = result->runtime ? result->runtime : spec ? spec->runtime : NULL;
-	struct iovec code = part(keep && spec ? spec->code : NULL, keep && spec && spec->code ? spec->code_size : 0);
+	struct iovec code =
+		fields_part(keep && spec ? spec->code : NULL, keep && spec && spec->code ? spec->code_size : 0);
 	const char *json = result_json(result);
 	_cleanup_buf_ struct buf fields = { 0 };
 
 	if (!json)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot create the result");
 	field_add_text(&fields, FIELD_ID, result->id);
-	field_add_number(&fields, FIELD_TIME, msec(&result->time));
+	field_add_number(&fields, FIELD_TIME, time_msec(&result->time));
 	field_add_number(&fields, FIELD_ENDED, now_msec());
 	field_add_text(&fields, FIELD_LANGUAGE, runtime ? runtime->name : "");
 	add_caller(&fields, caller);
 	add_code(&fields, journal, result->id, spec, false);
 	add_outcome(&fields, runtime ? runtime->name : "", result);
-	/* Before the record that tells of them. */
+	/* The spools are written before the record that mentions them. */
 	field_add_number(&fields, FIELD_SPOOLS,
 			 spool_keep(journal_dir(journal), result) |
 				 (kept_any(&result->files) ? (unsigned)SPOOL_FILES : 0));
@@ -174,7 +176,7 @@ int record_end(struct journal *journal, const struct spec *spec, const struct re
 		field_add_number(&fields, FIELD_KEEP, 1);
 		field_add_text(&fields, FIELD_SUMMARY, summary);
 	}
-	return append(journal, RECORD_END, &fields, part(json, strlen(json)), code, err);
+	return event_append(journal, RECORD_END, &fields, fields_part(json, strlen(json)), code, err);
 }
 
 int record_refused(struct journal *journal, const char *id, const struct error *why, struct error *err)
@@ -186,7 +188,7 @@ int record_refused(struct journal *journal, const char *id, const struct error *
 	field_add_text(&fields, FIELD_STATUS, status_name(STATUS_ERROR));
 	field_add_number(&fields, FIELD_EXIT_CODE, why->kind);
 	field_add_text(&fields, FIELD_MESSAGE, why->text);
-	return append(journal, RECORD_REFUSED, &fields, part(NULL, 0), part(NULL, 0), err);
+	return event_append(journal, RECORD_REFUSED, &fields, fields_part(NULL, 0), fields_part(NULL, 0), err);
 }
 
 int record_event(struct journal *journal, const char *event, const char *fields_json, struct error *err)
@@ -196,5 +198,5 @@ int record_event(struct journal *journal, const char *event, const char *fields_
 
 	field_add_text(&fields, FIELD_EVENT, event);
 	field_add_number(&fields, FIELD_TIME, now_msec());
-	return append(journal, RECORD_EVENT, &fields, part(text, strlen(text)), part(NULL, 0), err);
+	return event_append(journal, RECORD_EVENT, &fields, fields_part(text, strlen(text)), fields_part(NULL, 0), err);
 }

@@ -1,13 +1,13 @@
 /*
- * What is remembered of runs: written down before anybody is answered.
+ * Records of runs, written before the caller gets an answer.
  *
- * The journal is a file in the state directory to which everybody appends: the
- * keeper of the service, and `emberbox run` when it runs by itself. A record is
- * one write; it is in the kernel's hands before the answer leaves, so no death
- * of a process loses it. (A crash of the machine may lose the last second of a
- * service, and of runs without one what the kernel had not written yet.) The
- * store (store.h) makes history, artifacts and the audit log of it, beside the
- * traffic, and cuts it off when all of it is taken.
+ * The journal is a file in the state directory to which the service's keeper
+ * and `emberbox run` without a service append. A record is one write, and the
+ * kernel has it before the answer is sent, so the death of a process does not
+ * lose it. (A crash of the machine may lose the last second of a service, and
+ * of runs without one the data that the kernel had not written.) The store
+ * (store.h) turns it into history, artifacts and the audit log in the
+ * background, and replaces the journal when all records are taken.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ enum record_code {
 	RECORD_CODE_ALWAYS,
 	RECORD_CODE_NEVER
 };
-/* The policy of that name; NULL and what is none: on_error. */
+/* The policy of that name; on_error for NULL and unknown names. */
 enum record_code record_code_of(const char *word);
 
 struct record_caller {
@@ -33,32 +33,32 @@ struct record_caller {
 	const char *name;       /* "uid 1000", or the name of a token */
 	const char *request_id; /* X-Request-Id, or "" */
 	const char *profile;    /* of the registry, or "" */
-	const char *place;      /* the container or session it ran in, or "" */
+	const char *place;      /* id of the container or session, or "" */
 };
 
-/* Opened for appending; made with mode 0600 if need be. Safe to use from several threads and processes. */
+/* Opens the journal for appending; created with mode 0600 if needed. Thread-safe, and safe to use from several
+ * processes. */
 int journal_open(struct journal **out, struct error *err);
 void journal_close(struct journal *journal);
-/* So much is in that of a state directory that somebody should take it (store_take()): without a service nobody does by
- * himself. */
+/* Whether the journal of a state directory is so long that a process without a service should call store_take(). */
 bool journal_is_long(int dir);
-/* Written to after each append, to wake the store. An eventfd: never waits. Not after record_start(), for that would be
- * before the program has its processor: see journal_tell(). */
+/* Sets an eventfd that wakes the store after each append, except record_start(): the program should start first. See
+ * journal_tell(). Never blocks. */
 void journal_nudge(struct journal *journal, int eventfd);
-/* Wakes the store; NULL is fine. */
+/* Wakes the store; `journal` may be NULL. */
 void journal_tell(const struct journal *journal);
 
-/* A run begins. `code_size` and its digest are noted, never its text. */
+/* Records the start of a run, with the size and digest of the code but not its text. */
 int record_start(struct journal *journal, const char *id, const struct spec *spec, const struct record_caller *caller,
 		 struct error *err);
-/* Keeps what the run left in /sandbox/output: a result_keep, whose `data` is the journal. */
+/* Keeps the files in /sandbox/output: a result_keep whose `data` is the journal. */
 void record_keep(void *data, const char *id, int output, struct file_list *list);
-/* It is over: the result as every door gives it, the code by the policy, and the whole output where the result does not
- * have it (cut, or not UTF-8), which goes to files of its own. To be called before the answer is sent. */
+/* Records the end of a run: the result, the code according to the policy, and, if the result does not have all of the
+ * output (truncated, or not UTF-8), the output in files. Call it before the answer is sent. */
 int record_end(struct journal *journal, const struct spec *spec, const struct record_caller *caller,
 	       struct result *result, enum record_code policy, struct error *err);
-/* It was refused after record_start(): there is no result. */
+/* Records a refusal after record_start(): there is no result. */
 int record_refused(struct journal *journal, const char *id, const struct error *why, struct error *err);
-/* Anything else for the audit log: "denied", "confirmed", "token_used", "config_changed", "service_started"…, with a
- * JSON object of what belongs to it. */
+/* Records another event for the audit log: "denied", "confirmed", "token_used", "config_changed", "service_started"…,
+ * with a JSON object of details. */
 int record_event(struct journal *journal, const char *event, const char *fields_json, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * Reports: a run with all that is known of it, runs that failed like it, and
- * what was different when the same code, or a file of the same name, ran well.
+ * Reports: a run with its details, similar failures, and the differences to the
+ * last successful run of the same code or of a file with the same name.
  */
 #include "store/run_report.h"
 
@@ -11,10 +11,10 @@
 #include <string.h>
 
 enum {
-	SIMILAR = 10, /* past failures that are told */
+	SIMILAR = 10, /* maximum of past failures in a report */
 };
 
-/* What is asked of the row besides the run itself. */
+/* The columns of a run that the report needs in addition. */
 struct row {
 	json_t *signature, *file, *sha256, *language;
 };
@@ -42,15 +42,15 @@ static int row_read(struct store *store, const char *id, struct row *row, struct
 	return 200;
 }
 
-/* NULL binds NULL: nothing equals that. */
-static void bind(sqlite3_stmt *stmt, int place, const json_t *text)
+/* NULL binds SQL NULL, which equals nothing. */
+static void text_bind(sqlite3_stmt *stmt, int place, const json_t *text)
 {
 	if (json_is_string(text))
 		sqlite3_bind_text(stmt, place, json_string_value(text), (int)json_string_length(text),
 				  SQLITE_TRANSIENT);
 }
 
-static json_t *similar(struct store *store, const char *id, const char *caller, const struct row *row)
+static json_t *runs_similar(struct store *store, const char *id, const char *caller, const struct row *row)
 {
 	static const char sql[] = "SELECT id, time, status, error_message, code_sha256 = ?4 FROM executions"
 				  " WHERE signature = ?1 AND id < ?2 AND (?3 IS NULL OR caller = ?3)"
@@ -60,11 +60,11 @@ static json_t *similar(struct store *store, const char *id, const char *caller, 
 
 	if (!stmt)
 		return list;
-	bind(stmt, 1, row->signature);
+	text_bind(stmt, 1, row->signature);
 	sqlite3_bind_text(stmt, 2, id, -1, SQLITE_STATIC);
 	if (caller)
 		sqlite3_bind_text(stmt, 3, caller, -1, SQLITE_STATIC);
-	bind(stmt, 4, row->sha256);
+	text_bind(stmt, 4, row->sha256);
 	sqlite3_bind_int(stmt, 5, SIMILAR);
 	while (sqlite3_step(stmt) == SQLITE_ROW)
 		json_array_append_new(list,
@@ -75,7 +75,7 @@ static json_t *similar(struct store *store, const char *id, const char *caller, 
 	return list;
 }
 
-/* The newest run before this one that was well: of the same code, else of a file of the same name. */
+/* The newest successful run before this one: of the same code, otherwise of a file with the same name. */
 static bool last_success(struct store *store, const char *id, const char *caller, const struct row *row, bool by_code,
 			 char found[RESULT_ID])
 {
@@ -89,8 +89,8 @@ static bool last_success(struct store *store, const char *id, const char *caller
 
 	if (!stmt)
 		return false;
-	bind(stmt, 1, by_code ? row->sha256 : row->file);
-	bind(stmt, 2, row->language);
+	text_bind(stmt, 1, by_code ? row->sha256 : row->file);
+	text_bind(stmt, 2, row->language);
 	sqlite3_bind_text(stmt, 3, id, -1, SQLITE_STATIC);
 	if (caller)
 		sqlite3_bind_text(stmt, 4, caller, -1, SQLITE_STATIC);
@@ -101,7 +101,7 @@ static bool last_success(struct store *store, const char *id, const char *caller
 	return is;
 }
 
-static void compare(json_t *changes, const char *what, json_t *before, json_t *after)
+static void runs_compare(json_t *changes, const char *what, json_t *before, json_t *after)
 {
 	if (json_equal(before, after))
 		return;
@@ -119,11 +119,11 @@ static void compare_members(json_t *changes, const char *of, json_t *before, jso
 		char what[64];
 
 		snprintf(what, sizeof(what), "%s %.40s", of, key);
-		compare(changes, what, json_object_get(before, key), value);
+		runs_compare(changes, what, json_object_get(before, key), value);
 	}
 }
 
-/* Without the box's own uid, which is another each time. */
+/* The isolation layers without the box's uid, which differs in each run. */
 static json_t *layers_of(json_t *meta)
 {
 	json_t *list = json_array(), *layer;
@@ -144,24 +144,24 @@ static json_t *changes_of(json_t *before, json_t *after)
 	json_t *old_request = json_object_get(before, "request"), *new_request = json_object_get(after, "request");
 	json_t *changes = json_array(), *old_layers = layers_of(old), *new_layers = layers_of(new);
 
-	compare(changes, "code", json_object_get(before, "code_sha256"), json_object_get(after, "code_sha256"));
-	compare(changes, "language version", json_object_get(old, "language_version"),
-		json_object_get(new, "language_version"));
-	compare(changes, "start", json_object_get(old, "start"), json_object_get(new, "start"));
-	compare(changes, "profile", json_object_get(before, "profile"), json_object_get(after, "profile"));
+	runs_compare(changes, "code", json_object_get(before, "code_sha256"), json_object_get(after, "code_sha256"));
+	runs_compare(changes, "language version", json_object_get(old, "language_version"),
+		     json_object_get(new, "language_version"));
+	runs_compare(changes, "start", json_object_get(old, "start"), json_object_get(new, "start"));
+	runs_compare(changes, "profile", json_object_get(before, "profile"), json_object_get(after, "profile"));
 	compare_members(changes, "limit", json_object_get(old, "resource_limits"),
 			json_object_get(new, "resource_limits"));
-	compare(changes, "isolation", old_layers, new_layers);
+	runs_compare(changes, "isolation", old_layers, new_layers);
 	json_decref(old_layers);
 	json_decref(new_layers);
-	/* What a run was given is kept with its code, and so perhaps not for both. */
+	/* The request is kept with the code, so it may be missing for one of the runs. */
 	for (size_t i = 0; i < ARRAY_SIZE(request) && json_is_object(old_request) && json_is_object(new_request); i++)
-		compare(changes, request[i], json_object_get(old_request, request[i]),
-			json_object_get(new_request, request[i]));
+		runs_compare(changes, request[i], json_object_get(old_request, request[i]),
+			     json_object_get(new_request, request[i]));
 	return changes;
 }
 
-static json_t *load(struct store *store, const char *id, const char *caller, int *status, struct error *err)
+static json_t *report_load(struct store *store, const char *id, const char *caller, int *status, struct error *err)
 {
 	_cleanup_buf_ struct buf text = { 0 };
 
@@ -184,7 +184,7 @@ static json_t *success_json(struct store *store, const char *id, const char *cal
 		if (!last_success(store, id, caller, row, false, found))
 			return json_null();
 	}
-	before = load(store, found, caller, &status, &ignored);
+	before = report_load(store, found, caller, &status, &ignored);
 	old_code = json_string_value(json_object_get(before, "code"));
 	new_code = json_string_value(json_object_get(run, "code"));
 	if (old_code && new_code)
@@ -203,7 +203,7 @@ int store_report(struct store *store, const char *id, const char *caller, bool m
 	_cleanup_(row_free) struct row row = { 0 };
 	_cleanup_buf_ struct buf text = { 0 };
 	int status;
-	json_t *run = load(store, id, caller, &status, err), *report;
+	json_t *run = report_load(store, id, caller, &status, err), *report;
 
 	if (status == 200)
 		status = row_read(store, id, &row, err);
@@ -212,7 +212,7 @@ int store_report(struct store *store, const char *id, const char *caller, bool m
 		return status;
 	}
 	report = json_pack("{s:s, s:O?, s:O?, s:o, s:o, s:O}", "id", id, "signature", row.signature, "file", row.file,
-			   "similar", similar(store, id, caller, &row), "last_success",
+			   "similar", runs_similar(store, id, caller, &row), "last_success",
 			   success_json(store, id, caller, &row, run), "run", run);
 	json_decref(run);
 	if (!markdown || !report)

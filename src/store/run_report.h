@@ -1,11 +1,11 @@
-/* A failed run for somebody who has to mend it: JSON, and the same as Markdown. */
+/* A report about a failed run, as JSON or Markdown. */
 #pragma once
 
 #include "base/buf.h"
 
 #include <jansson.h>
 
-/* Lines that differ between two texts, with - and + before them, and what is around them; NULL when they are equal. */
+/* A diff of two texts with - and + and some lines of context; NULL if they are equal. */
 char *report_diff(const char *before, const char *after);
-/* The report, for people; everything that a program or a stranger wrote is fenced. */
+/* The report as Markdown; text from the program or the request is in fences. */
 void report_markdown(const json_t *report, struct buf *out);

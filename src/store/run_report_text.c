@@ -1,4 +1,4 @@
-/* Reports as Markdown. What a program or a stranger wrote stands in fences longer than any in it. */
+/* Reports as Markdown. Text from the program or the request is in fences longer than any in it. */
 #include "store/run_report.h"
 
 #include "base/own.h"
@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-	STREAM_MAX = 8192, /* bytes of a stream that are shown: its end */
-	AROUND = 2,        /* lines before and after those that differ */
+	STREAM_MAX = 8192, /* bytes shown of a stream: its end */
+	AROUND = 2,        /* lines of context */
 };
 
-/* How many of a line of backticks the text has at most. */
+/* The longest sequence of backticks in the text. */
 static size_t longest_ticks(const char *text, size_t size)
 {
 	size_t longest = 0, now = 0;
@@ -42,7 +42,7 @@ static void add_fenced(struct buf *out, const char *language, const char *text, 
 	buf_text(out, "\n\n");
 }
 
-/* In one line, as code. */
+/* One line, as code. */
 static void add_code(struct buf *out, const char *text)
 {
 	size_t ticks = longest_ticks(text, strlen(text)) + 1;
@@ -62,7 +62,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* "- name: `value`", whatever the value is. */
+/* "- name: `value`" for any value. */
 static void add_item(struct buf *out, const char *name, const json_t *value)
 {
 	char *dumped = json_is_string(value)
@@ -132,7 +132,7 @@ static void add_stream(struct buf *out, const json_t *run, const char *name)
 
 	if (size == 0)
 		return;
-	/* Not in the middle of a character. */
+	/* Do not start inside a character. */
 	while (from > 0 && from < size && (text[from] & 0xC0) == 0x80)
 		from++;
 	buf_printf(out, "## %s%s\n\n", name, from > 0 ? " (its end)" : "");
@@ -168,7 +168,7 @@ static void add_similar(struct buf *out, const json_t *report)
 	json_array_foreach(json_object_get(report, "similar"), i, run)
 	{
 		if (i == 0)
-			buf_text(out, "## Failed alike before\n\n");
+			buf_text(out, "## Similar failures before\n\n");
 		buf_printf(out, "- %s, %s%s: ", text_of(run, "id"), text_of(run, "timestamp"),
 			   json_is_true(json_object_get(run, "same_code")) ? ", the same code" : "");
 		add_code(out, text_of(run, "error_message"));
@@ -185,10 +185,10 @@ static void add_success(struct buf *out, const json_t *success)
 
 	buf_text(out, "## Since the last success\n\n");
 	if (!json_is_object(success)) {
-		buf_text(out, "Neither this code nor a file of its name was run successfully before.\n");
+		buf_text(out, "Neither this code nor a file with its name has run successfully before.\n");
 		return;
 	}
-	buf_printf(out, "The same %s ran well as %s, %s.\n\n", text_of(success, "same"), text_of(success, "id"),
+	buf_printf(out, "The same %s ran successfully as %s, %s.\n\n", text_of(success, "same"), text_of(success, "id"),
 		   text_of(success, "timestamp"));
 	json_array_foreach(json_object_get(success, "changes"), i, change)
 	{
@@ -196,9 +196,9 @@ static void add_success(struct buf *out, const json_t *success)
 		char *after = json_dumps(json_object_get(change, "after"), JSON_ENCODE_ANY | JSON_COMPACT);
 
 		buf_printf(out, "- %s: ", text_of(change, "what"));
-		/* Of code there are only its digests, which say nothing to a person. */
+		/* The digests of code mean nothing to people. */
 		if (strcmp(text_of(change, "what"), "code") == 0) {
-			buf_text(out, "it is another");
+			buf_text(out, "it differs");
 		} else {
 			add_code(out, before ? before : "");
 			buf_text(out, " became ");
@@ -209,17 +209,16 @@ static void add_success(struct buf *out, const json_t *success)
 		free(after);
 	}
 	if (i == 0)
-		buf_text(
-			out,
-			"Nothing that is recorded has changed: it may depend on time, chance, or what it was given.\n");
+		buf_text(out, "No recorded value has changed: the failure may depend on time, random numbers or the "
+			      "input.\n");
 	if (json_is_false(json_object_get(success, "given_kept")))
-		buf_text(out, "What it was given then (arguments, environment, files, input) was not kept: "
-			      "SANDBOX_STORE_CODE=always keeps it.\n");
+		buf_text(out, "The earlier inputs (arguments, environment, files, input) were not kept: "
+			      "SANDBOX_STORE_CODE=always keeps them.\n");
 	if (*diff) {
 		buf_text(out, "\n");
 		add_fenced(out, "diff", diff, strlen(diff));
 	} else if (strcmp(text_of(success, "same"), "file") == 0) {
-		buf_text(out, "\nThe code that ran well was not kept: SANDBOX_STORE_CODE=always keeps it.\n");
+		buf_text(out, "\nThe successful code was not kept: SANDBOX_STORE_CODE=always keeps it.\n");
 	}
 }
 
@@ -248,7 +247,7 @@ void report_markdown(const json_t *report, struct buf *out)
 	add_success(out, json_object_get(report, "last_success"));
 }
 
-/* The length of a line with its end. */
+/* The length of a line, including its end. */
 static size_t line_size(const char *at)
 {
 	size_t size = strcspn(at, "\n");
@@ -269,7 +268,7 @@ static void add_lines(struct buf *out, const char *mark, const char *at, const c
 	}
 }
 
-/* So many lines before `at`, as far as there are. */
+/* The start of the line that is up to `lines` lines before `at`. */
 static const char *lines_back(const char *start, const char *at, int lines)
 {
 	while (lines-- > 0 && at > start) {
@@ -294,8 +293,7 @@ char *report_diff(const char *before, const char *after)
 
 	if (strcmp(before, after) == 0)
 		return NULL;
-	/* What is equal at the beginning, and then at the end: one place, and that is where most people change
-	 * something. */
+	/* Skips the equal lines at the beginning and at the end: most people change one place. */
 	while (*old && *new &&line_size(old) == line_size(new) && memcmp(old, new, line_size(old)) == 0) {
 		size_t size = line_size(old);
 

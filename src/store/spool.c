@@ -42,7 +42,7 @@ static bool is_ascii(const char *data, size_t size)
 	return (seen & 0x8080808080808080) == 0;
 }
 
-/* Whether the result's text is what the program wrote. */
+/* Whether the text in the result equals the program's output. */
 static bool is_shown_whole(const struct output *output, uint64_t shown)
 {
 	_cleanup_free_ char *large = NULL;
@@ -64,15 +64,15 @@ static bool is_shown_whole(const struct output *output, uint64_t shown)
 	return !text.failed && text.size == size && memcmp(text.data, data, size) == 0;
 }
 
-static int temporary(int executions, const char *name, char path[RESULT_ID + 64])
+static int spool_temporary(int executions, const char *name, char path[RESULT_ID + 64])
 {
 	snprintf(path, RESULT_ID + 64, ".%.64s.tmp", name);
 	unlinkat(executions, path, 0);
 	return openat(executions, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* `flags` are renameat2()'s. */
-static int settle(int executions, const char *path, const char *name, int done, unsigned flags)
+/* `flags` are those of renameat2(). */
+static int spool_settle(int executions, const char *path, const char *name, int done, unsigned flags)
 {
 	int saved;
 
@@ -90,9 +90,9 @@ static int keep_one(int executions, const char *id, int stream, const struct out
 	_cleanup_close_ int fd = -1;
 
 	spool_name(id, stream, name);
-	fd = temporary(executions, name, path);
-	/* What a run has said stays, whoever names it again. */
-	return fd < 0 ? -1 : settle(executions, path, name, output_save(output, fd), RENAME_NOREPLACE);
+	fd = spool_temporary(executions, name, path);
+	/* The output of a run is never replaced. */
+	return fd < 0 ? -1 : spool_settle(executions, path, name, output_save(output, fd), RENAME_NOREPLACE);
 }
 
 int spool_write(int executions, const char *name, const struct iovec *parts, size_t count)
@@ -101,10 +101,10 @@ int spool_write(int executions, const char *name, const struct iovec *parts, siz
 	char path[RESULT_ID + 64];
 	int done = 0;
 
-	fd = temporary(executions, name, path);
+	fd = spool_temporary(executions, name, path);
 	for (size_t i = 0; fd >= 0 && i < count && done == 0; i++)
 		done = fd_write(fd, parts[i].iov_base, parts[i].iov_len);
-	return fd < 0 ? -1 : settle(executions, path, name, done, 0);
+	return fd < 0 ? -1 : spool_settle(executions, path, name, done, 0);
 }
 
 unsigned spool_keep(int dir, const struct result *result)
@@ -119,7 +119,7 @@ unsigned spool_keep(int dir, const struct result *result)
 			continue;
 		if (executions < 0)
 			executions = spool_dir(dir);
-		/* That it is lost is written down: a result is no reason to lose the record of the run. */
+		/* The loss is recorded; the record of the run has precedence over its output. */
 		if (executions < 0 || keep_one(executions, result->id, i + 1, output) < 0)
 			kept |= 1u << (i + SPOOL_LOST);
 		else

@@ -1,4 +1,4 @@
-/* Sums over the history. */
+/* Statistics of the history. */
 #include "store/history_query.h"
 
 #include "base/own.h"
@@ -8,24 +8,24 @@
 #include <string.h>
 
 struct times {
-	uint32_t *list; /* in units of 10 microseconds: half a day fits */
-	size_t count;   /* of them */
-	size_t room;    /* for so many */
+	uint32_t *list; /* in units of 10 microseconds, up to half a day */
+	size_t count;   /* number of them */
+	size_t room;    /* allocated entries */
 };
 
 struct group {
-	char *name;                 /* of the language, "" for none; owned */
-	uint64_t count, ok, failed; /* runs; those under way are in neither of the last two */
-	struct times run, total;    /* of those that ended */
+	char *name;                 /* name of the language, "" for none; owned */
+	uint64_t count, ok, failed; /* number of runs; running ones are in neither of the last two */
+	struct times run, total;    /* of runs that ended */
 };
 
 struct counts {
-	json_t *by_status, *failures; /* names with numbers */
+	json_t *by_status, *failures; /* counts by name */
 	struct group *groups;         /* languages */
-	size_t group_count;           /* of them */
-	struct times run;             /* of all */
-	uint64_t total, warm, cold;   /* runs; those in containers and those that never began are in neither */
-	uint64_t first;               /* when the oldest began; 0: there is none */
+	size_t group_count;           /* number of them */
+	struct times run;             /* of all languages */
+	uint64_t total, warm, cold;   /* runs; those in containers and those that did not start are only in the total */
+	uint64_t first;               /* start of the oldest run; 0: none */
 	bool failed;                  /* memory ran out */
 };
 
@@ -45,7 +45,7 @@ static void times_add(struct counts *counts, struct times *times, uint64_t usec)
 	times->list[times->count++] = usec / 10 > UINT32_MAX ? UINT32_MAX : (uint32_t)(usec / 10);
 }
 
-static int compare(const void *a, const void *b)
+static int time_compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -55,11 +55,11 @@ static int compare(const void *a, const void *b)
 static void times_sort(struct times *times)
 {
 	if (times->count > 1)
-		qsort(times->list, times->count, sizeof(*times->list), compare);
+		qsort(times->list, times->count, sizeof(*times->list), time_compare);
 }
 
-/* The smallest of the times that so many of a hundred do not exceed. */
-static json_t *percentile(const struct times *times, unsigned percent)
+/* The smallest time that the given percentage of runs does not exceed. */
+static json_t *times_percentile(const struct times *times, unsigned percent)
 {
 	size_t rank = (times->count * percent + 99) / 100;
 
@@ -90,17 +90,17 @@ static void count_up(json_t *object, const char *key)
 	json_object_set_new(object, key, json_integer(json_integer_value(json_object_get(object, key)) + 1));
 }
 
-static const char *column(sqlite3_stmt *stmt, int number)
+static const char *column_usec(sqlite3_stmt *stmt, int number)
 {
 	return (const char *)sqlite3_column_text(stmt, number) ?: "";
 }
 
 enum {
-	KIND_MAX = 64,  /* bytes of a kind of failure */
-	KINDS_MAX = 100 /* kinds: programs make up names */
+	KIND_MAX = 64,  /* bytes of the name of a kind of failure */
+	KINDS_MAX = 100 /* maximum of kinds: programs invent names */
 };
 
-/* The name of an exception, as the languages write it: "ValueError", "java.io.IOException". */
+/* Whether the name looks like an exception: "ValueError", "java.io.IOException". */
 static bool is_exception(const char *name, size_t size)
 {
 	static const char *const ends[] = { "Error", "Exception", "Interrupt", "Iteration", "Exit" };
@@ -117,7 +117,7 @@ static bool is_exception(const char *name, size_t size)
 	return false;
 }
 
-/* Of the sentence: "Execution failed: NAME: …", or "… (NAME)" as Ruby has it. "" for none. */
+/* The exception in a sentence: "Execution failed: NAME: …", or "… (NAME)" for Ruby; "" if there is none. */
 static void exception_of(const char *sentence, char out[KIND_MAX])
 {
 	static const char before[] = "Execution failed: ";
@@ -157,10 +157,10 @@ static void count_failure(struct counts *counts, const char *type, const char *l
 /* language, status, execution_time, total, warm, error_type, limit_hit, time, error_message, place */
 static void count_row(struct counts *counts, sqlite3_stmt *stmt)
 {
-	const char *status = column(stmt, 1), *type = column(stmt, 5), *limit = column(stmt, 6);
+	const char *status = column_usec(stmt, 1), *type = column_usec(stmt, 5), *limit = column_usec(stmt, 6);
 	bool ok = strcmp(status, "ok") == 0, running = strcmp(status, "running") == 0;
 	uint64_t time = (uint64_t)sqlite3_column_int64(stmt, 7);
-	struct group *group = group_of(counts, column(stmt, 0));
+	struct group *group = group_of(counts, column_usec(stmt, 0));
 
 	if (!group)
 		return;
@@ -170,14 +170,14 @@ static void count_row(struct counts *counts, sqlite3_stmt *stmt)
 	group->failed += !ok && !running;
 	count_up(counts->by_status, status);
 	if (!ok && !running)
-		count_failure(counts, type, limit, status, column(stmt, 8));
+		count_failure(counts, type, limit, status, column_usec(stmt, 8));
 	if (counts->first == 0 || time < counts->first)
 		counts->first = time;
-	/* What never began has no times. */
+	/* A run that did not start has no times. */
 	if (sqlite3_column_type(stmt, 2) == SQLITE_NULL || strcmp(status, "error") == 0 ||
 	    strcmp(status, "blocked") == 0)
 		return;
-	/* Nothing starts for what runs in a container. */
+	/* A run in a container has no start time. */
 	if (sqlite3_column_type(stmt, 9) == SQLITE_NULL) {
 		counts->warm += sqlite3_column_int(stmt, 4) != 0;
 		counts->cold += sqlite3_column_int(stmt, 4) == 0;
@@ -210,14 +210,15 @@ static json_t *groups_json(struct counts *counts)
 		json_array_append_new(list, json_pack("{s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "language",
 						      *g->name ? store_utf8(g->name, strlen(g->name)) : json_null(),
 						      "count", (json_int_t)g->count, "ok", (json_int_t)g->ok, "failed",
-						      (json_int_t)g->failed, "p50", percentile(&g->run, 50), "p95",
-						      percentile(&g->run, 95), "p50_total", percentile(&g->total, 50),
-						      "p95_total", percentile(&g->total, 95)));
+						      (json_int_t)g->failed, "p50", times_percentile(&g->run, 50),
+						      "p95", times_percentile(&g->run, 95), "p50_total",
+						      times_percentile(&g->total, 50), "p95_total",
+						      times_percentile(&g->total, 95)));
 	}
 	return list;
 }
 
-/* The most frequent first. There are few kinds. */
+/* Sorted by frequency. There are few kinds. */
 static json_t *failures_json(json_t *failures)
 {
 	json_t *list = json_array(), *count;
@@ -248,7 +249,7 @@ static int counts_answer(struct counts *counts, struct buf *out, struct error *e
 			  "by_status", counts->by_status, "by_language", groups_json(counts), "failures",
 			  failures_json(counts->failures), "warm", (json_int_t)counts->warm, "cold",
 			  (json_int_t)counts->cold, "other", (json_int_t)(counts->total - counts->warm - counts->cold),
-			  "p50", percentile(&counts->run, 50), "p95", percentile(&counts->run, 95)),
+			  "p50", times_percentile(&counts->run, 50), "p95", times_percentile(&counts->run, 95)),
 		out, err);
 }
 
@@ -288,7 +289,7 @@ int store_stats(struct store *store, const struct store_filter *filter, struct b
 	if (step != SQLITE_ROW && step != SQLITE_DONE)
 		return 500;
 	if (counts.failed) {
-		error_set(err, ERROR_FAILED, ENOMEM, "cannot make the answer");
+		error_set(err, ERROR_FAILED, ENOMEM, "cannot create the answer");
 		return 500;
 	}
 	return counts_answer(&counts, out, err);

@@ -1,4 +1,4 @@
-/* The store: its opening, its locks, and its way with SQLite. */
+/* Opens the store, takes its locks, and runs SQL statements. */
 #include "store/store.h"
 
 #include "base/own.h"
@@ -21,7 +21,7 @@ int store_failed(struct store *store, struct error *err, const char *what)
 	int errnum = store->db ? sqlite3_system_errno(store->db) : ENOMEM;
 	const char *why = store->db ? sqlite3_errmsg(store->db) : "out of memory";
 
-	/* It keeps the errno of a failure long past. */
+	/* SQLite keeps the errno of an old failure. */
 	if (store->db && sqlite3_errcode(store->db) != SQLITE_FULL &&
 	    (sqlite3_errcode(store->db) & 0xff) != SQLITE_IOERR &&
 	    (sqlite3_errcode(store->db) & 0xff) != SQLITE_CANTOPEN)
@@ -41,7 +41,7 @@ sqlite3_stmt *store_sql(struct store *store, const char *sql, struct error *err)
 			continue;
 		if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &store->statements[i].stmt,
 				       NULL) != SQLITE_OK) {
-			store_failed(store, err, "cannot ask the history");
+			store_failed(store, err, "cannot query the history");
 			return NULL;
 		}
 		store->statements[i].sql = sql;
@@ -104,8 +104,8 @@ const char *store_time(uint64_t msec, char text[STORE_TIME])
 	return text;
 }
 
-/* So many digits, no sign and no blank; -1 otherwise. */
-static int digits(const char **at, int count)
+/* Parses exactly `count` digits without sign and blanks; -1 otherwise. */
+static int time_digits(const char **at, int count)
 {
 	int number = 0;
 
@@ -117,7 +117,7 @@ static int digits(const char **at, int count)
 	return number;
 }
 
-static bool sign(const char **at, char what)
+static bool time_sign(const char **at, char what)
 {
 	if (toupper((unsigned char)**at) != what)
 		return false;
@@ -125,20 +125,20 @@ static bool sign(const char **at, char what)
 	return true;
 }
 
-/* "Z" or "+01:30", in minutes. */
+/* Parses "Z" or "+01:30", in minutes. */
 static bool parse_zone(const char **at, int *minutes)
 {
 	int factor = **at == '-' ? -1 : 1, hours, rest;
 
 	*minutes = 0;
-	if (sign(at, 'Z'))
+	if (time_sign(at, 'Z'))
 		return true;
-	if (!sign(at, '+') && !sign(at, '-'))
+	if (!time_sign(at, '+') && !time_sign(at, '-'))
 		return false;
-	hours = digits(at, 2);
-	if (hours < 0 || hours > 23 || !sign(at, ':'))
+	hours = time_digits(at, 2);
+	if (hours < 0 || hours > 23 || !time_sign(at, ':'))
 		return false;
-	rest = digits(at, 2);
+	rest = time_digits(at, 2);
 	*minutes = factor * (hours * 60 + rest);
 	return rest >= 0 && rest <= 59;
 }
@@ -150,13 +150,13 @@ bool store_parse_time(const char *text, uint64_t *msec)
 	int year, month, day, hour, minute, second, zone, fraction = 0;
 	int64_t seconds;
 
-	year = digits(&at, 4);
-	if (year < 1970 || !sign(&at, '-') || (month = digits(&at, 2)) < 1 || !sign(&at, '-') ||
-	    (day = digits(&at, 2)) < 1 || !sign(&at, 'T') || (hour = digits(&at, 2)) < 0 || !sign(&at, ':') ||
-	    (minute = digits(&at, 2)) < 0 || !sign(&at, ':') || (second = digits(&at, 2)) < 0 || hour > 23 ||
-	    minute > 59 || second > 60)
+	year = time_digits(&at, 4);
+	if (year < 1970 || !time_sign(&at, '-') || (month = time_digits(&at, 2)) < 1 || !time_sign(&at, '-') ||
+	    (day = time_digits(&at, 2)) < 1 || !time_sign(&at, 'T') || (hour = time_digits(&at, 2)) < 0 ||
+	    !time_sign(&at, ':') || (minute = time_digits(&at, 2)) < 0 || !time_sign(&at, ':') ||
+	    (second = time_digits(&at, 2)) < 0 || hour > 23 || minute > 59 || second > 60)
 		return false;
-	if (sign(&at, '.')) {
+	if (time_sign(&at, '.')) {
 		int factor = 100;
 
 		if (!isdigit((unsigned char)*at))
@@ -169,7 +169,7 @@ bool store_parse_time(const char *text, uint64_t *msec)
 	parts = (struct tm){ .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day };
 	back = parts;
 	seconds = timegm(&back);
-	/* The 31st of June is another day. */
+	/* 31 June would be normalized to another day. */
 	if (back.tm_mon != parts.tm_mon || back.tm_mday != parts.tm_mday)
 		return false;
 	seconds += hour * 3600 + minute * 60 + second - zone * 60;
@@ -197,13 +197,14 @@ static int open_database(struct store *store, struct error *err)
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
 
-	/* SQLite would make it readable for others; what it puts beside it has the rights of this one. */
+	/* SQLite would create it readable for others; its additional files get the mode of this one. */
 	fd = openat(store->dir, "history.db", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return error_errno(err, "cannot open history.db in the state directory");
 	if (state_path("history.db", path, sizeof(path)) < 0)
 		return error_set(err, ERROR_FAILED, 0, "there is no state directory");
-	/* Closing a descriptor drops all locks of this process on the file: before SQLite has any. */
+	/* Closing a descriptor drops all POSIX locks of this process on the file, so close it before SQLite locks
+	 * it. */
 	close_fd(&fd);
 	if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
 	    sqlite3_busy_timeout(store->db, 5000) != SQLITE_OK)
@@ -211,7 +212,7 @@ static int open_database(struct store *store, struct error *err)
 	return schema_settle(store, err);
 }
 
-/* state(status, writer): a run whose writer is dead is not running, whatever is written down. */
+/* The SQL function state(status, writer): a run whose writer is dead is not running, whatever its stored status. */
 static void sql_state(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	const struct store *store = sqlite3_user_data(context);

@@ -1,8 +1,8 @@
 /*
- * What is too old or too much goes, the oldest first.
+ * Removes old or excess data, the oldest first.
  *
- * Rows go before their files: a file without a row is found again by the look
- * for such files, a row without its file would lie.
+ * Rows are removed before their files: the search for orphaned files finds a
+ * file without a row, but a row without its file would be wrong.
  */
 #include "store/store_parts.h"
 
@@ -19,18 +19,18 @@
 #include <time.h>
 
 enum {
-	AT_ONCE = 64,    /* rows that go in one transaction */
-	STRANGER = 3600, /* seconds: a spool without a row may be of a run that is just ending */
+	AT_ONCE = 64,    /* rows of one transaction */
+	STRANGER = 3600, /* seconds; a younger spool without a row may belong to a run that is just ending */
 };
 
 struct doomed {
-	sqlite3_int64 number;          /* of the row */
+	sqlite3_int64 number;          /* number of the row */
 	char id[RESULT_ID];            /* its id */
 	char artifact[STORE_ARTIFACT]; /* "": none */
-	int spools;                    /* as FIELD_SPOOLS */
+	int spools;                    /* FIELD_SPOOLS */
 };
 
-/* The oldest of those that began before `time`; what is under way stays. -1, or how many. */
+/* The oldest runs that began before `time`, without running ones. Returns their number, or -1. */
 static int find_oldest(struct store *store, uint64_t time, struct doomed *list, int max, struct error *err)
 {
 	static const char sql[] = "SELECT number, id, artifact, spools FROM executions WHERE time < ?1"
@@ -104,7 +104,7 @@ static uint64_t unlink_files(struct store *store, const struct doomed *d)
 	return size;
 }
 
-/* How many went (-1: an error), and the bytes of their files are taken from *size. */
+/* Returns the number of removed runs (-1: an error), and subtracts their files from *size. */
 static int remove_oldest(struct store *store, uint64_t before, int max, uint64_t *size, struct error *err)
 {
 	struct doomed list[AT_ONCE];
@@ -130,7 +130,7 @@ failed:
 	return -1;
 }
 
-static uint64_t pragma(struct store *store, const char *sql)
+static uint64_t database_pragma(struct store *store, const char *sql)
 {
 	struct error ignored = { 0 };
 	sqlite3_stmt *stmt = store_sql(store, sql, &ignored);
@@ -141,18 +141,18 @@ static uint64_t pragma(struct store *store, const char *sql)
 	return value;
 }
 
-/* Free pages count for nothing: they are used again, or given back. */
+/* Without free pages, which are used again or released. */
 static uint64_t database_size(struct store *store)
 {
-	return (pragma(store, "PRAGMA page_count") - pragma(store, "PRAGMA freelist_count")) *
-	       pragma(store, "PRAGMA page_size");
+	return (database_pragma(store, "PRAGMA page_count") - database_pragma(store, "PRAGMA freelist_count")) *
+	       database_pragma(store, "PRAGMA page_size");
 }
 
 static bool has_row(struct store *store, const char *sql, const char *name)
 {
 	struct error ignored = { 0 };
 	sqlite3_stmt *stmt = store_sql(store, sql, &ignored);
-	bool has = true; /* what cannot be known is not removed */
+	bool has = true; /* on an error, assume that the row exists */
 
 	if (!stmt)
 		return true;
@@ -168,8 +168,8 @@ static bool has_row(struct store *store, const char *sql, const char *name)
 	return has;
 }
 
-/* Whether the file belongs to a run; what is not ours to judge does. */
-static bool belongs(struct store *store, const char *name, const struct stat *st)
+/* Whether the file belongs to a run. Foreign files count as such. */
+static bool file_belongs(struct store *store, const char *name, const struct stat *st)
 {
 	static const char by_artifact[] = "SELECT 1 FROM executions WHERE artifact = ?1";
 	static const char by_id[] = "SELECT 1 FROM executions WHERE id = ?1 AND spools <> 0";
@@ -189,18 +189,18 @@ static bool belongs(struct store *store, const char *name, const struct stat *st
 	return young || !store_is_id(id) || has_row(store, by_id, id);
 }
 
-/* The same for a directory that has one of our names. */
+/* file_belongs() for a directory of kept files. */
 static bool directory_belongs(struct store *store, const char *id, bool whole, const struct stat *st)
 {
 	static const char by_id[] = "SELECT 1 FROM executions WHERE id = ?1 AND spools & 16";
 
-	_Static_assert(SPOOL_FILES == 16, "as in the question");
+	_Static_assert(SPOOL_FILES == 16, "as in the query");
 	if (!store_is_id(id) || st->st_mtime > time(NULL) - STRANGER)
 		return true;
 	return whole && has_row(store, by_id, id);
 }
 
-/* Its bytes; 0: it is gone, or not ours. */
+/* The accounted bytes of a directory; 0: it is removed, or not ours. */
 static uint64_t sweep_directory(struct store *store, const char *name, const struct stat *st)
 {
 	char id[RESULT_ID];
@@ -214,7 +214,7 @@ static uint64_t sweep_directory(struct store *store, const char *name, const str
 	return 0;
 }
 
-/* Removes files that no row has, and adds up the others. */
+/* Removes orphaned files, and sums up the others. */
 static int sweep_files(struct store *store, uint64_t *size, struct error *err)
 {
 	_cleanup_closedir_ DIR *list = NULL;
@@ -235,7 +235,7 @@ static int sweep_files(struct store *store, uint64_t *size, struct error *err)
 			*size += sweep_directory(store, entry->d_name, &st);
 		else if (!S_ISREG(st.st_mode))
 			continue;
-		else if (belongs(store, entry->d_name, &st))
+		else if (file_belongs(store, entry->d_name, &st))
 			*size += (uint64_t)st.st_size;
 		else
 			unlinkat(store->executions, entry->d_name, 0);
@@ -243,8 +243,8 @@ static int sweep_files(struct store *store, uint64_t *size, struct error *err)
 	return 0;
 }
 
-/* Gives pages back to the disk: without it the file keeps its size, and SQLite's log too. */
-static int shrink(struct store *store, struct error *err)
+/* Releases free pages: otherwise the file and SQLite's log keep their size. */
+static int database_shrink(struct store *store, struct error *err)
 {
 	if (store_exec(store, "PRAGMA incremental_vacuum", err) < 0)
 		return -1;
@@ -263,7 +263,7 @@ int store_sweep(struct store *store, struct error *err)
 	uint64_t age = (uint64_t)store->options.days * day;
 	int gone, all = 0;
 
-	/* What is not taken may be the row of a file. */
+	/* A record in the journal may be about to add the row of a file. */
 	if (store_take(store, err) < 0)
 		return -1;
 	if (!store->taking)
@@ -277,7 +277,7 @@ int store_sweep(struct store *store, struct error *err)
 	if (gone < 0 || sweep_files(store, &size, err) < 0)
 		return -1;
 	while (store->options.size_max > 0 && size + database_size(store) > store->options.size_max) {
-		/* Few at a time: one may be as large as thousands of others. */
+		/* In small steps: one run may be as large as thousands of others. */
 		gone = remove_oldest(store, UINT64_MAX >> 1, AT_ONCE / 8, &size, err);
 		if (gone < 0)
 			return -1;
@@ -285,5 +285,5 @@ int store_sweep(struct store *store, struct error *err)
 			break;
 		all += gone;
 	}
-	return all > 0 ? shrink(store, err) : 0;
+	return all > 0 ? database_shrink(store, err) : 0;
 }

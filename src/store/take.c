@@ -1,10 +1,10 @@
 /*
- * Taking from the journal.
+ * Takes records from the journal.
  *
- * A batch is one transaction: rows, and from where to go on, (generation,
- * offset). What is not in SQLite comes before the commit and can be done again:
- * artifacts are written over, the audit log knows which records it has. So a
- * death at any point leaves a batch taken or not taken.
+ * A batch is one transaction: the rows, and the position to continue at
+ * (generation, offset). Changes outside of SQLite come before the commit and
+ * can be repeated: artifacts are overwritten, and the audit log recognizes its
+ * records. So after a crash at any point, a batch is either taken or not.
  */
 #include "store/store_parts.h"
 
@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 enum {
-	BATCH_RECORDS = 512,    /* in one transaction; fewer than the audit log remembers */
-	BATCH_BYTES = 16 << 20, /* the same */
-	OTHERS_USEC = 500000,   /* that we wait for who takes */
+	BATCH_RECORDS = 512,    /* records of one transaction; fewer than the audit log remembers */
+	BATCH_BYTES = 16 << 20, /* bytes of one transaction */
+	OTHERS_USEC = 500000,   /* wait for another process that takes records */
 };
 
 static int place_load(struct store *store, unsigned char generation[JOURNAL_GENERATION], uint64_t *offset,
@@ -68,7 +68,7 @@ static int place_save(struct store *store, struct error *err)
 	return store_done(store, stmt, err);
 }
 
-/* Finds the file, and the place in it. As journal_reader_open(). */
+/* Opens the journal at the stored position. Returns as journal_reader_open(). */
 static int reader_place(struct store *store, struct error *err)
 {
 	unsigned char generation[JOURNAL_GENERATION];
@@ -98,7 +98,7 @@ static int audit_settle(struct store *store, struct error *err)
 	return store->options.audit_best_effort ? 0 : -1;
 }
 
-static int commit(struct store *store, struct error *err)
+static int batch_commit(struct store *store, struct error *err)
 {
 	if (store->audit && audit_flush(store->audit, err) < 0 && !store->options.audit_best_effort)
 		return -1;
@@ -111,8 +111,7 @@ static int commit(struct store *store, struct error *err)
 	return 0;
 }
 
-/* After an error: as if nothing of the batch had been read. What the audit log has of it is known when it comes again.
- */
+/* Undoes a batch after an error. The audit log recognizes its records when they come again. */
 static int back_out(struct store *store)
 {
 	sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
@@ -124,7 +123,7 @@ static int back_out(struct store *store)
 	return -1;
 }
 
-/* 1: there may be more; 0: that was all; -1. */
+/* 1: there may be more; 0: all are taken; -1. */
 static int take_batch(struct store *store, struct error *err)
 {
 	struct journal_record record;
@@ -144,19 +143,19 @@ static int take_batch(struct store *store, struct error *err)
 		records++;
 		bytes += record.sizes[0] + record.sizes[1] + record.sizes[2];
 	}
-	if (there < 0 || (records > 0 && commit(store, err) < 0))
+	if (there < 0 || (records > 0 && batch_commit(store, err) < 0))
 		return back_out(store);
 	if (records == 0)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 	return there;
 }
 
-/* What was taken is in SQLite's log, which is not on the disk before a checkpoint. */
-static int renew(struct store *store, struct error *err)
+/* The taken records are in SQLite's log, which is on the disk only after a checkpoint. */
+static int journal_rotate(struct store *store, struct error *err)
 {
 	int all = 0, safe = 0;
 
-	/* Somebody who reads may keep it from being whole: another time, then. */
+	/* A reader can make the checkpoint incomplete: try again later. */
 	if (sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &all, &safe) != SQLITE_OK ||
 	    safe < all)
 		return 0;
@@ -176,12 +175,12 @@ static int take_all(struct store *store, struct error *err)
 			return -1;
 		if (store->reader.fd < 0 || store->reader.old[0] == '\0')
 			break;
-		/* Something is there that cannot be read now: it is not thrown away. */
+		/* Unread bytes remain that cannot be read now, so the file is kept. */
 		if (journal_left(&store->reader) > 0)
 			return 0;
 		journal_reader_done(&store->reader);
 	}
-	return store->reader.offset > JOURNAL_LONG ? renew(store, err) : 0;
+	return store->reader.offset > JOURNAL_LONG ? journal_rotate(store, err) : 0;
 }
 
 static int interrupt_one(struct store *store, const char *id, struct error *err)
@@ -203,7 +202,7 @@ static int interrupt_one(struct store *store, const char *id, struct error *err)
 	return store_audit(store, name, "execution_interrupted", fields, err);
 }
 
-/* Up to so many ids of runs whose writer is dead. -1, or how many. */
+/* The ids of up to `most` running runs whose writer is dead. Returns their number, or -1. */
 static int find_dead(struct store *store, char ids[][RESULT_ID], int max, struct error *err)
 {
 	static const char sql[] = "SELECT id FROM executions WHERE status = 'running'"
@@ -220,7 +219,7 @@ static int find_dead(struct store *store, char ids[][RESULT_ID], int max, struct
 	return count;
 }
 
-/* Runs that a dead process had under way. */
+/* Marks the running runs of dead processes as interrupted. */
 static int interrupt_dead(struct store *store, struct error *err)
 {
 	enum {
@@ -230,7 +229,7 @@ static int interrupt_dead(struct store *store, struct error *err)
 	int count;
 
 	while ((count = find_dead(store, ids, AT_ONCE, err)) > 0) {
-		/* The dead write no more: if one of these did end, it is in what is taken now. */
+		/* A dead writer writes no more, so if one of these runs ended, its record is among those taken now. */
 		if (take_all(store, err) < 0)
 			return -1;
 		if (!store->placed || journal_left(&store->reader) > 0)
@@ -241,7 +240,7 @@ static int interrupt_dead(struct store *store, struct error *err)
 		for (int i = 0; i < count; i++)
 			if (interrupt_one(store, ids[i], err) < 0)
 				return back_out(store);
-		if (count < 0 || commit(store, err) < 0)
+		if (count < 0 || batch_commit(store, err) < 0)
 			return back_out(store);
 		store->interrupted += (unsigned)count;
 	}
@@ -271,12 +270,12 @@ bool store_behind(struct store *store)
 	return memcmp(generation, ours, sizeof(ours)) != 0 || (uint64_t)st.st_size > offset;
 }
 
-/* Another takes: what was there when we came shall be taken when we go. */
+/* Another process takes records: wait until it has taken those that are there now. */
 static void wait_for_taker(struct store *store)
 {
 	uint64_t until = clock_usec() + OTHERS_USEC;
 
-	/* What `emberbox run` wrote by itself nudged nobody: the service's taker watches this file instead. */
+	/* `emberbox run` without the service does not wake the taker, which watches this file instead. */
 	if (store_behind(store))
 		futimens(store->lock, NULL);
 	while (store_behind(store) && clock_usec() < until) {

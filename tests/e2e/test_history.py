@@ -172,7 +172,7 @@ def filters():
     kit.equal(names("-l", "PY", "-n", "1"), ["timeout"])
     for command in ("history", "stats"):
         r = run_in(home, command, "-l", "pyhton")
-        kit.equal((r.code, r.text, r.errtext), (2, "", 'emberbox: --language: "pyhton" is not known, and was never run; '
+        kit.equal((r.code, r.text, r.errtext), (2, "", 'emberbox: --language: "pyhton" is not known, and has no runs; '
                                                f"did you mean python?\nSee: emberbox {command} --help\n"))
     kit.equal(run_in(home, "stats", "-l", "py", "--json").json["total"], 5)
     kit.equal(run_in(home, "stats", "--caller", f"uid {uid()}", "--json").json["total"], 5)
@@ -474,7 +474,7 @@ def a_run_that_is_killed_is_interrupted():
     # Its code goes with its end, which it had not.
     r = run_in(home, "show", "last", "--code")
     kit.equal((r.code, r.text, r.errtext), (1, "", f'emberbox: the code of execution "{row["id"]}" was not kept: '
-                                                   "that is done when a run ends, and this one was interrupted\n"))
+                                                   "code is kept when a run ends, and this one was interrupted\n"))
     r = run_in(home, "stats")
     kit.matches(r.text, r"\A1 run since .*, 0 warm, 0 cold and 1 other\n")
     # It stays so, and the next run is recorded as ever.
@@ -709,8 +709,8 @@ def tampering_is_found():
         (b"".join(lines[:3] + lines[4:]), "audit.log, line 4: entry 4 is missing before it"),
         (b"".join(lines[:3] + lines[2:]), "audit.log, line 4: entry 3 stands after entry 3: it was inserted or moved"),
         (b"".join(lines[:3] + [lines[4], lines[3]] + lines[5:]), "audit.log, line 4: entry 5 stands before entry 4: the order was changed"),
-        (b"".join(lines[:-2]), f"the last 2 entries are missing: the log ends with entry {count - 2}, but audit.head knows entry {count}"),
-        (good + b"x", f"audit.log, line {count + 1}: the log ends in the middle of it, and not by a crash"),
+        (b"".join(lines[:-2]), f"the last 2 entries are missing: the log ends with entry {count - 2}, but audit.head has entry {count}"),
+        (good + b"x", f"audit.log, line {count + 1}: the log ends in the middle of this line, and not because of a crash"),
     ):
         kit.equal((run_in(home, "audit", "verify").text, run_in(home, "audit", "verify").code), (f"{count} entries, the chain holds\n", 0))
         with open(path, "wb") as file:
@@ -734,7 +734,7 @@ def tampering_is_found():
     r = run_in(home, "audit", "verify")
     kit.equal(
         (r.code, r.errtext),
-        (1, f"emberbox: the last 2 entries are missing: the log ends with entry {count - 2}, but history.db knows entry {count}\n"),
+        (1, f"emberbox: the last 2 entries are missing: the log ends with entry {count - 2}, but history.db has entry {count}\n"),
     )
 
 

@@ -16,7 +16,7 @@ import kit
 from service import Service
 from web import Web
 
-NO_PATH = "there is no such file: give a path as the result's files have it"
+NO_PATH = "there is no such file: give a path from the result's files"
 
 
 def typed(running, *words):
@@ -28,7 +28,7 @@ def address(run, path):
 
 
 def not_kept(path, run):
-    return f'there is no file "{path}" of execution "{run}" that was kept'
+    return f'there is no kept file "{path}" of execution "{run}"'
 
 
 def kept(result):
@@ -188,7 +188,7 @@ def while_it_runs_there_are_none():
         ran = began.headers["x-execution-id"]
         wire.until("stdout")
         answer = asking.get(address(ran, "x"))
-        kit.equal((answer.status, answer.message), (409, "it still runs: its files are kept when it ends"))
+        kit.equal((answer.status, answer.message), (409, "it is still running: its files are kept when it ends"))
         # What was there when it was ended is kept.
         kit.equal(asking.request("DELETE", f"/v1/executions/{ran}").status, 202)
         kit.equal(kept(wire.until("result")), {"x": True})

@@ -79,7 +79,7 @@ def pages_and_filters():
         kit.equal((stats["warm"] + stats["cold"], stats["failures"][0]), (9, {"kind": "failed", "count": 3}))
         answer = wire.get("/v1/executions?language=pyhton")
         kit.equal((answer.status, answer.json["error"]["code"], answer.json["error"]["field"], answer.json["error"]["message"]),
-                  (400, "bad_request", "language", 'language: "pyhton" is not known, and was never run; did you mean python?'))
+                  (400, "bad_request", "language", 'language: "pyhton" is not known, and has no runs; did you mean python?'))
         kit.equal(wire.get("/v1/stats?language=pyhton").json["error"]["field"], "language")
         kit.equal(wire.get("/v1/stats?language=py").json["total"], 1)
         # What only our own client may say of itself would be anybody's word in the history.
@@ -176,7 +176,7 @@ def spools_and_their_ranges():
 def output_of_what_still_runs_is_not_there_yet():
     running = Service(listen=True)
     asking = Web(running)
-    sentence = "it still runs: its output is kept when it ends; use events to see it as it comes"
+    sentence = "it is still running: its output is kept when it ends; use events to follow it"
     with asking.connect() as wire:
         ran = wire.stream("/v1/execute", endless()[0]).headers["x-execution-id"]
         wire.until("stdout")

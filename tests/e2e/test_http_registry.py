@@ -454,8 +454,8 @@ def a_policy_that_is_taken_away_is_told():
     place = os.path.join(running.home, "registry.yaml")
     weaker = STRICT.replace("json, math]", "math], allow: [sys]").replace("read_only: true", "confirm: once")
     edit(running, weaker)
-    want = ("python: json is not blocked by the registry any more; python: sys is allowed now; the profile careful is "
-            "confirmed once, not each time; the profile careful is not read-only any more")
+    want = ("python: json is not blocked by the registry any more; python: sys is allowed now; the profile careful "
+            "needs a confirmation only once, not each time; the profile careful is not read-only any more")
     kit.contains(running.heard(r"warning: .*\n"), f"warning: the policy has fewer rules than before: {want}\n")
     kit.equal(audited(running, "policy_weakened"), [want])
     # More rules, and the same ones, are no news; no file at all is none.

@@ -439,7 +439,7 @@ def a_run_has_a_report(running, client):
     facts = result["structuredContent"]
     kit.equal((facts["id"], facts["truncated"], facts["markdown"]), (ids[-1], False, text(result)))
     # Why, what failed alike, and what changed since it ran well.
-    for part in ("ZeroDivisionError", f"## Failed alike before\n\n- {ids[1]}, ", f"The same code ran well as {ids[0]}", "What it was given then (arguments, environment, files, input) was not kept"):
+    for part in ("ZeroDivisionError", f"## Similar failures before\n\n- {ids[1]}, ", f"The same code ran successfully as {ids[0]}", "The earlier inputs (arguments, environment, files, input) were not kept"):
         kit.contains(facts["markdown"], part)
     cut = client.call("get_report", {"id": ids[-1], "max_tokens": 200})
     kit.equal((cut["structuredContent"]["truncated"], len(text(cut)) < 1200), (True, True))

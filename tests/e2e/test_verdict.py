@@ -226,9 +226,9 @@ def report_on_the_command_line():
     kit.equal(changes["limit memory"], (512 << 20, 256 << 20))
     text = kit.emberbox("show", last["id"], "--report", env=env).text
     for part in ("# Run " + last["id"] + ": failed", "```python\na = [1]\nprint(a[9])\n```", ">    2  print(a[9])",
-                 "## Failed alike before", "+ print(a[9])", "compare it with len()"):
+                 "## Similar failures before", "+ print(a[9])", "compare it with len()"):
         kit.contains(text, part)
-    kit.contains(text, "- code: it is another\n")
+    kit.contains(text, "- code: it differs\n")
     kit.contains(text, "- column: `8`\n")
     kit.true("was not kept" not in text, text)
     # What came later did not fail before it.

@@ -298,8 +298,8 @@ static void what_the_machine_lost_is_told(void)
 	text_size += (size_t)sprintf(text + text_size, "{\"seq\":6,");
 	save("audit.log");
 	CHECK_STR(verified(),
-		  "the last 4 entries are missing: the log ends with entry 5, but audit.head knows entry 9 (the "
-		  "machine was started anew since, and may have lost its last second)");
+		  "the last 4 entries are missing: the log ends with entry 5, but audit.head has entry 9 (the machine "
+		  "was restarted, and may have lost its last second)");
 	audit = opened();
 	CHECK(strstr(tree_read(dir, "audit.log"), "\"event\":\"torn_tail\",\"record\":\"\",\"bytes\":9,\"lost\":4,"));
 	audit_close(audit);

@@ -74,7 +74,7 @@ static void the_last_entry_replaced_is_found(void)
 	forged_size = forge(forged, 9, previous);
 	replace(line, size, forged, forged_size);
 	save("audit.log");
-	CHECK_STR(verified(), "audit.log, line 9: entry 9 was replaced: audit.head knows another");
+	CHECK_STR(verified(), "audit.log, line 9: entry 9 was replaced: audit.head has another hash");
 	CHECK(strncmp(open_refused(), "the audit log was changed by another program: ", 44) == 0);
 	place_free();
 }
@@ -159,23 +159,20 @@ static void an_end_cut_off_is_found(void)
 	load("audit.log");
 	remove_line(9);
 	save("audit.log");
-	CHECK_STR(verified(), "the last entry is missing: the log ends with entry 8, but audit.head knows entry 9");
+	CHECK_STR(verified(), "the last entry is missing: the log ends with entry 8, but audit.head has entry 9");
 	remove_line(8);
 	remove_line(7);
 	save("audit.log");
-	CHECK_STR(verified(),
-		  "the last 3 entries are missing: the log ends with entry 6, but audit.head knows entry 9");
+	CHECK_STR(verified(), "the last 3 entries are missing: the log ends with entry 6, but audit.head has entry 9");
 	CHECK_STR(
 		open_refused(),
 		"the audit log was changed by another program: the last 3 entries are missing; `emberbox audit verify` "
 		"has details, and a new log begins when its files (audit*) are moved away");
 	text_size = 0;
 	save("audit.log");
-	CHECK_STR(verified(),
-		  "the last 9 entries are missing: the log ends with entry 0, but audit.head knows entry 9");
+	CHECK_STR(verified(), "the last 9 entries are missing: the log ends with entry 0, but audit.head has entry 9");
 	unlinkat(dir, "audit.log", 0);
-	CHECK_STR(verified(),
-		  "the last 9 entries are missing: the log ends with entry 0, but audit.head knows entry 9");
+	CHECK_STR(verified(), "the last 9 entries are missing: the log ends with entry 0, but audit.head has entry 9");
 	CHECK_STR(open_refused(), "the audit log was changed by another program: audit.log is missing; `emberbox audit "
 				  "verify` has details, "
 				  "and a new log begins when its files (audit*) are moved away");
@@ -189,7 +186,7 @@ static void a_head_taken_away_is_found(void)
 {
 	log_new(9);
 	unlinkat(dir, "audit.head", 0);
-	CHECK_STR(verified(), "audit.head is missing, so nothing tells where the log ended");
+	CHECK_STR(verified(), "audit.head is missing, so the end of the log is unknown");
 	CHECK(strstr(open_refused(), ": audit.head is missing;"));
 	load("audit.log");
 	text_size = 2;
@@ -223,7 +220,7 @@ static void a_witness_knows_the_end(void)
 	save("audit.log");
 	CHECK_STR(verified(), "3 hold");
 	CHECK_INT(audit_verify_at(dir, witness, &entries, NULL, &err), -1);
-	CHECK_STR(err.text, "the last 3 entries are missing: the log ends with entry 3, but history.db knows entry 6");
+	CHECK_STR(err.text, "the last 3 entries are missing: the log ends with entry 3, but history.db has entry 6");
 
 	/* Through the database itself; and of another chain. */
 	snprintf(sql, sizeof(sql), "%s/history.db", place);
@@ -233,10 +230,10 @@ static void a_witness_knows_the_end(void)
 		 witness);
 	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
 	CHECK_INT(audit_verify(&entries, &err), -1);
-	CHECK_STR(err.text, "the last 3 entries are missing: the log ends with entry 3, but history.db knows entry 6");
+	CHECK_STR(err.text, "the last 3 entries are missing: the log ends with entry 3, but history.db has entry 6");
 	CHECK_INT(sqlite3_exec(db, "UPDATE meta SET value = '2' || substr(value, 2)", NULL, NULL, NULL), SQLITE_OK);
 	CHECK_INT(audit_verify(&entries, &err), -1);
-	CHECK_STR(err.text, "audit.log, line 2: entry 2 was replaced: history.db knows another");
+	CHECK_STR(err.text, "audit.log, line 2: entry 2 was replaced: history.db has another hash");
 	sqlite3_close(db);
 	place_free();
 }
@@ -252,14 +249,15 @@ static void what_others_append_is_found(void)
 	size = forge(forged, 10, previous);
 	replace(text + text_size, 0, forged, size);
 	save("audit.log");
-	CHECK_STR(verified(),
-		  "the log goes on to entry 10, but audit.head ends with entry 9: what follows was added by "
-		  "somebody else");
-	CHECK(strstr(open_refused(), ": it goes on behind entry 9, the last that emberbox wrote;"));
+	CHECK_STR(verified(), "the log goes on to entry 10, but audit.head ends with entry 9: another program added "
+			      "the entries after "
+			      "it");
+	CHECK(strstr(open_refused(), ": it continues after entry 9, the last one that emberbox wrote;"));
 	text_size -= 5;
 	save("audit.log");
-	CHECK_STR(verified(), "audit.log, line 10: the log ends in the middle of it, and not by a crash");
-	CHECK(strstr(open_refused(), ": it goes on behind entry 9, the last that emberbox wrote;"));
+	CHECK_STR(verified(),
+		  "audit.log, line 10: the log ends in the middle of this line, and not because of a crash");
+	CHECK(strstr(open_refused(), ": it continues after entry 9, the last one that emberbox wrote;"));
 	place_free();
 }
 
@@ -313,7 +311,7 @@ static void a_file_taken_away_is_found(void)
 	renameat(dir, "audit-6.log", dir, "x");
 	CHECK_STR(verified(), "audit.log, line 1: entries 6 to 10 are missing before it");
 	renameat(dir, "x", dir, "audit-7.log");
-	CHECK_STR(verified(), "audit-7.log, line 1: the file's name tells another first entry");
+	CHECK_STR(verified(), "audit-7.log, line 1: the file's name has the number of another entry");
 	renameat(dir, "audit-7.log", dir, "audit-6.log");
 	CHECK_STR(verified(), "12 hold");
 	unlinkat(dir, "audit-1.log", 0);
@@ -323,7 +321,7 @@ static void a_file_taken_away_is_found(void)
 	load("audit-1.log");
 	text_size--;
 	save("audit-1.log");
-	CHECK_STR(verified(), "audit-1.log, line 5: the file ends in the middle of it");
+	CHECK_STR(verified(), "audit-1.log, line 5: the file ends in the middle of this line");
 	text_size++;
 	save("audit-1.log");
 	CHECK_STR(verified(), "12 hold");

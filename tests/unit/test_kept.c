@@ -89,7 +89,7 @@ static void record(const char *caller_name, time_t when, char id[RESULT_ID])
 	/* While it runs there is nothing to be had. */
 	CHECK_INT(store_take(store, &err), 0);
 	stored(id, caller_name, "plain", 409);
-	CHECK_STR(err.text, "it still runs: its files are kept when it ends");
+	CHECK_STR(err.text, "it is still running: its files are kept when it ends");
 	stored(id, "nobody", "plain", 404);
 	record_keep(journal, id, box_dir, &result->files);
 	/* Whatever is kept of the code. */
@@ -354,13 +354,13 @@ static void the_store_gives_them_to_their_caller(void)
 	tree_link("plain", home_dir, path);
 	for (size_t i = 0; i < ARRAY_SIZE(absent); i++) {
 		stored(id, "me", absent[i], 404);
-		snprintf(want, sizeof(want), "there is no file \"%s\" of execution \"%s\" that was kept", absent[i],
+		snprintf(want, sizeof(want), "there is no kept file \"%s\" of execution \"%s\"", absent[i],
 			 id);
 		CHECK_STR(err.text, want);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(strange); i++) {
 		stored(id, "me", strange[i], 404);
-		CHECK_STR(err.text, "there is no such file: give a path as the result's files have it");
+		CHECK_STR(err.text, "there is no such file: give a path from the result's files");
 	}
 	stored(none, "me", "plain", 404);
 	done();

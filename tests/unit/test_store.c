@@ -189,7 +189,7 @@ static void wrong_filters_are_named(void)
 		  "language has to be the name of a language, such as python" },
 		{ { .limit = 1, .language = "pyhton" },
 		  "language",
-		  "language: \"pyhton\" is not known, and was never run; did you mean python?" },
+		  "language: \"pyhton\" is not known, and has no runs; did you mean python?" },
 		{ { .limit = 1, .before = "x" },
 		  "before",
 		  "before has to be the id of an execution: 26 letters and digits" },

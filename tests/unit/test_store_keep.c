@@ -53,7 +53,7 @@ static void older_database_is_migrated(void)
 	execute("PRAGMA user_version = 99");
 	CHECK_INT(store_open(&plain, &taking, &store, &err), -1);
 	CHECK_STR(err.text,
-		  "history.db in the state directory is of version 99, and this emberbox knows up to 3: use a newer "
+		  "history.db in the state directory has version 99, and this emberbox supports up to 3: use a newer "
 		  "emberbox, or move the file away");
 	execute("PRAGMA user_version = 3");
 	store_begin(&plain);
