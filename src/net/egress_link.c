@@ -152,25 +152,52 @@ int egress_finish(int egress_fd)
 /* Reading */
 
 enum {
-	EVENT_LEAST = offsetof(struct egress_event, connection)
+	EVENT_TOTALS = offsetof(struct egress_event, connection),
+	EVENT_TEXTS = EVENT_TOTALS + offsetof(struct net_connection, host) /* where they begin */
 };
 
-static bool is_text(const char *text, size_t room)
-{
-	return memchr(text, '\0', room) != NULL;
-}
-
-static bool is_event(const struct egress_event *event, size_t size)
+size_t egress_event_write(const struct egress_event *event, unsigned char out[EGRESS_EVENT_MAX])
 {
 	const struct net_connection *c = &event->connection;
+	const char *const texts[] = { c->host, c->address, c->rule };
+	size_t size = event->kind == EGRESS_TOTALS ? EVENT_TOTALS : EVENT_TEXTS;
 
+	memcpy(out, event, size);
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && event->kind != EGRESS_TOTALS; i++) {
+		memcpy(out + size, texts[i], strlen(texts[i]) + 1);
+		size += strlen(texts[i]) + 1;
+	}
+	return size;
+}
+
+/* The next text, with its NUL; false: there is none, or it has no room. */
+static bool text_read(const unsigned char *data, size_t size, size_t *at, char *out, size_t room)
+{
+	const unsigned char *end = memchr(data + *at, '\0', size - *at);
+
+	if (!end || (size_t)(end - data) - *at >= room)
+		return false;
+	memcpy(out, data + *at, (size_t)(end - data) - *at + 1);
+	*at = (size_t)(end - data) + 1;
+	return true;
+}
+
+bool egress_event_read(const unsigned char *data, size_t size, struct egress_event *event)
+{
+	struct net_connection *c = &event->connection;
+	size_t at = EVENT_TEXTS;
+
+	memset(event, 0, sizeof(*event));
+	if (size < EVENT_TOTALS)
+		return false;
+	memcpy(event, data, size < EVENT_TEXTS ? EVENT_TOTALS : EVENT_TEXTS);
 	if (event->kind == EGRESS_TOTALS)
-		return size == EVENT_LEAST && event->last <= 1;
-	return event->kind == EGRESS_CONNECTION && event->last == 0 &&
-	       size > EVENT_LEAST + offsetof(struct net_connection, rule) && c->number > 0 && c->allowed <= 1 &&
-	       c->reason < NET_REASONS && c->level <= NET_LEVEL_REQUEST && c->open <= 1 &&
-	       is_text(c->host, sizeof(c->host)) && is_text(c->address, sizeof(c->address)) &&
-	       is_text(c->rule, sizeof(c->rule));
+		return size == EVENT_TOTALS && event->last <= 1;
+	return event->kind == EGRESS_CONNECTION && event->last == 0 && size > EVENT_TEXTS && c->number > 0 &&
+	       c->allowed <= 1 && c->reason < NET_REASONS && c->level <= NET_LEVEL_REQUEST && c->open <= 1 &&
+	       text_read(data, size, &at, c->host, sizeof(c->host)) &&
+	       text_read(data, size, &at, c->address, sizeof(c->address)) &&
+	       text_read(data, size, &at, c->rule, sizeof(c->rule)) && at == size;
 }
 
 /* In the order of their numbers, which is that of the decisions: the first report of one may have been lost. */
@@ -208,19 +235,17 @@ static void report_take(struct net_report *report, const struct net_connection *
 
 int egress_read(int egress_fd, struct net_report *report)
 {
+	unsigned char data[EGRESS_EVENT_MAX];
 	struct egress_event event;
 
 	for (;;) {
-		ssize_t got;
+		ssize_t got = recv(egress_fd, data, sizeof(data), MSG_DONTWAIT | MSG_TRUNC);
 
-		/* What the message does not have is empty. */
-		memset(&event, 0, sizeof(event));
-		got = recv(egress_fd, &event, sizeof(event), MSG_DONTWAIT | MSG_TRUNC);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
 			return 1;
-		if (got <= 0 || (size_t)got > sizeof(event) || !is_event(&event, (size_t)got)) {
+		if (got <= 0 || (size_t)got > sizeof(data) || !egress_event_read(data, (size_t)got, &event)) {
 			report->gone = true;
 			return -1;
 		}

@@ -41,8 +41,6 @@ struct egress_head {
 	uint32_t size;      /* of the policy's text, which follows */
 };
 
-/* On the wire it ends with the last text that it has: each message takes room of the socket, and what finds none is
- * lost. */
 struct egress_event {
 	uint32_t kind;                    /* EGRESS_CONNECTION, EGRESS_TOTALS */
 	uint32_t last;                    /* 1: of EGRESS_TOTALS, nothing comes after it */
@@ -51,6 +49,14 @@ struct egress_event {
 	uint64_t sent, received;          /* the same */
 	struct net_connection connection; /* of EGRESS_CONNECTION */
 };
+
+/* An event as it is sent: each takes room of the socket, so its texts are as long as they are. The size. */
+enum {
+	EGRESS_EVENT_MAX = sizeof(struct egress_event)
+};
+size_t egress_event_write(const struct egress_event *event, unsigned char out[EGRESS_EVENT_MAX]);
+/* False: it is none. */
+bool egress_event_read(const unsigned char *data, size_t size, struct egress_event *event);
 
 /* The sockets of a box's network, made there (kernel/net_plant.h). -1: none. */
 struct egress_sockets {

@@ -36,13 +36,14 @@ def query(name, kind=A, number=7, flags=0x0100):
 class Answer:
     def __init__(self, data):
         self.data = data
-        self.number, flags, _, self.count = struct.unpack("!HHHH", data[:8])
+        self.number, flags, questions, self.count = struct.unpack("!HHHH", data[:8])
         self.code, self.cut = flags & 15, bool(flags & 0x0200)
         self.address = self.name = None
         at = 12
-        while data[at]:
-            at += data[at] + 1
-        at += 5
+        if questions:
+            while data[at]:
+                at += data[at] + 1
+            at += 5
         if self.count and not self.cut:
             kind, _, self.ttl, size = struct.unpack("!HHIH", data[at + 2:at + 12])
             value = data[at + 12:at + 12 + size]

@@ -186,7 +186,7 @@ class World:
     # Servers
 
     def serve(self, kind, address=None, port=80, on_machine=False):
-        """A server of world_server.py: http, tls, echo, greet, silent, reset, flood, slow, redirect:URL. Its address."""
+        """A server of world_server.py: http, tls, tls-retry, echo, greet, silent, reset, half, flood, slow, redirect:URL. Its address."""
         address = address or self.address()
         key = (address, port, on_machine)
         if self._servers.get(key) != kind:
@@ -229,6 +229,10 @@ class World:
     def connections(self, **where):
         """What the servers accepted: {address, port, peer, sni, first, sent}. Filtered by members."""
         return [c for c in self._seen("connection") if all(c.get(key) == value for key, value in where.items())]
+
+    def errors(self, **where):
+        """What ended connections at the servers: {address, port, error}."""
+        return [e for e in self._seen("error") if all(e.get(key) == value for key, value in where.items())]
 
     def packets(self):
         """{(protocol, destination, port)} of every packet that left the machine."""

@@ -90,9 +90,11 @@ def serve(connection, peer):
     entry = {"address": ADDRESS, "port": PORT, "peer": peer[0], "sni": None, "first": ""}
     stream = connection
     try:
-        if KIND == "tls":
+        if KIND in ("tls", "tls-retry"):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(CERTIFICATE, KEY)
+            if KIND == "tls-retry":  # a group that no client sends a share of at first: TLS 1.3 asks for another hello
+                context.set_ecdh_curve("secp521r1")
             context.sni_callback = lambda _, name, __: entry.update(sni=name)
             context.set_alpn_protocols(["http/1.1"])
             stream = context.wrap_socket(connection, server_side=True)
@@ -102,6 +104,12 @@ def serve(connection, peer):
             return
         if KIND == "greet":
             stream.sendall(b"220 hello\r\n")
+        if KIND == "half":  # sends no more, and counts what it gets
+            stream.sendall(b"over")
+            stream.shutdown(socket.SHUT_WR)
+            entry["first"] = sum(map(len, iter(lambda: stream.recv(65536), b"")))
+            log("connection", **entry)
+            return
         if KIND == "flood":
             log("connection", **entry)
             while True:
@@ -114,7 +122,7 @@ def serve(connection, peer):
         first = stream.recv(65536)
         entry["first"] = first[:200].decode("latin-1")
         log("connection", **entry)
-        if KIND in ("http", "tls") or KIND.startswith("redirect:"):
+        if KIND in ("http", "tls", "tls-retry") or KIND.startswith("redirect:"):
             answer(stream, first, KIND == "tls")
         elif KIND == "slow":
             for byte in first:

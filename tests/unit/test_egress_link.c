@@ -147,11 +147,10 @@ static struct egress_event connection(uint32_t number, bool open)
 
 static void send_event(const struct egress_event *event)
 {
-	size_t size = offsetof(struct egress_event, connection);
+	unsigned char data[EGRESS_EVENT_MAX];
+	const size_t size = egress_event_write(event, data);
 
-	if (event->kind == EGRESS_CONNECTION)
-		size += offsetof(struct net_connection, rule) + strlen(event->connection.rule) + 1;
-	CHECK_INT(send(ends[1], event, size, 0), size);
+	CHECK_INT(send(ends[1], data, size, 0), size);
 }
 
 static void events_become_a_report(void)
@@ -215,48 +214,70 @@ static void its_end_without_totals_is_told(void)
 	teardown();
 }
 
+#define CONNECTION(member) (offsetof(struct egress_event, connection) + offsetof(struct net_connection, member))
+
 /* Whatever a process that was taken over would send. */
 static void nonsense_is_not_believed(void)
 {
-	struct egress_event good = connection(1, true), event;
+	static const struct {
+		size_t at, size; /* where what is written */
+		unsigned char byte;
+		long cut; /* bytes of the end that are left out, or added */
+	} wrong[] = {
+		{ 0 }, /* the control */
+		{ offsetof(struct egress_event, kind), 1, 77, 0 },
+		{ offsetof(struct egress_event, kind), 1, EGRESS_TOTALS, 0 },
+		{ offsetof(struct egress_event, last), 1, 1, 0 },
+		{ CONNECTION(reason), 1, NET_REASONS, 0 },
+		{ CONNECTION(number), 4, 0, 0 },
+		{ CONNECTION(level), 1, 3, 0 },
+		{ CONNECTION(allowed), 1, 2, 0 },
+		{ CONNECTION(open), 1, 2, 0 },
+		{ CONNECTION(host) + sizeof("h1.example.com") - 1, 1, 'x', 0 },
+		{ 0, 0, 0, 1 },
+		{ 0, 0, 0, 10 },
+		{ 0, 0, 0, 15 },
+		{ 0, 0, 0, 60 },
+		{ 0, 0, 0, 200 },
+		{ 0, 0, 0, -1 },
+		{ CONNECTION(host), 600, 'x', -600 },
+	};
+	const struct egress_event good = connection(1, true);
 
-	for (int i = 0; i < 11; i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		unsigned char data[EGRESS_EVENT_MAX + 600] = { 0 };
+		size_t size = egress_event_write(&good, data);
 		struct egress_head head;
 		struct net_policy got;
-		size_t size = offsetof(struct egress_event, connection) + offsetof(struct net_connection, rule) +
-			      strlen(good.connection.rule) + 1;
 		int fd;
 
 		setup();
 		fd = open_one(&head, &got);
-		event = good;
-		if (i == 1)
-			event.kind = 77;
-		else if (i == 2)
-			event.kind = EGRESS_TOTALS;
-		else if (i == 3)
-			event.connection.reason = NET_REASONS;
-		else if (i == 4)
-			event.connection.number = 0;
-		else if (i == 5)
-			memset(event.connection.host, 'x', sizeof(event.connection.host));
-		else if (i == 6)
-			memset(event.connection.address, '1', sizeof(event.connection.address));
-		else if (i == 7)
-			event.connection.level = 3;
-		else if (i == 8)
-			size = 20;
-		else if (i == 9)
-			event.last = 1;
-		else if (i == 10)
-			event.connection.allowed = 2;
-		CHECK_INT(send(ends[1], &event, size, 0), size);
-		/* The first is the control. */
+		memset(data + wrong[i].at, wrong[i].byte, wrong[i].size);
+		size = (long)size > wrong[i].cut ? size - (size_t)wrong[i].cut : 1;
+		CHECK_INT(send(ends[1], data, size, 0), size);
 		CHECK_INT(egress_read(fd, &report), i == 0 ? 1 : -1);
 		CHECK_INT(report.gone, i != 0);
 		close(fd);
 		teardown();
 	}
+}
+
+static void texts_of_any_length_arrive(void)
+{
+	struct egress_event event = connection(7, true), got;
+	unsigned char data[EGRESS_EVENT_MAX];
+
+	memset(event.connection.host, 'h', sizeof(event.connection.host) - 1);
+	memset(event.connection.address, 'a', sizeof(event.connection.address) - 1);
+	memset(event.connection.rule, 'r', sizeof(event.connection.rule) - 1);
+	CHECK(egress_event_read(data, egress_event_write(&event, data), &got));
+	CHECK_INT(memcmp(&event, &got, sizeof(event)), 0);
+	memset(event.connection.host, 0, sizeof(event.connection.host));
+	memset(event.connection.address, 0, sizeof(event.connection.address));
+	memset(event.connection.rule, 0, sizeof(event.connection.rule));
+	CHECK(egress_event_read(data, egress_event_write(&event, data), &got));
+	CHECK_INT(memcmp(&event, &got, sizeof(event)), 0);
 }
 
 static void a_report_keeps_so_many(void)
@@ -289,6 +310,7 @@ int main(void)
 	RUN(events_become_a_report);
 	RUN(its_end_without_totals_is_told);
 	RUN(nonsense_is_not_believed);
+	RUN(texts_of_any_length_arrive);
 	RUN(a_report_keeps_so_many);
 	return check_failures ? 1 : 0;
 }

@@ -9,6 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum {
+	REPORTS_ROOM = 1 << 20 /* bytes of the socket for reports: what the host allows of it */
+};
+
 /* Messages */
 
 struct packet {
@@ -194,6 +198,7 @@ void egress_box_free(struct egress_box *box)
 	}
 	egress_names_free(box);
 	arena_free(&box->arena);
+	buf_free(&box->reports);
 	free(box);
 }
 
@@ -239,8 +244,8 @@ static void socket_ready(struct egress *e, struct egress_watch *watch, uint32_t 
 	struct egress_box *box = (struct egress_box *)((char *)watch - offsetof(struct egress_box, socket));
 	struct letter letter;
 
-	if (box->totals_wanted && (events & EPOLLOUT))
-		egress_report_totals(e, box);
+	if (events & EPOLLOUT)
+		egress_report_room(e, box);
 	while (!box->dead && watch->fd >= 0) {
 		const int got = letter_read(watch->fd, &letter);
 
@@ -273,6 +278,7 @@ static void box_open(struct egress *e, struct letter *letter)
 	TAILQ_INIT(&box->turns);
 	TAILQ_INIT(&box->wanting);
 	letter->count = 0;
+	setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &(int){ REPORTS_ROOM }, sizeof(int));
 	/* Each takes its descriptors, whether it fails or not. */
 	const int named = egress_names_open(e, box, fds[1], fds[2]);
 	const int listens = listeners_add(e, box, fds + 3, head->listeners);

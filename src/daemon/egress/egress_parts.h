@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "net/egress_link.h"
 #include "net/net_policy.h"
 
@@ -36,6 +37,7 @@ enum {
 	EGRESS_QUERIES_RATE = 200,      /* queries a second, of a box … */
 	EGRESS_QUERIES_BURST = 1000,    /* … and so many at once */
 	EGRESS_TURN = 128 << 10,        /* bytes that a flow may move in a turn, in each direction */
+	EGRESS_REPORTS_MAX = 64 << 10,  /* bytes of reports of a box that wait for room in its socket */
 };
 
 /* Something that epoll watches. */
@@ -230,10 +232,12 @@ struct egress_box {
 	struct egress_bucket buckets[2]; /* by direction */
 	TAILQ_HEAD(, egress_flow) wanting;
 	struct egress_timer rate_timer;
-	uint64_t left;      /* of the total; UINT64_MAX: no limit */
-	size_t pipes;       /* that its flows hold */
-	bool finishing;     /* the totals are to be sent, and then all is over */
-	bool totals_wanted; /* an answer found no room */
+	uint64_t left;       /* of the total; UINT64_MAX: no limit */
+	size_t pipes;        /* that its flows hold */
+	struct buf reports;  /* that found no room yet */
+	size_t reports_sent; /* bytes of them that went */
+	bool finishing;      /* the totals are to be sent, and then all is over */
+	bool totals_wanted;  /* an answer found no room */
 	/* Counts */
 	uint32_t numbers;
 	uint64_t allowed, refused, queries, lost, sent, received;
@@ -319,3 +323,5 @@ void egress_report_flow(struct egress *e, struct egress_flow *flow);
 void egress_report_refused(struct egress *e, struct egress_box *box, const char *host, enum net_reason reason,
 			   const struct net_rule *rule);
 void egress_report_totals(struct egress *e, struct egress_box *box);
+/* There is room for more again. */
+void egress_report_room(struct egress *e, struct egress_box *box);

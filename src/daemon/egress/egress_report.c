@@ -1,4 +1,4 @@
-/* What the keeper hears of a box's network. It is never waited for: what finds no room is counted. */
+/* What the keeper hears of a box's network. It is never waited for: what finds no room in the end is counted. */
 #include "daemon/egress/egress_parts.h"
 
 #include <errno.h>
@@ -14,23 +14,58 @@ static uint64_t wall_usec(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static bool send_event(struct egress_box *box, struct egress_event *event)
-{
-	size_t size = offsetof(struct egress_event, connection);
+/* Reports that find no room wait in the box's buffer, each behind its size, as long as they fit there. */
 
-	if (box->socket.fd < 0) {
-		errno = EPIPE;
-		return false;
-	}
-	if (event->kind == EGRESS_CONNECTION)
-		size += offsetof(struct net_connection, rule) + strlen(event->connection.rule) + 1;
+/* True: it went, or never can. */
+static bool send_bytes(struct egress_box *box, const unsigned char *data, size_t size)
+{
+	return box->socket.fd < 0 || send(box->socket.fd, data, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ||
+	       errno != EAGAIN;
+}
+
+static size_t event_bytes(const struct egress_box *box, struct egress_event *event, unsigned char *out)
+{
 	event->allowed = box->allowed;
 	event->refused = box->refused;
 	event->queries = box->queries;
 	event->lost = box->lost;
 	event->sent = box->sent;
 	event->received = box->received;
-	return send(box->socket.fd, event, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+	return egress_event_write(event, out);
+}
+
+static void send_connection(struct egress_box *box, struct egress_event *event)
+{
+	unsigned char data[EGRESS_EVENT_MAX];
+	const uint16_t size = (uint16_t)event_bytes(box, event, data);
+
+	if (box->reports.size == 0 && send_bytes(box, data, size))
+		return;
+	if (box->reports.size + sizeof(size) + size > EGRESS_REPORTS_MAX) {
+		box->lost++;
+		return;
+	}
+	buf_add(&box->reports, &size, sizeof(size));
+	buf_add(&box->reports, data, size);
+}
+
+/* False: some wait still. */
+static bool send_waiting(struct egress_box *box)
+{
+	uint16_t size;
+
+	while (box->reports_sent < box->reports.size) {
+		const unsigned char *at = (const unsigned char *)box->reports.data + box->reports_sent;
+
+		memcpy(&size, at, sizeof(size));
+		if (!send_bytes(box, at + sizeof(size), size))
+			return false;
+		box->reports_sent += sizeof(size) + size;
+	}
+	buf_free(&box->reports);
+	box->reports = (struct buf){ 0 };
+	box->reports_sent = 0;
+	return true;
 }
 
 static void rule_text(const struct net_rule *rule, char out[NET_RULE_MAX])
@@ -75,8 +110,7 @@ void egress_report_flow(struct egress *e, struct egress_flow *flow)
 			box->refused++;
 	}
 	flow_connection(e, flow, &event.connection);
-	if (!send_event(box, &event))
-		box->lost++;
+	send_connection(box, &event);
 }
 
 void egress_report_refused(struct egress *e, struct egress_box *box, const char *host, enum net_reason reason,
@@ -91,16 +125,24 @@ void egress_report_refused(struct egress *e, struct egress_box *box, const char 
 	box->refused++;
 	snprintf(event.connection.host, sizeof(event.connection.host), "%s", host);
 	rule_text(rule, event.connection.rule);
-	if (!send_event(box, &event))
-		box->lost++;
+	send_connection(box, &event);
 }
 
-/* The answer that a keeper waits for is not lost: it is sent when there is room. */
+/* The answer that a keeper waits for is not lost: it is sent when there is room, after all that was reported before. */
 void egress_report_totals(struct egress *e, struct egress_box *box)
 {
 	struct egress_event event = { .kind = EGRESS_TOTALS, .last = box->finishing };
+	unsigned char data[EGRESS_EVENT_MAX];
 
-	box->totals_wanted = !send_event(box, &event) && errno == EAGAIN;
+	box->totals_wanted = !send_waiting(box) || !send_bytes(box, data, event_bytes(box, &event, data));
 	if (box->finishing && !box->totals_wanted)
 		egress_box_end(e, box);
+}
+
+void egress_report_room(struct egress *e, struct egress_box *box)
+{
+	if (box->totals_wanted)
+		egress_report_totals(e, box);
+	else
+		send_waiting(box);
 }
