@@ -39,12 +39,15 @@ enum {
 	OPT_OUTPUT,
 	OPT_ENTRY,
 	OPT_ALLOW_WEAKER,
+	OPT_NET,
+	OPT_NET_RATE,
+	OPT_NET_TOTAL,
+	OPT_NET_CONNECTIONS,
 	OPT_REQUEST_LAST,
 	OPT_NO_CHECK,
 	OPT_READ_ONLY,
 	OPT_POLICY,
 	OPT_TTY,
-	OPT_NET,
 	OPT_PROFILE,
 	OPT_REGISTRY,
 	OPT_YES,
@@ -73,7 +76,10 @@ static const struct option_spec specs[] = {
 	{ OPT_PROJECT, 0, "project", "DIR", "show it a directory in /sandbox/code; its changes stay in the box" },
 	{ OPT_ENTRY, 0, "entry", "PATH", "which of the files is the program; with code, the code's own name" },
 	{ OPT_OUTPUT, 0, "output", "DIR", "copy what it leaves in /sandbox/output to DIR" },
-	{ OPT_NET, 0, "net", "none|HOST,...", "the network; only none for now (none)" },
+	{ OPT_NET, 0, "net", "none|RULE,...", "what it may reach: HOST[:PORT], *.DOMAIN, IP:PORT, public (none)" },
+	{ OPT_NET_RATE, 0, "net-rate", "SIZE", "bytes a second in each direction (1m)" },
+	{ OPT_NET_TOTAL, 0, "net-total", "SIZE", "bytes in both directions together (no limit)" },
+	{ OPT_NET_CONNECTIONS, 0, "net-connections", "N", "connections at the same time (64)" },
 	{ OPT_PROFILE, 0, "profile", "NAME", "a profile of the registry, or of the language: restricted, for shells" },
 	{ OPT_REGISTRY, 0, "registry", "FILE",
 	  "the registry; default: EMBERBOX_REGISTRY, else registry.yaml in the state directory" },
@@ -249,6 +255,8 @@ static int take_option(struct run *run, int option, const char *value)
 			run->project = value;
 		if (option == OPT_ENTRY)
 			run->entry = value;
+		if (option == OPT_NET)
+			run->net_given = value;
 		if (!is_of_run(option))
 			run->of_box = spec_of(option)->name;
 		if (option == OPT_LANGUAGE && run->deferred)
@@ -264,12 +272,6 @@ static int take_option(struct run *run, int option, const char *value)
 			return run_usage(run, "the code is given twice: as \"%s\" and by -c", run->file);
 		run->code = value;
 		return 0;
-	case OPT_NET:
-		if (strcmp(value, "none") != 0)
-			return run_usage(run, "--net \"%s\" is not available yet; a box has no network: --net none",
-					 value);
-		run->net_given = 1;
-		return eb_request_set(run->request, "net", value, &err) < 0 ? run_refused(run, &err) : 0;
 	case OPT_PROFILE:
 		run->profile = value;
 		return 0;

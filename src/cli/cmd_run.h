@@ -37,7 +37,7 @@ struct run {
 	int explain;              /* --explain */
 	int help;                 /* --help */
 	int yes;                  /* --yes */
-	int net_given;            /* --net */
+	const char *net_given;    /* of --net, or NULL */
 	const char *profile;      /* of --profile, or NULL */
 	const struct profile *of; /* the registry's of that name; NULL: it is the language's, or none */
 	const char *registry;     /* of --registry, or NULL */

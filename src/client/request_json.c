@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "schema/host_file.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Between quotes; the text is plain. */
@@ -136,6 +137,42 @@ static void put_weaker(struct buf *out, const struct spec *spec)
 	buf_text(out, before[1] == '\0' ? "]" : "");
 }
 
+/* Rules as texts; what narrows them was decided by the caller's own registry, and counts there as here. */
+static bool put_rules(struct buf *out, const struct net_list *list)
+{
+	buf_text(out, "[");
+	for (size_t i = 0; i < list->count; i++) {
+		buf_text(out, i > 0 ? "," : "");
+		if (!put_string(out, list->rules[i].text, strlen(list->rules[i].text)))
+			return false;
+	}
+	buf_text(out, "]");
+	return true;
+}
+
+static bool put_network(struct buf *out, const struct net_policy *policy)
+{
+	if (net_policy_is_none(policy))
+		return true;
+	buf_text(out, ",\"network\":{\"allow\":");
+	if (!put_rules(out, &policy->lists[0]))
+		return false;
+	for (size_t i = 1; i < policy->list_count; i++) {
+		buf_text(out, i == 1 ? ",\"within\":[" : ",");
+		if (!put_rules(out, &policy->lists[i]))
+			return false;
+	}
+	buf_text(out, policy->list_count > 1 ? "]" : "");
+	if (policy->rate)
+		buf_printf(out, ",\"rate\":\"%" PRIu64 "\"", policy->rate);
+	if (policy->total)
+		buf_printf(out, ",\"total\":\"%" PRIu64 "\"", policy->total);
+	if (policy->connections)
+		buf_printf(out, ",\"connections\":%" PRIu32, policy->connections);
+	buf_text(out, "}");
+	return true;
+}
+
 /* One byte more than was promised is asked for, so that a file that grows meanwhile is seen. */
 static bool put_host_file(struct buf *out, const char *host, uint64_t *left)
 {
@@ -225,7 +262,8 @@ bool request_json(const struct spec *spec, const struct request_extra *extra, st
 	put_code(out, spec);
 	if (!put_member(out, "entry", spec->name) || !put_member(out, "filename", spec->filename) ||
 	    !put_member(out, "profile", spec->profile) || !put_member(out, "applied_profile", extra->profile) ||
-	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec))
+	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec) ||
+	    !put_network(out, &spec->network))
 		return false;
 	put_limits(out, &spec->limits);
 	put_weaker(out, spec);

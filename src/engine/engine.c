@@ -1,11 +1,16 @@
 #include "engine/engine.h"
 
 #include "base/own.h"
+#include "result/result_network.h"
+
+#include <errno.h>
 
 int engines_open(struct engines *engines, const struct engine *const *table, const struct engine_options *options,
 		 struct error *err)
 {
-	*engines = (struct engines){ 0 };
+	*engines = (struct engines){ .way = egress_way_new(options ? options->egress : NULL) };
+	if (!engines->way)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the engines");
 	for (; *table; table++) {
 		void *self = NULL;
 		int done = engines->count < ENGINES_MAX
@@ -26,6 +31,8 @@ int engines_open(struct engines *engines, const struct engine *const *table, con
 
 void engines_close(struct engines *engines)
 {
+	egress_way_free(engines->way);
+	engines->way = NULL;
 	while (engines->count > 0) {
 		engines->count--;
 		engines->open[engines->count].engine->close(engines->open[engines->count].self);
@@ -51,6 +58,8 @@ bool engine_may(const struct engine *engine, const struct job *job)
 {
 	if (job->around.engine != ENGINE_AUTO && job->around.engine != engine->choice)
 		return false;
+	if (job->network && !engine->place_sockets)
+		return false;
 	return (job->kind == JOB_RUN || engine->can & ENGINE_BUILDS) && (!job_stays(job) || engine->place_take_streams);
 }
 
@@ -61,9 +70,47 @@ static void close_late(void *data)
 	place->engine->place_close(place, NULL);
 }
 
-static int run_in(const struct engine *engine, void *self, const struct job *job, const struct engine_io *io,
+int engines_network(const struct engines *engines, const struct engine_place *place, const struct job *job,
+		    struct box_network *network, struct error *err)
+{
+	*network = BOX_NETWORK_NONE;
+	if (!job->network)
+		return 0;
+	return engines_network_open(engines, job->network, place->engine->place_sockets(place), network, err);
+}
+
+int engines_network_open(const struct engines *engines, const struct net_policy *policy,
+			 const struct egress_sockets *sockets, struct box_network *network, struct error *err)
+{
+	struct egress_link *link = egress_way_link(engines->way, err);
+
+	return link ? box_network_open(network, link, policy, sockets, err) : -1;
+}
+
+/* Watches the program, with its network open. */
+static int watch_in(const struct engines *engines, const struct engine *engine, struct engine_place *place,
+		    const struct job *job, const struct engine_io *io, struct result *result, struct error *err)
+{
+	struct box_network network;
+	struct engine_io with = *io;
+	int done = engines_network(engines, place, job, &network, err);
+
+	if (done < 0)
+		return -1;
+	network.on_report = io->on_network;
+	network.userdata = io->userdata;
+	with.network = &network;
+	done = engine->place_watch(place, job, &with, result->outputs, &result->verdict);
+	box_network_end(&network);
+	result_set_network(result, job->network, &network.report);
+	box_network_free(&network);
+	return done;
+}
+
+static int run_in(const struct engines *engines, size_t index, const struct job *job, const struct engine_io *io,
 		  struct result *result, engine_collect *collect, void *userdata, struct error *err)
 {
+	const struct engine *engine = engines->open[index].engine;
 	struct verdict *verdict = &result->verdict;
 	struct engine_files files;
 	struct engine_place *place;
@@ -72,10 +119,10 @@ static int run_in(const struct engine *engine, void *self, const struct job *job
 
 	result_begin(result, job->kind, &job->limits);
 	result->terminal = job->rows > 0;
-	done = engine->place_open(self, job, &place, err);
+	done = engine->place_open(engines->open[index].self, job, &place, err);
 	if (done != 0)
 		return done;
-	done = engine->place_watch(place, job, io, result->outputs, verdict);
+	done = watch_in(engines, engine, place, job, io, result, err);
 	if (done == 0) {
 		result->engine = engine->runtime;
 		result->warm = engine->can & ENGINE_IS_WARM;
@@ -101,8 +148,7 @@ int engines_run(const struct engines *engines, const struct job *job, const stru
 
 	for (size_t i = 0; i < engines->count && done == 1; i++)
 		if (engine_may(engines->open[i].engine, job))
-			done = run_in(engines->open[i].engine, engines->open[i].self, job, io, result, collect,
-				      userdata, err);
+			done = run_in(engines, i, job, io, result, collect, userdata, err);
 	return done == 1 ? error_set(err, ERROR_FAILED, 0, "no engine takes this run") : done;
 }
 

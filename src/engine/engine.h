@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "engine/box_network.h"
 #include "engine/job.h"
 #include "engine/local/box_report.h"
 #include "engine/local/box_terminal.h"
@@ -30,6 +31,7 @@ enum engine_can {
 struct engine_options {
 	size_t embers_max;                                    /* idle places altogether */
 	uint64_t memory_max;                                  /* bytes that idle places may take, by an estimate */
+	struct egress_link *egress;                           /* the service's process that connects out */
 	void (*say)(const char *format, ...) EB_PRINTF(1, 2); /* reports what went wrong with idle places; or NULL */
 };
 
@@ -50,10 +52,13 @@ struct engine_io {
 	void (*on_kept)(int stream, int file, uint64_t offset, size_t size, void *userdata);
 	/* The program is about to run, and the place's directories are there; or NULL. */
 	void (*on_started)(void *userdata);
-	void *userdata; /* for all of them */
-	int cancel_fd;  /* readable: the run is to end; -1: never */
-	int stdin_fd;   /* the program's input; -1: the spec's */
-	int window_fd;  /* of a run with a terminal: a pipe of struct terminal_size; 0 or less: its size stays */
+	/* Egress has reported more of the program's network; or NULL. */
+	void (*on_network)(const struct net_report *report, void *userdata);
+	void *userdata;              /* for all of them */
+	int cancel_fd;               /* readable: the run is to end; -1: never */
+	int stdin_fd;                /* the program's input; -1: the spec's */
+	struct box_network *network; /* open, of the program's box; NULL: it has none */
+	int window_fd; /* of a run with a terminal: a pipe of struct terminal_size; 0 or less: its size stays */
 };
 
 /* What a place uses. */
@@ -129,6 +134,9 @@ struct engine {
 	/* Fills in what the result says of the place: the layers in force, and which limits are not enforced. */
 	int (*place_describe)(const struct engine_place *place, struct result *result, struct error *err);
 	void (*place_files)(const struct engine_place *place, struct engine_files *files);
+	/* The sockets that were planted in its network, for the job's policy. NULL: the engine executes no jobs with a
+	 * network. */
+	const struct egress_sockets *(*place_sockets)(const struct engine_place *place);
 	/* Ends what is left in it, and frees it. -1: something could not be removed. */
 	int (*place_close)(struct engine_place *place, struct error *err);
 
@@ -141,6 +149,10 @@ struct engine {
 	/* How much of the memory limit is left, and a descriptor of the control group by which a process is charged to
 	 * it (the caller closes it; -1: none). -1 with errno. */
 	int (*place_room)(const struct engine_place *place, uint64_t memory, uint64_t *room, int *group);
+	/* Plants more sockets in the network of a live place, for a new policy. `inside` is as in struct engine_exec.
+	 * The caller closes the sockets. NULL: the engine cannot. */
+	int (*place_plant)(const struct engine_place *place, int inside, const struct net_plant *plant,
+			   struct egress_sockets *sockets, struct error *err);
 	/* Starts a second program in it, without waiting: `what` is not needed afterwards. -1: nothing was started. */
 	int (*place_exec)(const struct engine_place *place, const struct engine_exec *what,
 			  struct engine_execution *execution, struct error *err);
@@ -152,12 +164,21 @@ enum {
 
 /* The engines of a process, in the order in which they are asked. */
 struct engines {
+	struct egress_way *way; /* to the process that connects out; owned */
 	size_t count;
 	struct {
 		const struct engine *engine; /* its functions */
 		void *self;                  /* what open() made */
 	} open[ENGINES_MAX];
 };
+
+/* Opens the network of a place for the job's policy; a job without one has a network that is not open. */
+int engines_network(const struct engines *engines, const struct engine_place *place, const struct job *job,
+		    struct box_network *network, struct error *err);
+
+/* The same with sockets that were planted; the rest of *network stays as it is. */
+int engines_network_open(const struct engines *engines, const struct net_policy *policy,
+			 const struct egress_sockets *sockets, struct box_network *network, struct error *err);
 
 /* Whether the engine may be asked for a place for the job: by the request's choice, and by what the engine can do. */
 bool engine_may(const struct engine *engine, const struct job *job);

@@ -1,6 +1,7 @@
 #include "engine/job.h"
 
 #include "base/own.h"
+#include "engine/box_network.h"
 #include "engine/ember/library.h"
 #include "engine/ember/ember_wire.h"
 
@@ -318,6 +319,27 @@ static bool tells_by_library(const struct runtime *runtime)
 }
 
 /* Everything but which kind of job it is, and of what language. */
+/* Compilers and what prepares a language have no network. */
+static int job_network(struct job *job, struct error *err)
+{
+	const struct net_policy *asked = &job->spec->network;
+	struct net_policy *policy;
+	struct box_plant *plant;
+
+	if (job->kind != JOB_RUN || net_policy_is_none(asked))
+		return 0;
+	policy = arena_copy(&job->arena, asked, sizeof(*asked));
+	plant = arena_alloc(&job->arena, sizeof(*plant));
+	if (!policy || !plant)
+		return no_memory(err);
+	net_policy_default(policy);
+	if (box_plant_settle(policy, plant, err) < 0)
+		return -1;
+	job->network = policy;
+	job->plant = &plant->plant;
+	return 0;
+}
+
 static int job_fill(struct job *job, const struct job_given *given, struct error *err)
 {
 	const struct spec *spec = job->spec;
@@ -346,8 +368,8 @@ static int job_fill(struct job *job, const struct job_given *given, struct error
 	} else {
 		job->limits = limits_settle(&shown, &step->limits);
 	}
-	if (job_program(job, step, words, err) < 0 || job_files(job, given, words, err) < 0 ||
-	    job_trees(job, given, err) < 0)
+	if (job_network(job, err) < 0 || job_program(job, step, words, err) < 0 ||
+	    job_files(job, given, words, err) < 0 || job_trees(job, given, err) < 0)
 		return -1;
 	return 0;
 }

@@ -38,7 +38,9 @@ struct job {
 	const struct spec *spec;               /* the request: layers given up, and what was asked for explicitly */
 	const struct runtime *runtime;         /* its language */
 	struct limits limits;                  /* all of them */
-	struct surroundings around;            /* the spec's: what its box is made of and connected to */
+	struct surroundings around;            /* the spec's: what its box is made of */
+	const struct net_policy *network;      /* what it may reach; NULL: nothing */
+	const struct net_plant *plant;         /* what its box's network needs for that; NULL: nothing */
 	const char **argv;                     /* the program */
 	const char **envp;                     /* its whole environment */
 	struct job_file *files;                /* to put into the box */

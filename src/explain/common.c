@@ -46,10 +46,10 @@ const struct runtime_kind explain_common[] = {
 			"|temporary failure in name resolution|name or service not known|network is "
 			"unreachable|\\bENETUNREACH\\b|couldn't resolve host name",
 		.code = HOST_IN_CODE,
-		.say = LIST("The box has no network, and hosts cannot be allowed yet: give the data of {host} with the "
-			    "request (--file, files or stdin) and read it from there.",
-			    "The box has no network, and hosts cannot be allowed yet: give the data with the request "
-			    "(--file, files or stdin) and read it from there."),
+		.say = LIST("The program may not reach {host}: allow it with --net {host} (network), or give its data with "
+			    "the request (--file, files or stdin).",
+			    "The program may not reach the network: allow the host with --net HOST (network), or give the "
+			    "data with the request (--file, files or stdin)."),
 	},
 	{
 		.name = "connection-refused",

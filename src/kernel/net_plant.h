@@ -51,6 +51,10 @@
 #define NET_PLANT_LISTENER6     "100::1"
 #define NET_PLANT_LISTENER_PORT 1
 
+enum {
+	NET_PLANT_SOCKETS_MAX = 80 /* that net_plant() makes at most */
+};
+
 struct net_range {
 	uint8_t family;    /* AF_INET, AF_INET6 */
 	uint8_t bits;      /* of the range */

@@ -84,15 +84,27 @@ static bool routes_are_own(char *text)
 	return true;
 }
 
+/* The same of IPv4's table, below its headline, where the first word names the interface. */
+static bool routes4_are_own(const char *text)
+{
+	const char *line = strchr(text, '\n');
+
+	while (line && line[1] != '\0') {
+		if (strncmp(line + 1, "lo\t", 3) != 0)
+			return false;
+		line = strchr(line + 1, '\n');
+	}
+	return line != NULL;
+}
+
 int netns_prove_routes(void)
 {
 	char text[4096];
-	/* lo's IPv4 routes are in another table, so this one has only a header. */
 	ssize_t n = fd_slurp(AT_FDCWD, "/proc/self/net/route", text, sizeof(text));
 
 	if (n < 0)
 		return -1;
-	if (!strchr(text, '\n') || strchr(text, '\n')[1] != '\0') {
+	if (n >= (ssize_t)sizeof(text) - 1 || !routes4_are_own(text)) {
 		errno = EEXIST;
 		return -1;
 	}

@@ -67,6 +67,7 @@ int place_run_execute(struct run_target *target, struct run_state *state, struct
 {
 	struct place_run *run = (struct place_run *)target;
 	const uint64_t began = clock_usec();
+	struct live_network_mark mark;
 	int done = take_turn(run->place, state->request->io, err);
 
 	state->result->waited_usec += clock_usec() - began;
@@ -77,8 +78,11 @@ int place_run_execute(struct run_target *target, struct run_state *state, struct
 	resident_handles(&run->place->home, run->handles);
 	/* The compiler was a job of its own, and the result has its limits and layers. */
 	done = state->result->built ? place_run_begin(target, state, err) : 0;
-	if (done == 0)
+	if (done == 0) {
+		resident_network_mark(&run->place->home, &mark);
 		done = run->execute(run, state, err);
+		resident_network_fill(&run->place->home, &mark, state->result);
+	}
 	for (int i = 0; i < REPORT_FDS; i++)
 		close_fd(&run->handles[i]);
 	resident_give_turn(&run->place->home);

@@ -156,19 +156,27 @@ static void set_failure(struct verdict *verdict, const struct error *err)
 }
 
 /* Runs in a place of this engine until the end. 1: the engine has none, or the place was unusable; nothing ran. */
-static int live_in(struct resident *resident, const struct engine *engine, void *self, struct verdict *verdict)
+static int live_in(struct resident *resident, size_t index, struct verdict *verdict)
 {
-	const struct engine_io io = {
-		.on_started = on_started, .userdata = resident, .cancel_fd = resident->stop_fd, .stdin_fd = -1
-	};
+	const struct engine *engine = resident->engines->open[index].engine;
+	const struct engine_io io = { .on_started = on_started,
+				      .userdata = resident,
+				      .cancel_fd = resident->stop_fd,
+				      .stdin_fd = -1,
+				      .network = &resident->network->open };
 	struct output outputs[2];
 	struct error err;
-	int done = engine->place_open(self, &resident->job, &resident->place, &err);
+	int done = engine->place_open(resident->engines->open[index].self, &resident->job, &resident->place, &err);
 
 	if (done < 0)
 		set_failure(verdict, &err);
 	if (done != 0)
 		return done;
+	if (live_network_open(resident->network, resident->engines, resident->place, &resident->job, &err) < 0) {
+		set_failure(verdict, &err);
+		engine->place_close(resident->place, &err);
+		return -1;
+	}
 	resident->warm = engine->can & ENGINE_IS_WARM;
 	engine->place_take_streams(resident->place, &resident->input, resident->output);
 	output_init(&outputs[0]);
@@ -178,6 +186,7 @@ static int live_in(struct resident *resident, const struct engine *engine, void 
 	output_free(&outputs[1]);
 	/* Usage and files cannot be read from now on. */
 	set_live(resident, false);
+	live_network_end(resident->network);
 	if (engine->place_close(resident->place, &err) < 0)
 		set_failure(verdict, &err);
 	if (done == 1) {
@@ -198,7 +207,7 @@ static void *live_thread(void *argument)
 
 	for (size_t i = 0; i < engines->count && done == 1; i++)
 		if (engine_may(engines->open[i].engine, &start.resident->job))
-			done = live_in(start.resident, engines->open[i].engine, engines->open[i].self, &verdict);
+			done = live_in(start.resident, i, &verdict);
 	if (done == 1)
 		error_set(&verdict.failure, ERROR_FAILED, 0, "no engine has a place that stays");
 	set_ended(start.resident, &verdict);
@@ -237,6 +246,11 @@ static int launch_thread(struct resident *resident, const struct engines *engine
 {
 	struct start start = { .resident = resident, .engines = engines };
 
+	resident->engines = engines;
+	if (!resident->network)
+		resident->network = live_network_new();
+	if (!resident->network)
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the network");
 	if (start_thread(resident, &start, err) < 0)
 		return -1;
 	pthread_mutex_lock(&resident->lock);
@@ -354,6 +368,8 @@ void resident_leave(struct resident *resident)
 void resident_shrink(struct resident *resident)
 {
 	resident_join(resident);
+	live_network_free(resident->network);
+	resident->network = NULL;
 	close_fd(&resident->job.channel);
 	job_free(&resident->job);
 	resident->job.channel = -1;
@@ -461,6 +477,29 @@ int resident_exec(struct resident *resident, const struct engine_exec *what, str
 	/* While the lock is held the box is not taken down, and calls that list places wait, but only for a fork. */
 	if (resident->live)
 		done = resident->place->engine->place_exec(resident->place, &exec, begun, err);
+	pthread_mutex_unlock(&resident->lock);
+	return done;
+}
+
+void resident_network_mark(struct resident *resident, struct live_network_mark *mark)
+{
+	pthread_mutex_lock(&resident->lock);
+	live_network_mark(resident->network, resident->engines, resident->live ? resident->place : NULL, mark);
+	pthread_mutex_unlock(&resident->lock);
+}
+
+void resident_network_fill(struct resident *resident, const struct live_network_mark *mark, struct result *result)
+{
+	live_network_fill(resident->network, mark, result);
+}
+
+int resident_network_change(struct resident *resident, int inside, const struct net_policy *policy, struct error *err)
+{
+	int done = 1;
+
+	pthread_mutex_lock(&resident->lock);
+	if (resident->live)
+		done = live_network_change(resident->network, resident->engines, resident->place, inside, policy, err);
 	pthread_mutex_unlock(&resident->lock);
 	return done;
 }

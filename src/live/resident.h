@@ -50,6 +50,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "live/live_network.h"
 #include "run/build.h"
 
 #include <pthread.h>
@@ -76,10 +77,12 @@ struct resident {
 	double idle_ttl;                          /* seconds without a turn after which it ends; 0: no such bound */
 
 	/* Its thread's; constant once resident_launch() has returned. */
-	pthread_t thread;   /* makes the box and supervises it; 0: none, or joined */
-	struct job job;     /* its first program */
-	struct build build; /* what the language is prepared with: locked while the box shows it */
-	bool warm;          /* its box was made ahead */
+	pthread_t thread;              /* makes the box and supervises it; 0: none, or joined */
+	struct job job;                /* its first program */
+	struct build build;            /* what the language is prepared with: locked while the box shows it */
+	bool warm;                     /* its box was made ahead */
+	const struct engines *engines; /* that it was launched with */
+	struct live_network *network;  /* what its programs may reach; owned */
 
 	/* Owned by the caller that has the turn. */
 	int input;     /* the program's stdin; non-blocking */
@@ -149,6 +152,12 @@ void resident_handles(struct resident *resident, int handles[REPORT_FDS]);
 /* Begins a program beside the first, as place_exec() of struct engine; the job is set here. 1: it has ended. */
 int resident_exec(struct resident *resident, const struct engine_exec *what, struct engine_execution *begun,
 		  struct error *err);
+
+/* Around a run: what its programs did with the network meanwhile becomes part of the result. */
+void resident_network_mark(struct resident *resident, struct live_network_mark *mark);
+void resident_network_fill(struct resident *resident, const struct live_network_mark *mark, struct result *result);
+/* Changes what it may reach. `inside` is as in struct engine_exec. 1: it has ended. */
+int resident_network_change(struct resident *resident, int inside, const struct net_policy *policy, struct error *err);
 
 /* 1: the caller has the turn. 0: it gave up: cancel_fd is readable, or the time is over (msec; -1: none). -1 with
  * errno: it has ended or is being ended (ESRCH), too many wait (EBUSY), or the system failed. */

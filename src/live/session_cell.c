@@ -53,6 +53,8 @@ static int cell_check(struct place_run *run, struct spec *spec, struct error *er
 	if (spec->arg_count > 0 || spec->env_count > 0)
 		return error_field(err, spec->arg_count > 0 ? "args" : "env",
 				   "a cell is code alone; the session has its own");
+	if (!net_policy_is_none(&spec->network))
+		return error_field(err, "network", "it is the session's; PATCH /v1/sessions/ID changes it");
 	if (spec->profile || spec->read_only)
 		return error_field(err, spec->profile ? "profile" : "read_only",
 				   "it is the session's, since it was started; leave it out");

@@ -80,8 +80,10 @@ struct net_policy {
 enum {
 	NET_RATE_DEFAULT = 1 << 20,
 	NET_CONNECTIONS_DEFAULT = 64,
-	NET_CONNECTIONS_MAX = 16384
+	NET_CONNECTIONS_MAX = 16384,
+	NET_RATE_MIN = 1 << 10
 };
+#define NET_BYTES_MAX (1024ULL << 30) /* of a rate and a total */
 
 enum net_reason {
 	NET_REASON_RULE,        /* a rule allows it */
@@ -193,6 +195,12 @@ void net_policy_decide(const struct net_policy *policy, const struct net_questio
 static inline bool net_policy_is_none(const struct net_policy *policy)
 {
 	return policy->list_count == 0 || policy->lists[0].count == 0;
+}
+/* Sets the bounds that were not said to what they are then. */
+static inline void net_policy_default(struct net_policy *policy)
+{
+	policy->rate = policy->rate ? policy->rate : NET_RATE_DEFAULT;
+	policy->connections = policy->connections ? policy->connections : NET_CONNECTIONS_DEFAULT;
 }
 bool net_policy_is_public(const struct net_policy *policy);
 

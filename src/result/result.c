@@ -100,6 +100,7 @@ void result_free(struct result *result)
 	output_free(&result->outputs[1]);
 	files_free(&result->files);
 	free(result->rich);
+	free(result->network.connections);
 	free(result->told);
 	free(result->session.unread);
 	free(result->explanation);

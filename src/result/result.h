@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "result/output_files.h"
 #include "result/output.h"
+#include "net/net_report.h"
 #include "schema/spec.h"
 #include "result/verdict.h"
 #include "explain/explain.h"
@@ -32,37 +33,40 @@ struct result_session {
 };
 
 struct result {
-	char id[RESULT_ID];              /* sortable by time */
-	uint64_t waited_usec;            /* time in a queue before the run */
-	struct timeval time;             /* start of the run */
-	const struct runtime *runtime;   /* the language; NULL: unknown */
-	const char *file;                /* the code file's path in the box, or NULL */
-	enum job_kind phase;             /* the step that the verdict is about */
-	struct limits limits;            /* the limits of that step; cpus 0: no limit */
-	struct verdict verdict;          /* how the step ended */
-	struct output outputs[2];        /* stdout and stderr */
-	struct file_list files;          /* under /sandbox/output */
-	result_keep *keep_files;         /* stores copies of the files; or NULL */
-	void *keep_data;                 /* its argument */
-	char *rich;                      /* rich results, as lines of JSON from the program; or NULL */
-	size_t rich_size;                /* bytes */
-	bool rich_cut;                   /* the limit of rich results was exceeded */
-	bool terminal;                   /* the streams were one terminal: outputs[0] has everything */
-	struct result_session session;   /* for a cell */
-	char *told;                      /* the error reported by a driver: one JSON object; or NULL */
-	char told_file[256];             /* its place: empty, 0: unknown */
-	long told_line, told_column;     /* counted from 1 */
-	char told_type[64];              /* its type */
-	char told_message[384];          /* its message, for the sentence */
-	uint64_t since_nsec;             /* only files that changed since then count; 0: all */
-	const char *engine;              /* the engine, for meta.runtime; NULL: nothing was executed */
-	bool warm;                       /* the interpreter, or at least the box, was made ahead */
-	bool built;                      /* the language is compiled */
-	bool build_cached;               /* the compiled program was in the cache */
-	uint64_t build_usec;             /* time of compilation */
-	struct explanation *explanation; /* explanation of the failure; or NULL */
-	const char **blocked;            /* meta.blocked_imports: refused modules; in the arena */
-	size_t blocked_count;            /* number of them */
+	char id[RESULT_ID];                   /* sortable by time */
+	uint64_t waited_usec;                 /* time in a queue before the run */
+	struct timeval time;                  /* start of the run */
+	const struct runtime *runtime;        /* the language; NULL: unknown */
+	const char *file;                     /* the code file's path in the box, or NULL */
+	enum job_kind phase;                  /* the step that the verdict is about */
+	struct limits limits;                 /* the limits of that step; cpus 0: no limit */
+	struct verdict verdict;               /* how the step ended */
+	struct output outputs[2];             /* stdout and stderr */
+	struct file_list files;               /* under /sandbox/output */
+	result_keep *keep_files;              /* stores copies of the files; or NULL */
+	void *keep_data;                      /* its argument */
+	char *rich;                           /* rich results, as lines of JSON from the program; or NULL */
+	size_t rich_size;                     /* bytes */
+	bool rich_cut;                        /* the limit of rich results was exceeded */
+	bool terminal;                        /* the streams were one terminal: outputs[0] has everything */
+	struct result_session session;        /* for a cell */
+	char *told;                           /* the error reported by a driver: one JSON object; or NULL */
+	char told_file[256];                  /* its place: empty, 0: unknown */
+	long told_line, told_column;          /* counted from 1 */
+	char told_type[64];                   /* its type */
+	char told_message[384];               /* its message, for the sentence */
+	uint64_t since_nsec;                  /* only files that changed since then count; 0: all */
+	const char *engine;                   /* the engine, for meta.runtime; NULL: nothing was executed */
+	bool warm;                            /* the interpreter, or at least the box, was made ahead */
+	bool built;                           /* the language is compiled */
+	bool build_cached;                    /* the compiled program was in the cache */
+	uint64_t build_usec;                  /* time of compilation */
+	struct explanation *explanation;      /* explanation of the failure; or NULL */
+	struct net_report network;            /* what the program did with its network */
+	const char *network_mode;             /* "none", "allow", "public"; NULL: none */
+	const struct net_connection *refusal; /* the one of the network's that explains the failure; or NULL */
+	const char **blocked;                 /* meta.blocked_imports: refused modules; in the arena */
+	size_t blocked_count;                 /* number of them */
 	const char **warnings; /* meta.policy_warnings: modules that the policy reports but allows; in the arena */
 	size_t warning_count;  /* number of them */
 	struct arena arena;    /* owns the layers */

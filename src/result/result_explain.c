@@ -1,5 +1,5 @@
 /* Explains a program that failed by itself: collects its inputs and passes them to a confined process. */
-#include "result/result.h"
+#include "result/result_network.h"
 
 #include "base/fd.h"
 #include "base/own.h"
@@ -209,8 +209,32 @@ static void say_told(struct result *result)
 		 message[0] ? ": " : "", message);
 }
 
+/* A program that failed by an error of another kind failed because of that. */
+static bool refusal_explains(const struct net_connection *refused, const struct explanation *e, const char *text)
+{
+	static const char *const kinds[] = { "no-network", "connection-refused" };
+
+	if (!e || !e->type[0] || (text && *refused->host && strstr(text, refused->host)))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(e->kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Known from egress, whatever the program printed or kept to itself. */
+static void say_refused(struct result *result, const struct net_connection *refused)
+{
+	_cleanup_buf_ struct buf sentence = { 0 };
+
+	result_refusal_sentence(refused, &sentence);
+	snprintf(result->message, sizeof(result->message), "%s",
+		 sentence.failed || !sentence.data ? "" : sentence.data);
+}
+
 void result_explain_failed(struct result *result, const struct spec *spec)
 {
+	const struct net_connection *refused;
 	const struct verdict *v = &result->verdict;
 	int number = result_signal(result);
 	struct explanation *e;
@@ -224,12 +248,17 @@ void result_explain_failed(struct result *result, const struct spec *spec)
 	if (text && result->runtime && (size > 0 || number))
 		given_explain(result, spec, text, size);
 	e = result->explanation;
+	refused = result_refused_connection(result);
+	if (refused && refusal_explains(refused, e, text))
+		result->refusal = refused;
 	if (e && e->cause[0])
 		memcpy(line, e->cause, sizeof(line));
 	else
 		output_last_line(&result->outputs[result->terminal ? 0 : 1], line, sizeof(line));
 	if (e && e->found.kind != ERRORS_NONE)
 		say_found(result, &e->found);
+	else if (result->refusal)
+		say_refused(result, result->refusal);
 	else if (result->told)
 		say_told(result);
 	else if (line[0])

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "explain/explanation_json.h"
 #include "language/version.h"
+#include "result/result_network.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -233,18 +234,19 @@ static json_t *meta_json(const struct result *result, bool truncated)
 
 	for (size_t i = 0; i < result->layer_count; i++)
 		json_array_append_new(isolation, json_string(result->layers[i]));
-	return json_pack("{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:s, s:o}",
-			 "runtime", result->engine ?: RESULT_NO_ENGINE, "language_version",
-			 known ? json_string(version) : json_null(), "start", result->warm ? "warm" : "cold", "timings",
-			 "queue", (double)result->waited_usec / 1e6, "start", json_seconds(result->begin_usec, started),
-			 "run", json_seconds(started, v->ended_usec), "collect",
-			 v->ended_usec ? json_seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
-			 result_limits_json(&result->limits), "isolation", isolation, "blocked_imports",
-			 words_json(result->blocked, result->blocked_count), "policy_warnings",
-			 words_json(result->warnings, result->warning_count), "terminal", result->terminal, "truncated",
-			 truncated, "files_truncated", result->files.cut, "limit",
-			 v->limit ? json_string(v->limit) : json_null(), "phase", phases[result->phase], "build",
-			 build_json(result));
+	return json_pack(
+		"{s:s, s:o, s:s, s:{s:f, s:f, s:f, s:f}, s:o, s:o, s:o, s:o, s:b, s:b, s:b, s:o, s:s, s:o, s:o}",
+		"runtime", result->engine ?: RESULT_NO_ENGINE, "language_version",
+		known ? json_string(version) : json_null(), "start", result->warm ? "warm" : "cold", "timings", "queue",
+		(double)result->waited_usec / 1e6, "start", json_seconds(result->begin_usec, started), "run",
+		json_seconds(started, v->ended_usec), "collect",
+		v->ended_usec ? json_seconds(v->ended_usec, result->finish_usec) : 0.0, "resource_limits",
+		result_limits_json(&result->limits), "isolation", isolation, "blocked_imports",
+		words_json(result->blocked, result->blocked_count), "policy_warnings",
+		words_json(result->warnings, result->warning_count), "terminal", result->terminal, "truncated",
+		truncated, "files_truncated", result->files.cut, "limit",
+		v->limit ? json_string(v->limit) : json_null(), "phase", phases[result->phase], "build",
+		build_json(result), "network", result_network_json(result, NET_REPORT_SHOWN));
 }
 
 const char *result_json(struct result *result)

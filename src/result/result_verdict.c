@@ -1,5 +1,5 @@
 /* The limit or signal that ended or hindered a program, with figures. */
-#include "result/result.h"
+#include "result/result_network.h"
 
 #include "base/buf.h"
 #include "base/own.h"
@@ -19,7 +19,9 @@ struct told {
 	double limit, used;   /* the limit and the usage; negative: unknown */
 	const char *process;  /* the process with the most memory; or NULL */
 	const char *call;     /* the refused system call; or NULL */
-	char message[256];    /* one sentence */
+	const char *host;     /* the host that it could not reach; or NULL */
+	char allow[256];      /* the rule that would allow it; empty: none */
+	char message[512];    /* one sentence */
 	char suggestion[320]; /* one sentence; empty: none */
 };
 
@@ -183,9 +185,24 @@ static void tell_call(const struct result *result, struct told *told)
 			 seccomp_denies(SECCOMP_BOX, refused) ? "No box allows" : "No box allows this use of", refused);
 }
 
-static void tell_network(const struct explanation *e, struct told *told)
+/* What egress refused is certain; what the program printed about it is not. */
+static void tell_network(const struct explanation *e, const struct net_connection *refused, struct told *told)
 {
+	_cleanup_buf_ struct buf sentence = { 0 }, rule = { 0 };
+
 	told->cause = "network";
+	if (refused) {
+		told->host = refused->host;
+		result_refusal_sentence(refused, &sentence);
+		snprintf(told->message, sizeof(told->message), "%s.", sentence.data ?: "");
+		if (result_refusal_rule(refused, &rule) && !rule.failed) {
+			snprintf(told->allow, sizeof(told->allow), "%s", rule.data);
+			snprintf(told->suggestion, sizeof(told->suggestion), "Allow it with --net %.200s (network).",
+				 rule.data);
+		}
+		return;
+	}
+	told->host = e->host;
 	told->certain = false;
 	if (e->host[0])
 		snprintf(told->message, sizeof(told->message),
@@ -212,8 +229,8 @@ static void tell_failed(const struct result *result, struct told *told)
 	else if (strcmp(kind, "not-permitted") == 0 ||
 		 (w->refused && !e && result->outputs[0].bytes == 0 && result->outputs[1].bytes == 0))
 		tell_call(result, told);
-	else if (strcmp(kind, "no-network") == 0)
-		tell_network(e, told);
+	else if (result->refusal || strcmp(kind, "no-network") == 0)
+		tell_network(e, result->refusal, told);
 	if (!told->suggestion[0] && told->cause && e)
 		memcpy(told->suggestion, e->suggestion, sizeof(told->suggestion) - 1);
 }
@@ -250,7 +267,6 @@ static json_t *process_json(const struct result *result, const struct told *told
 
 json_t *result_verdict_json(const struct result *result)
 {
-	const struct explanation *e = result->explanation;
 	struct told told = { .certain = true, .limit = -1, .used = -1 };
 
 	switch (result->verdict.status) {
@@ -274,10 +290,9 @@ json_t *result_verdict_json(const struct result *result)
 	}
 	if (!told.cause)
 		return json_null();
-	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cause", told.cause, "certain", told.certain,
-			 "message", json_utf8(told.message), "limit", json_figure(&told, told.limit), "used",
-			 json_figure(&told, told.used), "process", process_json(result, &told), "call",
-			 json_utf8(told.call), "host",
-			 json_utf8(strcmp(told.cause, "network") == 0 && e ? e->host : NULL), "suggestion",
-			 json_utf8(told.suggestion));
+	return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "cause", told.cause, "certain",
+			 told.certain, "message", json_utf8(told.message), "limit", json_figure(&told, told.limit),
+			 "used", json_figure(&told, told.used), "process", process_json(result, &told), "call",
+			 json_utf8(told.call), "host", json_utf8(told.host), "allow", json_utf8(told.allow),
+			 "suggestion", json_utf8(told.suggestion));
 }

@@ -1,4 +1,4 @@
-#include "schema/request.h"
+#include "schema/request_parts.h"
 
 #include "base/base64.h"
 #include "base/json_check.h"
@@ -15,17 +15,6 @@ struct record {
 	uint32_t value; /* bytes of the value */
 };
 
-/* The state of parsing a request. */
-struct reading {
-	struct buf *list;              /* the resulting list */
-	struct request_manner *manner; /* the resulting manner */
-	struct spec checks;            /* checks small values, for errors that name the field */
-	bool stdin_given;              /* the request has `stdin` */
-	const char *cell_limit;        /* name of a given limit that only cells have; NULL: none */
-	const char *file;              /* the current file of `files`; NULL: none */
-	struct error *err;             /* the first error */
-};
-
 enum {
 	FIELD_LISTED = 1, /* allowed in the list */
 	FIELD_BOX = 2,    /* this flag and the next two are for tests: see the table */
@@ -33,14 +22,7 @@ enum {
 	FIELD_FRAMES = 8,
 };
 
-struct request_field {
-	const char *name; /* name in JSON */
-	const char *key;  /* key in the list */
-	int (*read)(struct reading *r, const struct request_field *field, const char *name,
-		    json_t *value); /* checks the value and puts it into the list */
-};
-
-__attribute__((format(printf, 3, 4))) static int fault(struct reading *r, const char *name, const char *format, ...)
+int request_fault(struct reading *r, const char *name, const char *format, ...)
 {
 	char text[sizeof(r->err->text)], of[80] = "";
 	va_list args;
@@ -73,9 +55,9 @@ static const char *kind_name(const json_t *value)
 	}
 }
 
-static int value_expected(struct reading *r, const char *name, const char *what, const json_t *value)
+int request_expected(struct reading *r, const char *name, const char *what, const json_t *value)
 {
-	return fault(r, name, "expected %s, not %s", what, kind_name(value));
+	return request_fault(r, name, "expected %s, not %s", what, kind_name(value));
 }
 
 static void list_put(struct reading *r, const char *key, const void *value, size_t size)
@@ -89,13 +71,13 @@ static void list_put(struct reading *r, const char *key, const void *value, size
 }
 
 /* Puts a value that spec_set() accepts. Its error names the spec's key, which is replaced by the request's field. */
-static int put_checked(struct reading *r, const char *name, const char *key, const char *value)
+int request_put_checked(struct reading *r, const char *name, const char *key, const char *value)
 {
 	struct error why = { 0 };
 
 	if (spec_set(&r->checks, key, value, &why) < 0) {
 		if (why.kind == ERROR_USAGE)
-			return fault(r, name, "%s", error_detail(&why));
+			return request_fault(r, name, "%s", error_detail(&why));
 		*r->err = why;
 		return -1;
 	}
@@ -104,21 +86,21 @@ static int put_checked(struct reading *r, const char *name, const char *key, con
 }
 
 /* A string without NUL bytes, which would cut it when it becomes a word. */
-static int text_of(struct reading *r, const char *name, const json_t *value, const char **out)
+int request_text_of(struct reading *r, const char *name, const json_t *value, const char **out)
 {
 	if (!json_is_string(value))
-		return value_expected(r, name, "a string", value);
+		return request_expected(r, name, "a string", value);
 	*out = json_string_value(value);
 	if (strlen(*out) != json_string_length(value))
-		return fault(r, name, "it has a NUL byte in it");
+		return request_fault(r, name, "it has a NUL byte in it");
 	return 0;
 }
 
-static int read_text(struct reading *r, const struct request_field *field, const char *name, json_t *value)
+int request_read_text(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	const char *text = NULL;
 
-	return text_of(r, name, value, &text) < 0 ? -1 : put_checked(r, name, field->key, text);
+	return request_text_of(r, name, value, &text) < 0 ? -1 : request_put_checked(r, name, field->key, text);
 }
 
 /* request_decode() checks whether the language exists; only the keeper can see the host's languages. */
@@ -126,7 +108,7 @@ static int read_language(struct reading *r, const struct request_field *field, c
 {
 	const char *text;
 
-	if (text_of(r, name, value, &text) < 0)
+	if (request_text_of(r, name, value, &text) < 0)
 		return -1;
 	list_put(r, field->key, text, strlen(text));
 	return 0;
@@ -141,7 +123,7 @@ static int put_base64(struct reading *r, const char *name, const char *key, cons
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 	size = base64_decode(json_string_value(text), json_string_length(text), bytes);
 	if (size < 0)
-		return fault(r, name, "it is not base64; use A-Z a-z 0-9 + / and pad it with =");
+		return request_fault(r, name, "it is not base64; use A-Z a-z 0-9 + / and pad it with =");
 	list_put(r, key, bytes, (size_t)size);
 	return 0;
 }
@@ -154,7 +136,7 @@ static int put_content(struct reading *r, const char *name, const char *key, jso
 	if (json_is_string(text))
 		return put_base64(r, name, key, text);
 	if (!json_is_string(value))
-		return value_expected(r, name, "a string or {\"base64\": string}", value);
+		return request_expected(r, name, "a string or {\"base64\": string}", value);
 	list_put(r, key, json_string_value(value), json_string_length(value));
 	return 0;
 }
@@ -172,12 +154,12 @@ static int read_words(struct reading *r, const struct request_field *field, cons
 	size_t i;
 
 	if (!json_is_array(value))
-		return value_expected(r, name, "a list of strings", value);
+		return request_expected(r, name, "a list of strings", value);
 	json_array_foreach(value, i, item)
 	{
 		if (!json_is_string(item))
-			return fault(r, name, "item %zu has to be a string, not %s", i + 1, kind_name(item));
-		if (text_of(r, name, item, &text) < 0 || put_checked(r, name, field->key, text) < 0)
+			return request_fault(r, name, "item %zu has to be a string, not %s", i + 1, kind_name(item));
+		if (request_text_of(r, name, item, &text) < 0 || request_put_checked(r, name, field->key, text) < 0)
 			return -1;
 	}
 	return 0;
@@ -190,20 +172,20 @@ static int read_env(struct reading *r, const struct request_field *field, const 
 	json_t *item;
 
 	if (!json_is_object(value))
-		return value_expected(r, name, "an object {NAME: text}", value);
+		return request_expected(r, name, "an object {NAME: text}", value);
 	json_object_foreach(value, key, item)
 	{
 		if (!*key || strchr(key, '='))
-			return fault(r, name, "\"%.64s\" cannot be a variable's name", key);
+			return request_fault(r, name, "\"%.64s\" cannot be a variable's name", key);
 		if (!json_is_string(item))
-			return fault(r, name, "\"%.64s\" has to be a string, not %s", key, kind_name(item));
-		if (text_of(r, name, item, &text) < 0)
+			return request_fault(r, name, "\"%.64s\" has to be a string, not %s", key, kind_name(item));
+		if (request_text_of(r, name, item, &text) < 0)
 			return -1;
 		word.size = 0;
 		buf_printf(&word, "%s=%s", key, text);
 		if (word.failed)
 			return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
-		if (put_checked(r, name, field->key, word.data) < 0)
+		if (request_put_checked(r, name, field->key, word.data) < 0)
 			return -1;
 	}
 	return 0;
@@ -219,8 +201,8 @@ static int put_file(struct reading *r, const char *name, json_t *value)
 	if (!mode)
 		return put_content(r, name, "content", value);
 	if (!json_is_string(text))
-		return fault(r, name, "`mode` needs `base64` beside it, and no other field");
-	if (text_of(r, name, mode, &word) < 0 || put_base64(r, name, "content", text) < 0)
+		return request_fault(r, name, "`mode` needs `base64` beside it, and no other field");
+	if (request_text_of(r, name, mode, &word) < 0 || put_base64(r, name, "content", text) < 0)
 		return -1;
 	list_put(r, "mode", word, strlen(word));
 	return 0;
@@ -232,7 +214,7 @@ static int read_files(struct reading *r, const struct request_field *field, cons
 	json_t *item;
 
 	if (!json_is_object(value))
-		return value_expected(r, name, "an object {path: string or {\"base64\": string}}", value);
+		return request_expected(r, name, "an object {path: string or {\"base64\": string}}", value);
 	json_object_foreach(value, path, item)
 	{
 		list_put(r, field->key, path, strlen(path));
@@ -245,7 +227,7 @@ static int read_files(struct reading *r, const struct request_field *field, cons
 }
 
 /* A number as text for spec_set(); an invalid value is kept, for the error. `out` has TEXT_NUMBER_MAX bytes. */
-static const char *number_text(const json_t *value, char *out)
+const char *request_number_text(const json_t *value, char *out)
 {
 	double number = json_real_value(value);
 
@@ -274,16 +256,16 @@ static int put_limit(struct reading *r, const char *name, const char *key, json_
 	const char *word = text;
 
 	if (limit_given(r, key))
-		return fault(r, name, "this limit is given twice; leave one of %s and limits.%s out",
-			     field_by_key(key)->name, row->name);
+		return request_fault(r, name, "this limit is given twice; leave one of %s and limits.%s out",
+				     field_by_key(key)->name, row->name);
 	if (json_is_number(value))
-		snprintf(text, sizeof(text), "%s%s", number_text(value, number), unit);
+		snprintf(text, sizeof(text), "%s%s", request_number_text(value, number), unit);
 	else if (!json_is_string(value))
-		return value_expected(r, name, "a number or a string", value);
-	else if (text_of(r, name, value, &word) < 0)
+		return request_expected(r, name, "a number or a string", value);
+	else if (request_text_of(r, name, value, &word) < 0)
 		return -1;
 	r->manner->nested[row - limit_rows] = nested;
-	return put_checked(r, name, key, word);
+	return request_put_checked(r, name, key, word);
 }
 
 static int read_limit(struct reading *r, const struct request_field *field, const char *name, json_t *value)
@@ -304,28 +286,17 @@ static int read_memory_limit(struct reading *r, const struct request_field *fiel
 	return put_limit(r, name, field->key, value, "m");
 }
 
-static int read_network(struct reading *r, const struct request_field *field, const char *name, json_t *value)
-{
-	if (json_is_string(value))
-		return read_text(r, field, name, value);
-	if (json_is_object(value) && json_object_get(value, "allow"))
-		return fault(r, name,
-			     "{\"allow\": …} is not available yet; a box has no network but its own loopback "
-			     "(\"none\")");
-	return value_expected(r, name, "\"none\"", value);
-}
-
 static int read_bool(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_boolean(value))
-		return value_expected(r, name, "true or false", value);
-	return put_checked(r, name, field->key, json_is_true(value) ? "yes" : "no");
+		return request_expected(r, name, "true or false", value);
+	return request_put_checked(r, name, field->key, json_is_true(value) ? "yes" : "no");
 }
 
 static int read_stream(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_boolean(value))
-		return value_expected(r, name, "true or false", value);
+		return request_expected(r, name, "true or false", value);
 	r->manner->stream = json_is_true(value);
 	return 0;
 }
@@ -333,7 +304,7 @@ static int read_stream(struct reading *r, const struct request_field *field, con
 static int read_input(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
 	if (!json_is_string(value) || strcmp(json_string_value(value), "stream") != 0)
-		return fault(r, name, "expected \"stream\"; without it, stdin is the field `stdin`");
+		return request_fault(r, name, "expected \"stream\"; without it, stdin is the field `stdin`");
 	r->manner->input = true;
 	return 0;
 }
@@ -343,10 +314,10 @@ static int read_word(struct reading *r, const char *name, json_t *value, char *o
 {
 	const char *text = NULL;
 
-	if (text_of(r, name, value, &text) < 0)
+	if (request_text_of(r, name, value, &text) < 0)
 		return -1;
 	if (!*text || strlen(text) >= size)
-		return fault(r, name, "expected 1 to %zu bytes", size - 1);
+		return request_fault(r, name, "expected 1 to %zu bytes", size - 1);
 	snprintf(out, size, "%s", text);
 	return 0;
 }
@@ -388,16 +359,14 @@ static int read_command(struct reading *r, const struct request_field *field, co
 {
 	const char *text = NULL;
 
-	if (text_of(r, name, value, &text) < 0)
+	if (request_text_of(r, name, value, &text) < 0)
 		return -1;
 	if (!*text)
-		return fault(r, name, "it is empty; expected a command of the shell");
+		return request_fault(r, name, "it is empty; expected a command of the shell");
 	r->manner->command = true;
 	list_put(r, field->key, text, strlen(text));
 	return 0;
 }
-
-static int read_fields(struct reading *r, json_t *object, const char *before, const struct request_field *fields);
 
 static int read_limits(struct reading *r, const struct request_field *field, const char *name, json_t *value)
 {
@@ -408,8 +377,8 @@ static int read_limits(struct reading *r, const struct request_field *field, con
 	};
 
 	if (!json_is_object(value))
-		return value_expected(r, name, "an object", value);
-	return read_fields(r, value, "limits.", limits);
+		return request_expected(r, name, "an object", value);
+	return request_read_fields(r, value, "limits.", limits);
 }
 
 /* true, false, or the size. */
@@ -422,10 +391,10 @@ static int read_tty(struct reading *r, const struct request_field *field, const 
 	if (json_is_boolean(value))
 		return read_bool(r, field, name, value);
 	if (!json_is_integer(rows) || !json_is_integer(columns) || json_object_size(value) != 2)
-		return fault(r, name, "expected true, false, or {\"rows\": 24, \"cols\": 80}");
+		return request_fault(r, name, "expected true, false, or {\"rows\": 24, \"cols\": 80}");
 	snprintf(text, sizeof(text), "%lldx%lld", (long long)json_integer_value(rows),
 		 (long long)json_integer_value(columns));
-	return put_checked(r, name, field->key, text);
+	return request_put_checked(r, name, field->key, text);
 }
 
 static const struct request_field request_fields[] = {
@@ -480,7 +449,7 @@ bool request_unknown(const char *typed, const char *const *own, char *why, size_
 	return is_unknown(request_fields, own, typed, why, size);
 }
 
-static int read_fields(struct reading *r, json_t *object, const char *before, const struct request_field *fields)
+int request_read_fields(struct reading *r, json_t *object, const char *before, const struct request_field *fields)
 {
 	char name[REQUEST_FIELD_MAX], why[128];
 	const char *typed;
@@ -491,7 +460,7 @@ static int read_fields(struct reading *r, json_t *object, const char *before, co
 	{
 		snprintf(name, sizeof(name), "%s%s", before, typed);
 		if (is_unknown(fields, NULL, typed, why, sizeof(why)))
-			return fault(r, name, "%s", why);
+			return request_fault(r, name, "%s", why);
 	}
 	json_object_foreach(object, typed, value)
 	{
@@ -535,11 +504,11 @@ static int json_fault(struct reading *r, const char *json, size_t size, const js
 	char name[REQUEST_FIELD_MAX];
 
 	if (json_error_code(why) == json_error_duplicate_key && string_before(json, position, name, sizeof(name)))
-		return fault(r, name, "it is given twice; leave one out");
+		return request_fault(r, name, "it is given twice; leave one out");
 	if (json_error_code(why) == json_error_out_of_memory)
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 	if (json_error_code(why) == json_error_numeric_overflow && json_place(json, position, name, sizeof(name)))
-		return fault(r, name, "the number is too large");
+		return request_fault(r, name, "the number is too large");
 	/* A syntax error has no field: its place may be inside another value. */
 	return error_usage(r->err, "the body is not JSON: line %d, column %d: %s", why->line, why->column, why->text);
 }
@@ -563,21 +532,21 @@ static int read_request(struct reading *r, json_t *root)
 {
 	if (!json_is_object(root))
 		return error_usage(r->err, "the request has to be an object, not %s", kind_name(root));
-	if (read_fields(r, root, "", request_fields) < 0)
+	if (request_read_fields(r, root, "", request_fields) < 0)
 		return -1;
 	if (!json_object_get(root, "language") && !json_object_get(root, "profile") &&
 	    !json_object_get(root, "container") && !json_object_get(root, "session") && !r->manner->command)
-		return fault(r, "language", "it is not set; name one, such as python");
+		return request_fault(r, "language", "it is not set; name one, such as python");
 	if (r->cell_limit && !r->manner->session[0])
-		return fault(r, r->cell_limit, "it is for cells of sessions; give it within limits");
+		return request_fault(r, r->cell_limit, "it is for cells of sessions; give it within limits");
 	if (r->manner->session[0] && r->manner->container[0])
-		return fault(r, "session", "it cannot be given with container; leave one out");
+		return request_fault(r, "session", "it cannot be given with container; leave one out");
 	if (r->manner->input && r->stdin_given)
-		return fault(r, "stdin", "it cannot be given when input is \"stream\"; leave one out");
+		return request_fault(r, "stdin", "it cannot be given when input is \"stream\"; leave one out");
 	if (r->manner->command && (json_object_get(root, "code") || json_object_get(root, "language")))
-		return fault(r, "command", "it stands for language and code; leave those out");
+		return request_fault(r, "command", "it stands for language and code; leave those out");
 	if (r->manner->command && !r->manner->container[0])
-		return fault(r, "command", "it is for containers; give language and code instead");
+		return request_fault(r, "command", "it is for containers; give language and code instead");
 	if (r->list->failed)
 		return error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request");
 	return 0;

@@ -281,13 +281,64 @@ static int set_no(struct spec *spec, void *member, const char *key, const char *
 	return set_bool(member, key, value, "no", err);
 }
 
+/* The first list is the request's own; those that narrow it follow, whatever is set first. */
 static int set_net(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
 {
-	if (strcmp(value, "none") != 0)
-		return error_field(
-			err, key,
-			"\"%.64s\" is not available yet; a box has no network but its own loopback (net none)", value);
-	*(enum network_mode *)member = NETWORK_NONE;
+	struct net_policy *policy = member;
+	struct net_list list = { 0 };
+
+	if (net_list_parse(value, &spec->arena, &list, err) < 0)
+		return -1;
+	policy->lists[0] = list;
+	if (policy->list_count == 0)
+		policy->list_count = 1;
+	return 0;
+}
+
+static int add_net_within(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	struct net_policy *policy = member;
+	struct net_list list = { 0 };
+
+	if (net_list_parse(value, &spec->arena, &list, err) < 0)
+		return -1;
+	if (policy->list_count == 0)
+		policy->list_count = 1;
+	if (policy->list_count >= NET_LISTS_MAX)
+		return error_field(err, key, "there are more than %d lists of rules", NET_LISTS_MAX);
+	policy->lists[policy->list_count++] = list;
+	return 0;
+}
+
+static int set_size_of(uint64_t *member, const char *key, const char *value, uint64_t least, const char *what,
+		       struct error *err)
+{
+	uint64_t size;
+
+	if (!text_size(value, &size) || size < least || size > NET_BYTES_MAX)
+		return error_field(err, key, "\"%.64s\" is not %s such as 64k, 1m or 1g", value, what);
+	*member = size;
+	return 0;
+}
+
+static int set_net_rate(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	return set_size_of(member, key, value, NET_RATE_MIN, "a number of bytes a second, at least 1k,", err);
+}
+
+static int set_net_total(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	return set_size_of(member, key, value, 1, "a number of bytes", err);
+}
+
+static int set_net_connections(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	uint64_t count;
+
+	if (!text_count(value, &count) || count < 1 || count > NET_CONNECTIONS_MAX)
+		return error_field(err, key, "\"%.64s\" is not a number of connections from 1 to %d", value,
+				   NET_CONNECTIONS_MAX);
+	*(uint32_t *)member = (uint32_t)count;
 	return 0;
 }
 
@@ -377,6 +428,19 @@ int spec_set(struct spec *spec, const char *key, const char *value, struct error
 		if (strcmp(setters[i].key, key) == 0)
 			return setters[i].set(spec, (char *)spec + setters[i].member, key, value, err);
 	return error_usage(err, "\"%.64s\" is not a field of a request", key);
+}
+
+char *spec_network_text(const struct spec *spec)
+{
+	const struct net_list *own = &spec->network.lists[0];
+	struct buf text = { 0 };
+
+	if (net_policy_is_none(&spec->network))
+		buf_text(&text, "none");
+	else
+		for (size_t i = 0; i < own->count; i++)
+			buf_printf(&text, "%s%s", i > 0 ? "," : "", own->rules[i].text);
+	return buf_take(&text);
 }
 
 int spec_set_surroundings(struct spec *spec, const char *text, struct error *err)

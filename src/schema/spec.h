@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "language/runtime.h"
+#include "net/net_policy.h"
 #include "schema/surroundings.h"
 
 #include <stdbool.h>
@@ -55,7 +56,8 @@ struct spec {
 	const char *profile;           /* profile of the runtime, or NULL */
 	bool unchecked;                /* skip the compiler's type check */
 	bool read_only;                /* code and data are read-only for the program */
-	struct surroundings around;    /* network, engine, image, packages */
+	struct surroundings around;    /* engine, image, packages */
+	struct net_policy network;     /* what the program may reach; without lists: only its own loopback */
 	enum policy_mode policy;       /* whether its imports are checked first */
 	const char *policy_block;      /* modules in addition to the language's list, separated by commas; or NULL */
 	const char *policy_allow;      /* modules removed from the list; or NULL */
@@ -86,6 +88,9 @@ int spec_set_input(struct spec *spec, const void *data, size_t size, struct erro
 int spec_add_content(struct spec *spec, const char *box_path, const void *data, size_t size, struct error *err);
 /* Sets the permissions of the content added last: "644" or "755" (the default). */
 int spec_set_mode(struct spec *spec, const char *mode, struct error *err);
+
+/* The rules of the request itself, for spec_set("net"); the caller frees. NULL: no memory. */
+char *spec_network_text(const struct spec *spec);
 
 /* Sets the lines of surroundings_text(). */
 int spec_set_surroundings(struct spec *spec, const char *text, struct error *err);

@@ -25,11 +25,10 @@ static bool add_line(char *out, const char *key, const char *value)
 
 bool surroundings_text(const struct surroundings *around, char out[SURROUNDINGS_MAX])
 {
-	static const char *const networks[] = { [NETWORK_NONE] = "none" };
 	static const char *const engines[] = { [ENGINE_AUTO] = "local", [ENGINE_LOCAL] = "local" };
 
 	*out = '\0';
-	if (!add_line(out, "net", networks[around->network]) || !add_line(out, "engine", engines[around->engine]))
+	if (!add_line(out, "engine", engines[around->engine]))
 		return false;
 	for (size_t i = 0; i < around->package_count; i++)
 		if (!add_line(out, "package", around->packages[i]))

@@ -1,5 +1,5 @@
 /*
- * The root file system and connections of a box, apart from its language: the rows of fields.def with FIELD_BOX.
+ * The root file system and engine of a box, apart from its language: the rows of fields.def with FIELD_BOX.
  *
  * Each has only one accepted value today, but all code that handles boxes distinguishes the values: the spec, the job,
  * the plan, and the key of boxes made ahead. A new value needs its setter (spec.c), the operations that provide it
@@ -9,11 +9,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* What a program can reach besides its own loopback. */
-enum network_mode {
-	NETWORK_NONE, /* nothing */
-};
 
 /* The engine that executes the run. */
 enum engine_choice {
@@ -25,7 +20,6 @@ enum engine_choice {
 #define ENGINE_NAMES "local, docker, e2b, cluster, auto"
 
 struct surroundings {
-	enum network_mode network; /* what the program can reach */
 	enum engine_choice engine; /* the engine that executes the run */
 	const char *image;         /* its root file system; NULL: this machine's /usr */
 	const char **packages;     /* packages in addition to the language's */

@@ -49,7 +49,7 @@ static void everything_arrives(void)
 			&spec),
 		  0);
 	CHECK_STR(spec.runtime->name, "python");
-	CHECK(spec.around.network == NETWORK_NONE && spec.around.engine == ENGINE_LOCAL && !spec.around.image);
+	CHECK(net_policy_is_none(&spec.network) && spec.around.engine == ENGINE_LOCAL && !spec.around.image);
 	CHECK_INT(spec.around.package_count, 0);
 	CHECK(spec.rows == 7 && spec.columns == 11 && manner.tty);
 	CHECK_STR(spec.code, "print(1)");
@@ -146,7 +146,8 @@ static void wrong_kinds(void)
 	refused(P "\"tty\":{\"rows\":24,\"cols\":0}}", "tty",
 		"tty: \"24x0\" is not yes, no, or ROWSxCOLUMNS such as 24x80, each 1 to 9999");
 	refused(P "\"stream\":1}", "stream", "stream: expected true or false, not a number");
-	refused(P "\"network\":true}", "network", "network: expected \"none\", not true or false");
+	refused(P "\"network\":true}", "network",
+		"network: expected \"none\", \"public\" or {\"allow\": [\"HOST:PORT\"]}, not true or false");
 	refused("[]", "", "the request has to be an object, not a list");
 	refused("3", "", "the request has to be an object, not a number");
 }
@@ -170,9 +171,25 @@ static void wrong_values(void)
 	refused(P "\"limits\":{\"pids\":1.5}}", "limits.pids",
 		"limits.pids: \"1.5\" is not a number of processes between 1 and 32768");
 	refused(P "\"network\":\"host\"}", "network",
-		"network: \"host\" is not available yet; a box has no network but its own loopback (net none)");
-	refused(P "\"network\":{\"allow\":[\"a.b\"]}}", "network",
-		"network: {\"allow\": …} is not available yet; a box has no network but its own loopback (\"none\")");
+		"network: \"host\" needs a port: host:PORT is a service on emberbox's own machine");
+	refused(P "\"network\":{}}", "network",
+		"network: it has no `allow`; expected {\"allow\": [\"HOST:PORT\"]}, \"none\" or \"public\"");
+	refused(P "\"network\":{\"allow\":[]}}", "network.allow",
+		"network.allow: it is empty; expected a rule such as api.example.com:443, or network \"none\"");
+	refused(P "\"network\":{\"allow\":[1]}}", "network.allow[0]",
+		"network.allow[0]: expected a string, not a number");
+	refused(P "\"network\":{\"allow\":[\"a.b\",{\"ports\":[1]}]}}", "network.allow[1]",
+		"network.allow[1]: a rule needs a host");
+	refused(P "\"network\":{\"allow\":[{\"host\":\"a.b\",\"ports\":[0]}]}}", "network.allow[0]",
+		"network.allow[0]: \"a.b\" has the port 0; ports are numbers from 1 to 65535");
+	refused(P "\"network\":{\"allow\":[{\"host\":\"a.b\",\"port\":1}]}}", "network.allow[0].port",
+		"network.allow[0].port: there is no such field; did you mean ports?");
+	refused(P "\"network\":{\"allow\":[{\"host\":\"a.b\",\"tls\":\"no\"}]}}", "network.allow[0].tls",
+		"network.allow[0].tls: expected \"pass\" or \"terminate\"");
+	refused(P "\"network\":{\"allow\":[\"a.b\"],\"rate\":1}}", "network.rate",
+		"network.rate: \"1\" is not a number of bytes a second, at least 1k, such as 64k, 1m or 1g");
+	refused(P "\"network\":{\"allow\":[\"a.b\"],\"limit\":1}}", "network.limit",
+		"network.limit: there is no such field; leave it out");
 	refused(P "\"allow_weaker\":[\"all\"]}", "allow_weaker",
 		"allow_weaker: \"all\" is not a layer that can be waived; these are cgroup, landlock and seccomp");
 	refused(P "\"input\":\"none\"}", "input", "input: expected \"stream\"; without it, stdin is the field `stdin`");

@@ -203,8 +203,26 @@ static void other_texts(void)
 {
 	fresh();
 	taken("net", "none");
-	REFUSES("net", "is not available yet; a box has no network but its own loopback (net none)", "", "all",
-		"example.com", "None");
+	CHECK(net_policy_is_none(&spec.network));
+	taken("net", "b.example,a.example:8080+81");
+	taken("net-within", "public");
+	taken("net-rate", "2m");
+	taken("net-total", "1g");
+	taken("net-connections", "7");
+	CHECK(spec.network.list_count == 2 && spec.network.lists[0].count == 2 && spec.network.lists[1].count == 1);
+	CHECK(spec.network.rate == 2 << 20 && spec.network.total == 1 << 30 && spec.network.connections == 7);
+	refused("net", "", "net: the list of rules is empty; write none to allow nothing");
+	refused("net-rate", "1023",
+		"net-rate: \"1023\" is not a number of bytes a second, at least 1k, such as 64k, 1m or 1g");
+	refused("net-total", "0", "net-total: \"0\" is not a number of bytes such as 64k, 1m or 1g");
+	refused("net-connections", "16385",
+		"net-connections: \"16385\" is not a number of connections from 1 to 16384");
+	taken("net-within", "none");
+	taken("net-within", "none");
+	refused("net-within", "none", "net-within: there are more than 4 lists of rules");
+	/* A later list of its own replaces the earlier one, and nothing of those that narrow it. */
+	taken("net", "none");
+	CHECK(net_policy_is_none(&spec.network) && spec.network.list_count == 4);
 	taken("project", "/some/dir");
 	taken("output", "out");
 	CHECK_STR(spec.project, "/some/dir");
@@ -554,7 +572,7 @@ static void surroundings_as_text(void)
 
 	fresh();
 	CHECK(surroundings_text(&spec.around, text));
-	CHECK_STR(text, "net none\nengine local\n");
+	CHECK_STR(text, "engine local\n");
 	/* Who carries it out by itself makes the same box as who was told to. */
 	CHECK(surroundings_text(&local, other));
 	CHECK_STR(other, text);

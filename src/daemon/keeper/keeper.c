@@ -270,14 +270,14 @@ static int hear(struct keeper *keeper, struct error *err)
 
 int keeper_run(int control, const struct keeper_options *options, struct error *err)
 {
-	const struct engine_options engine_options = { .embers_max = options->embers,
-						       .memory_max = options->ember_memory,
-						       .say = log_say };
 	/* Static, because its threads are never joined: they use it until the process exits. */
 	static struct keeper keeper = {
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.summon = PTHREAD_COND_INITIALIZER,
 		.quiet = PTHREAD_COND_INITIALIZER,
+	};
+	struct engine_options engine_options = {
+		.embers_max = options->embers, .memory_max = options->ember_memory, .say = log_say
 	};
 	sigset_t pipe;
 	int done;
@@ -291,6 +291,7 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 	keeper.workers_max = options->workers;
 	keeper.work.audit = options->audit;
 	egress_link_init(&keeper.work.egress);
+	engine_options.egress = &keeper.work.egress;
 	if (engines_open(&keeper.work.engines, engine_table, &engine_options, err) < 0 ||
 	    keeper_work_open(&keeper.work, options->nudge, err) < 0)
 		return -1;

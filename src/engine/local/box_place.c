@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct box_place *box_place_of(const struct engine_place *place)
 {
@@ -62,12 +63,24 @@ int box_place_watch(struct engine_place *place, const struct job *job, const str
 		    struct output outputs[2], struct verdict *verdict)
 {
 	struct staying staying = { .place = box_place_of(place), .io = io };
-	const struct engine_io own = {
-		.on_started = on_started, .userdata = &staying, .cancel_fd = io->cancel_fd, .stdin_fd = -1
-	};
+	const struct engine_io own = { .on_started = on_started,
+				       .userdata = &staying,
+				       .cancel_fd = io->cancel_fd,
+				       .stdin_fd = -1,
+				       .network = io->network };
 
 	supervise_box(box_place_of(place)->box, job, job_stays(job) ? &own : io, outputs, verdict);
 	return 0;
+}
+
+/* A box that was made ahead got its network later. */
+static const char *layer_of(const struct box *box, const char *layer)
+{
+	static const char network[] = "network-namespace:";
+
+	if (box->planted.dns_udp < 0 || strncmp(layer, network, sizeof(network) - 1) != 0)
+		return layer;
+	return "network-namespace: own, and what its rules allow through egress";
 }
 
 int box_place_describe(const struct engine_place *place, struct result *result, struct error *err)
@@ -83,13 +96,18 @@ int box_place_describe(const struct engine_place *place, struct result *result, 
 		layers[count++] = arena_printf(&result->arena, "user-namespace: uid %d is host uid %u%s", USERNS_INSIDE,
 					       box->ids.uid, box->ids.own ? ", of this box alone" : ", the caller's");
 	for (size_t i = 0; layers && i < plan->layer_count; i++)
-		layers[count++] = arena_string(&result->arena, plan->layers[i]);
+		layers[count++] = arena_string(&result->arena, layer_of(box, plan->layers[i]));
 	for (size_t i = 0; i < count; i++)
 		if (!layers[i])
 			count = 0;
 	result->layers = layers;
 	result->layer_count = count;
 	return count > 0 ? 0 : error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
+}
+
+const struct egress_sockets *box_place_sockets(const struct engine_place *place)
+{
+	return &box_place_of(place)->box->planted;
 }
 
 void box_place_files(const struct engine_place *place, struct engine_files *files)

@@ -27,6 +27,7 @@ void box_place_free(struct box_place *place);
 int box_place_watch(struct engine_place *place, const struct job *job, const struct engine_io *io,
 		    struct output outputs[2], struct verdict *verdict);
 int box_place_describe(const struct engine_place *place, struct result *result, struct error *err);
+const struct egress_sockets *box_place_sockets(const struct engine_place *place);
 void box_place_files(const struct engine_place *place, struct engine_files *files);
 void box_place_take_streams(struct engine_place *place, int *input, int output[2]);
 void box_place_usage(const struct engine_place *place, struct engine_usage *usage);

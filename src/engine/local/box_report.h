@@ -14,6 +14,7 @@ enum report_kind {
 	REPORT_WARM,      /* an ember waits for its program: cpu_usec so far */
 	REPORT_TERMINAL,  /* the other side of the program's terminal, as the one descriptor */
 	REPORT_HEARD,     /* the filter is in force, and tells of what it refuses by the one descriptor */
+	REPORT_PLANTED,   /* sockets of the box's network, as many as one message holds; index: how many are to come */
 	REPORT_UNFIT,     /* an ember could not enter its box: index is an enum ember_step, errnum */
 };
 

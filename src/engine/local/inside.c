@@ -9,6 +9,7 @@
 #include "kernel/fdset.h"
 #include "kernel/landlock.h"
 #include "kernel/mount.h"
+#include "kernel/net_plant.h"
 #include "kernel/netns.h"
 #include "kernel/rootfs.h"
 #include "kernel/seccomp.h"
@@ -109,6 +110,29 @@ static int await_maps(const struct inside *in, struct progress *progress)
 	if (n >= 0)
 		errno = ECANCELED;
 	return -1;
+}
+
+/* Our own copies are closed again: no process of the box may hold them. */
+static int plant_network(const struct inside *in)
+{
+	int fds[NET_PLANT_SOCKETS_MAX];
+	size_t count = 0, sent = 0;
+	bool steered;
+	int done = net_plant(in->plan->plant, fds, &count, &steered);
+
+	if (done == 0)
+		done = net_plant_prove(in->plan->plant);
+
+	while (done == 0 && sent < count) {
+		const size_t part = count - sent < FD_MESSAGE_MAX ? count - sent : FD_MESSAGE_MAX;
+		const struct report planted = { .kind = REPORT_PLANTED, .index = (uint32_t)(count - sent - part) };
+
+		done = fd_send(in->control, &planted, sizeof(planted), fds + sent, part);
+		sent += part;
+	}
+	for (size_t i = 0; i < count; i++)
+		close_fd(&fds[i]);
+	return done;
 }
 
 /* After the change of uid, which clears the death signal; a supervisor that died before is seen as a hang-up. */
@@ -440,6 +464,8 @@ static int perform(const struct inside *in, const struct op *op, struct progress
 		return sethostname(op->path, strlen(op->path));
 	case OP_LOOPBACK:
 		return netns_loopback();
+	case OP_PLANT:
+		return plant_network(in);
 	case OP_ISOLATE:
 		return mount_isolate();
 	case OP_TREE:

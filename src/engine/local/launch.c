@@ -293,6 +293,36 @@ static int let_go(struct box *box, struct error *err)
 	return error_errno(err, "cannot let the box go");
 }
 
+/* The sockets of its network, which it sends before it waits for its maps. A box that fails before that has sent why.
+ */
+static int hear_planted(struct box *box, struct error *err)
+{
+	struct pollfd control = { .fd = box->control, .events = POLLIN };
+	int fds[NET_PLANT_SOCKETS_MAX + FD_MESSAGE_MAX];
+	size_t count = 0;
+	struct report report = { .index = 1 };
+
+	while (report.index > 0) {
+		size_t more = 0;
+		ssize_t n = poll(&control, 1, END_MSEC) > 0
+				    ? fd_receive(box->control, &report, sizeof(report), fds + count, &more)
+				    : -1;
+
+		count += n > 0 ? more : 0;
+		if (n != sizeof(report) || report.kind != REPORT_PLANTED || count > NET_PLANT_SOCKETS_MAX)
+			break;
+	}
+	if (report.kind == REPORT_PLANTED && report.index == 0 &&
+	    box_plant_take(box->plan->plant, fds, count, &box->planted))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		close_fd(&fds[i]);
+	if (report.kind != REPORT_FAILED)
+		return error_set(err, ERROR_FAILED, 0, "the box did not hand over the sockets of its network");
+	box->early = report;
+	return 0;
+}
+
 static int set_up(const struct job *job, const struct probe *probe, struct box *box, struct staging *staging,
 		  struct error *err)
 {
@@ -316,6 +346,8 @@ static int set_up(const struct job *job, const struct probe *probe, struct box *
 	/* The /proc of a box that has failed already is closed to us; why it failed is what matters. */
 	if ((fault_fail("maps", err) < 0 || userns_map(box->pid, &box->ids, err) < 0) && !has_reported(box))
 		return -1;
+	if (box->plan->plant && hear_planted(box, err) < 0)
+		return -1;
 	if (let_go(box, err) < 0)
 		return -1;
 	/* What an emberbox that was killed left behind; now, because the box is busy and we are not. */
@@ -336,6 +368,7 @@ void launch_init(struct box *box, const struct plan *plan)
 		.output = { -1, -1 },
 		.terminal = -1,
 		.handles = { -1, -1, -1, -1, -1, -1 },
+		.planted = EGRESS_SOCKETS_NONE,
 		.ids = { .lock_fd = -1 },
 	};
 }
@@ -428,6 +461,7 @@ int launch_end(struct box *box, struct error *err)
 	close_fd(&box->output[1]);
 	close_fd(&box->terminal);
 	close_fd(&box->listener);
+	egress_sockets_close(&box->planted);
 	for (int i = 0; i < REPORT_FDS; i++)
 		close_fd(&box->handles[i]);
 	return result;

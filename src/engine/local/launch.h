@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "engine/box_network.h"
 #include "engine/local/inside.h"
 #include "engine/local/plan.h"
 #include "kernel/refusals.h"
@@ -19,6 +20,8 @@ struct box {
 	int output[2];           /* its stdout and stderr, for reading */
 	int terminal;            /* the other side of its terminal, which the first two then are too; -1: it has none */
 	int handles[REPORT_FDS]; /* directories of the box, -1 until it is ready */
+	struct egress_sockets planted; /* in its network, if the plan has them; else none */
+	struct report early;     /* a report that came before the box was watched; kind 0: none */
 	struct cgroup *group;    /* its control group, or NULL */
 	struct userns_ids ids;   /* who it is on the host */
 	bool over;               /* its program has ended, and left nobody who runs */

@@ -1,6 +1,7 @@
 #include "engine/local/local_engine.h"
 
 #include "engine/local/box_place.h"
+#include "engine/local/plant_beside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,6 +68,12 @@ static int place_close(struct engine_place *place, struct error *err)
 	return done;
 }
 
+static int place_plant(const struct engine_place *place, int inside, const struct net_plant *plant,
+		       struct egress_sockets *sockets, struct error *err)
+{
+	return plant_beside(inside, plant, sockets, err);
+}
+
 const struct engine local_engine = {
 	.runtime = "local",
 	.choice = ENGINE_LOCAL,
@@ -78,9 +85,11 @@ const struct engine local_engine = {
 	.place_watch = box_place_watch,
 	.place_describe = box_place_describe,
 	.place_files = box_place_files,
+	.place_sockets = box_place_sockets,
 	.place_close = place_close,
 	.place_take_streams = box_place_take_streams,
 	.place_usage = box_place_usage,
 	.place_room = box_place_room,
 	.place_exec = box_place_exec,
+	.place_plant = place_plant,
 };

@@ -91,6 +91,8 @@ static void plan_identity(struct builder *b)
 	if (!b->plan->shared) {
 		plan_add(b, (struct op){ .kind = OP_NETNS });
 		plan_add(b, (struct op){ .kind = OP_LOOPBACK });
+		if (b->plan->plant)
+			plan_add(b, (struct op){ .kind = OP_PLANT });
 	}
 	plan_add(b, (struct op){ .kind = OP_MAPPED });
 	if (b->plan->group)
@@ -626,6 +628,7 @@ static void plan_seal(struct builder *b)
 static int build_cold(struct builder *b, const struct probe *probe, bool seccomp, struct error *err)
 {
 	b->plan->work = "../work";
+	b->plan->plant = b->job->plant;
 	plan_rules(b);
 	plan_identity(b);
 	if (plan_root(b, err) < 0)
@@ -699,8 +702,6 @@ static int build_zygote(struct builder *b, const struct probe *probe, bool secco
 /* No operation provides these. A request with one does not come so far; a job that did gets no box without it. */
 static int check_surroundings(const struct surroundings *around, struct error *err)
 {
-	if (around->network != NETWORK_NONE)
-		return error_field(err, "network", "a box of this machine has none but its own loopback");
 	if (around->image)
 		return error_field(err, "image", "a box of this machine has the machine's own /usr, not \"%.64s\"",
 				   around->image);

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "engine/job.h"
+#include "kernel/net_plant.h"
 #include "kernel/landlock.h"
 #include "kernel/probe.h"
 #include "kernel/rlimit.h"
@@ -18,6 +19,7 @@
 enum op_kind {
 	OP_NETNS,        /* a network namespace, while the parent writes the maps */
 	OP_LOOPBACK,     /* bring lo up */
+	OP_PLANT,        /* routes and listeners by which the box reaches what it may; its sockets go to the supervisor */
 	OP_MAPPED,       /* wait for the parent's maps, and its v1 groups */
 	OP_JOIN,         /* enter those */
 	OP_BECOME,       /* uid and gid 1000 */
@@ -114,6 +116,7 @@ struct plan {
 	bool zygote;                                /* for what is forked into boxes */
 	bool shared;                                /* a stem's box: others enter it */
 	const char *work;                           /* where the work tmpfs is while the root is built */
+	const struct net_plant *plant; /* of OP_PLANT; NULL: its network stays empty */
 	unsigned host_cores; /* processors of the host; 0: nobody bounds what a box has of them */
 	unsigned cores;      /* that its processes find; 0: the host's */
 	bool segments;       /* and the list of System V segments, which then count as memory */

@@ -1,6 +1,7 @@
 #include "base/own.h"
 #include "engine/local/plan_parts.h"
 #include "engine/local/zone.h"
+#include "kernel/net_plant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,8 @@ void plan_etc(struct builder *b)
 	add_text(b, "etc/hosts", "127.0.0.1 localhost emberbox\n::1 localhost\n");
 	add_text(b, "etc/hostname", "emberbox\n");
 	add_text(b, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
-	add_text(b, "etc/resolv.conf", "");
+	/* Where egress answers, if the box has a network (kernel/net_plant.h). Without one nothing listens there. */
+	add_text(b, "etc/resolv.conf", "nameserver " NET_PLANT_DNS "\n");
 	plan_zone(b);
 	bind_those_there(b, always);
 	if (b->job->profile)

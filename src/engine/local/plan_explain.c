@@ -10,7 +10,7 @@ static const char *const names[OP_KINDS] = {
 	[OP_JOIN] = "join",         [OP_NETNS] = "netns",
 	[OP_MAPPED] = "mapped",     [OP_BECOME] = "become",
 	[OP_LEASH] = "leash",       [OP_CGROUPNS] = "cgroupns",
-	[OP_HOSTNAME] = "hostname", [OP_LOOPBACK] = "loopback",
+	[OP_HOSTNAME] = "hostname", [OP_LOOPBACK] = "loopback", [OP_PLANT] = "plant",
 	[OP_ISOLATE] = "isolate",   [OP_TREE] = "tree",
 	[OP_ROOT] = "root",         [OP_DIR] = "dir",
 	[OP_LINK] = "link",         [OP_TEXT] = "text",

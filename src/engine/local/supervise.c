@@ -36,6 +36,7 @@ enum {
 	WATCH_CANCEL,
 	WATCH_WARDEN,
 	WATCH_REFUSALS,
+	WATCH_NETWORK,
 	WATCHES
 };
 
@@ -223,6 +224,20 @@ static void take_terminal(struct watch *w, int fd)
 	}
 }
 
+static void take_report(struct watch *w, const struct report *report)
+{
+	if (report->kind == REPORT_READY)
+		open_account(w);
+	else if (report->kind == REPORT_FAILED)
+		explain_failure(w, report);
+	else if (report->kind == REPORT_STARTED)
+		on_started(w, report);
+	else if (report->kind == REPORT_ENDED)
+		on_ended(w, report);
+	else if (report->kind == REPORT_UNFIT)
+		explain_unfit(w, report);
+}
+
 static void on_control(struct watch *w)
 {
 	struct report report;
@@ -252,16 +267,7 @@ static void on_control(struct watch *w)
 		else
 			close_fd(&fds[i]);
 	}
-	if (report.kind == REPORT_READY)
-		open_account(w);
-	else if (report.kind == REPORT_FAILED)
-		explain_failure(w, &report);
-	else if (report.kind == REPORT_STARTED)
-		on_started(w, &report);
-	else if (report.kind == REPORT_ENDED)
-		on_ended(w, &report);
-	else if (report.kind == REPORT_UNFIT)
-		explain_unfit(w, &report);
+	take_report(w, &report);
 }
 
 /* The caller's input, or the spec's, to the program; it may read none of it, or close it early. */
@@ -469,6 +475,7 @@ static void fill(struct watch *w, struct pollfd *fds)
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = w->killed ? -1 : w->io->cancel_fd, .events = POLLIN };
 	/* Only that it hangs up: what it says is for others. */
 	fds[WATCH_WARDEN] = (struct pollfd){ .fd = w->killed || w->reported ? -1 : w->box->warden };
+	fds[WATCH_NETWORK] = (struct pollfd){ .fd = w->io->network ? w->io->network->fd : -1, .events = POLLIN };
 	fds[WATCH_REFUSALS] = (struct pollfd){ .fd = w->killed ? -1 : w->box->listener, .events = POLLIN };
 }
 
@@ -497,6 +504,8 @@ static void dispatch(struct watch *w, const struct pollfd *fds)
 		on_warden(w);
 	if (fds[WATCH_REFUSALS].revents)
 		refusals_hear(w->refusals, &w->box->listener, &w->box->refused);
+	if (fds[WATCH_NETWORK].revents)
+		box_network_read(w->io->network);
 	if (fds[WATCH_DEATH].revents)
 		w->dead = true;
 }

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -413,6 +414,61 @@ int stem_bound(const struct ember *ember, unsigned cores)
 	struct stem_answer answer;
 
 	return ask_about(ember, STEM_ASK_CORES, cores, &answer);
+}
+
+/* The answers to one question, with the turn held. 0, or an errno; the sockets that came are the caller's either way.
+ */
+static int hear_sockets(struct stem *stem, int fds[NET_PLANT_SOCKETS_MAX + FD_MESSAGE_MAX], size_t *count)
+{
+	struct stem_answer answer = { .index = 1 };
+
+	while (answer.index > 0) {
+		size_t more = 0;
+		ssize_t n = wait_for(stem->socket)
+				    ? fd_receive(stem->socket, &answer, sizeof(answer), fds + *count, &more)
+				    : -1;
+
+		if (n != sizeof(answer))
+			return EPIPE;
+		*count += more;
+		if (answer.errnum)
+			return answer.errnum;
+		if (*count > NET_PLANT_SOCKETS_MAX)
+			return EPROTO;
+	}
+	return 0;
+}
+
+int stem_plant(const struct ember *ember, const struct net_plant *plant, struct egress_sockets *out, struct error *err)
+{
+	struct stem *stem = ember->stem;
+	struct stem_make make = { .number = ember->number, .ask = STEM_ASK_PLANT };
+	struct stem_plant wanted = { .port_count = (uint32_t)plant->port_count,
+				     .range_count = (uint32_t)plant->range_count,
+				     .everything = plant->everything,
+				     .again = plant->again,
+				     .bound_count = (uint32_t)plant->bound_count };
+	const struct iovec parts[] = { { &make, sizeof(make) }, { &wanted, sizeof(wanted) } };
+	int fds[NET_PLANT_SOCKETS_MAX + FD_MESSAGE_MAX], errnum;
+	size_t count = 0;
+
+	memcpy(wanted.ports, plant->ports, plant->port_count * sizeof(*plant->ports));
+	if (plant->bound_count > 0)
+		memcpy(wanted.bound, plant->bound, plant->bound_count * sizeof(*plant->bound));
+	memcpy(wanted.ranges, plant->ranges, plant->range_count * sizeof(*plant->ranges));
+	pthread_mutex_lock(&stem->turn);
+	errnum = fd_send_parts(stem->socket, parts, ARRAY_SIZE(parts), NULL, 0) == 0 ? hear_sockets(stem, fds, &count)
+										     : errno;
+	/* A late answer would be taken for that to the next question. */
+	if (errnum == EPIPE || errnum == EPROTO)
+		shutdown(stem->socket, SHUT_RDWR);
+	pthread_mutex_unlock(&stem->turn);
+	if (errnum == 0 && box_plant_take(plant, fds, count, out))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		close_fd(&fds[i]);
+	return error_set(err, ERROR_FAILED, errnum ?: EPROTO, "cannot prepare the network of a box of %s",
+			 stem->begin.language);
 }
 
 const char *ember_step_name(uint32_t step)

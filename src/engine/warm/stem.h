@@ -35,6 +35,9 @@ int stem_lend(const struct ember *ember);
 /* Its programs find so many processors, and not those that its plan has. Likewise. */
 int stem_bound(const struct ember *ember, unsigned cores);
 
+/* Sockets in the network of its box, which the caller closes. Likewise. */
+int stem_plant(const struct ember *ember, const struct net_plant *plant, struct egress_sockets *out, struct error *err);
+
 /* The name of a step that a fork may fail at; "?" for what is none. */
 const char *ember_step_name(uint32_t step);
 

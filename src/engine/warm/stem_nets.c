@@ -72,7 +72,7 @@ static struct net *free_place(struct nets *nets)
 /* A network of our own making; it is proved here, where sockets leave no trace but these. */
 static int make(struct nets *nets, struct net **made)
 {
-	struct net *place = nets->again ? free_place(nets) : NULL;
+	struct net *place = free_place(nets);
 
 	if (netns_make() < 0 || netns_loopback() < 0 || netns_prove() < 0)
 		return -1;
@@ -199,6 +199,23 @@ void nets_bound(struct nets *nets, uint64_t number, unsigned cores)
 	for (size_t i = 0; i < nets->known; i++)
 		if (nets->at[i].fd >= 0 && nets->at[i].number == number)
 			nets->at[i].refused.cores = cores;
+}
+
+int nets_visit(struct nets *nets, uint64_t number)
+{
+	for (size_t i = 0; i < nets->known; i++) {
+		if (nets->at[i].fd < 0 || nets->at[i].number != number)
+			continue;
+		nets->at[i].used = true;
+		return setns(nets->at[i].fd, CLONE_NEWNET);
+	}
+	errno = ENOENT;
+	return -1;
+}
+
+int nets_home(const struct nets *nets)
+{
+	return setns(nets->home, CLONE_NEWNET);
 }
 
 void nets_lent(struct nets *nets, uint64_t number)

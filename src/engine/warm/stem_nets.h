@@ -67,6 +67,10 @@ void nets_hear(struct nets *nets, size_t zygote);
 int nets_refused(const struct nets *nets, uint64_t number);
 /* The box of that number finds so many processors. */
 void nets_bound(struct nets *nets, uint64_t number, unsigned cores);
+/* Into the network of the box of that number, which then serves no other box. -1 with errno; nets_home() leads back. */
+int nets_visit(struct nets *nets, uint64_t number);
+/* Back to the stem's own. */
+int nets_home(const struct nets *nets);
 /* The box of that number was lent. */
 void nets_lent(struct nets *nets, uint64_t number);
 /* That init is dead, and all of its box. */

@@ -12,6 +12,7 @@
 #include "engine/local/inside.h"
 #include "engine/ember/zygote.h"
 #include "kernel/clone.h"
+#include "kernel/net_plant.h"
 #include "engine/warm/stem.h"
 #include "engine/warm/stem_job.h"
 #include "engine/warm/stem_nets.h"
@@ -30,6 +31,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +158,58 @@ static int start_zygotes(struct stem_role *role)
 	return 0;
 }
 
+/* The sockets go to the keeper, and are kept nowhere else. */
+static void answer_sockets(const int *fds, size_t count)
+{
+	size_t sent = 0;
+
+	do {
+		const size_t part = count - sent < FD_MESSAGE_MAX ? count - sent : FD_MESSAGE_MAX;
+		const struct stem_answer text = { .index = (uint32_t)(count - sent - part) };
+
+		fd_send(STEM_FD_SOCKET, &text, sizeof(text), fds + sent, part);
+		sent += part;
+	} while (sent < count);
+}
+
+static void plant_network(struct stem_role *role, uint64_t number, const struct stem_plant *wanted)
+{
+	const struct net_plant plant = { .ports = wanted->ports,
+					 .port_count = wanted->port_count,
+					 .ranges = wanted->ranges,
+					 .range_count = wanted->range_count,
+					 .everything = wanted->everything,
+					 .bound = wanted->bound,
+					 .bound_count = wanted->bound_count,
+					 .again = wanted->again };
+	int fds[NET_PLANT_SOCKETS_MAX], done, errnum;
+	size_t count = 0;
+	bool steered;
+
+	if (plant.port_count > NET_PORTS_MAX || plant.bound_count > NET_PORTS_MAX ||
+	    plant.range_count > NET_RANGES_MAX) {
+		answer(EPROTO, 0, -1);
+		return;
+	}
+	if (nets_visit(&role->nets, number) < 0) {
+		answer(errno, 0, -1);
+		return;
+	}
+	done = net_plant(&plant, fds, &count, &steered);
+	if (done == 0)
+		done = net_plant_prove(&plant);
+	errnum = errno;
+	/* If this process cannot leave the box's network, it must not make another box. */
+	if (nets_home(&role->nets) < 0)
+		_exit(1);
+	if (done == 0)
+		answer_sockets(fds, count);
+	else
+		answer(errnum, 0, -1);
+	for (size_t i = 0; i < count; i++)
+		close_fd(&fds[i]);
+}
+
 /* A box: its init, in namespaces of its own below ours, its maps written by us. */
 static void make_box(struct stem_role *role)
 {
@@ -164,16 +218,22 @@ static void make_box(struct stem_role *role)
 	_cleanup_close_ int pidfd = -1;
 	int go[2] = { -1, -1 }, fds[FD_MESSAGE_MAX];
 	struct stem_make make;
+	struct stem_plant plant;
+	const struct iovec parts[] = { { &make, sizeof(make) }, { &plant, sizeof(plant) } };
 	struct error err;
 	size_t count = 0;
 	pid_t pid;
-	ssize_t n = fd_receive(STEM_FD_SOCKET, &make, sizeof(make), fds, &count);
+	ssize_t n = fd_receive_parts(STEM_FD_SOCKET, parts, ARRAY_SIZE(parts), fds, &count);
 
 	if (n <= 0)
 		_exit(0);
 	if (n == sizeof(make) && make.ask == STEM_ASK_LENT && count == 0) {
 		nets_lent(&role->nets, make.number);
 		answer(0, 0, -1);
+		return;
+	}
+	if (n == sizeof(make) + sizeof(plant) && make.ask == STEM_ASK_PLANT && count == 0) {
+		plant_network(role, make.number, &plant);
 		return;
 	}
 	if (n == sizeof(make) && make.ask == STEM_ASK_CORES && count == 0) {

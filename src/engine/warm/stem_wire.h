@@ -1,6 +1,7 @@
 /* What the keeper and a stem say to each other, over a SOCK_SEQPACKET pair. Both are this very program. */
 #pragma once
 
+#include "engine/box_network.h"
 #include "engine/local/box_report.h"
 #include "kernel/probe.h"
 #include "kernel/userns.h"
@@ -37,6 +38,7 @@ enum stem_ask {
 	STEM_ASK_LENT, /* it is lent, and others may enter it when this was answered */
 	STEM_ASK_REFUSED, /* the call that it was refused last */
 	STEM_ASK_CORES,   /* nothing: from now on it finds so many processors */
+	STEM_ASK_PLANT,   /* sockets in its network; a struct stem_plant comes with it */
 };
 
 /* Then each time, of one box. */
@@ -48,8 +50,21 @@ struct stem_make {
 	uint32_t cores;        /* of STEM_ASK_CORES */
 };
 
-/* Of a box that was made with the pidfd of its init. */
+/* What is to be planted in the network of a box (kernel/net_plant.h). */
+struct stem_plant {
+	uint32_t port_count;                     /* of ports */
+	uint32_t range_count;                    /* of ranges */
+	uint8_t everything;                      /* as in struct net_plant */
+	uint8_t again;                           /* the same */
+	uint32_t bound_count;                    /* of bound */
+	uint16_t bound[NET_PORTS_MAX];           /* as in struct net_plant */
+	uint16_t ports[NET_PORTS_MAX];           /* to listen on */
+	struct net_range ranges[NET_RANGES_MAX]; /* local routes */
+};
+
+/* Of a box that was made with the pidfd of its init; of STEM_ASK_PLANT with sockets, as many as one message holds. */
 struct stem_answer {
 	int32_t errnum; /* 0: done; ENOENT: there is no such call */
-	uint32_t index; /* of struct stem_begin: the operation that failed; of STEM_ASK_REFUSED: the call's number */
+	uint32_t index; /* of struct stem_begin: the operation that failed; of STEM_ASK_REFUSED: the call's number; of
+			   STEM_ASK_PLANT: how many sockets are to come in further answers */
 };

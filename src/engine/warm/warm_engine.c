@@ -80,6 +80,11 @@ static int set_limits(const struct ember *ember, const struct job *job, struct e
 	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
 }
 
+static int plant_network(struct held *held, const struct job *job, struct error *err)
+{
+	return job->plant ? stem_plant(&held->ember, job->plant, &held->ember.box.planted, err) : 0;
+}
+
 static int send_order(struct held *held, const struct job *job, struct error *err)
 {
 	struct box *box = &held->ember.box;
@@ -94,7 +99,7 @@ static int send_order(struct held *held, const struct job *job, struct error *er
 static int place_open(void *self, const struct job *job, struct engine_place **out, struct error *err)
 {
 	struct held *held;
-	struct error ignored;
+	struct error ignored = { 0 };
 
 	/* The containers' agent is no language's. */
 	if (job->agent)
@@ -107,8 +112,8 @@ static int place_open(void *self, const struct job *job, struct engine_place **o
 	held->common =
 		(struct box_place){ .place.engine = &warm_engine, .probe = pool_probe(self), .box = &held->ember.box };
 	/* A driver lets others enter its box later. */
-	if ((job->session && stem_lend(&held->ember) < 0) || set_limits(&held->ember, job, &ignored) < 0 ||
-	    send_order(held, job, &ignored) < 0) {
+	if ((job->session && stem_lend(&held->ember) < 0) || plant_network(held, job, &ignored) < 0 ||
+	    set_limits(&held->ember, job, &ignored) < 0 || send_order(held, job, &ignored) < 0) {
 		pool_reject(held, false);
 		pool_return(held);
 		return 1;
@@ -137,6 +142,12 @@ static int place_close(struct engine_place *place, struct error *err)
 	return 0;
 }
 
+static int place_plant(const struct engine_place *place, int inside, const struct net_plant *plant,
+		       struct egress_sockets *sockets, struct error *err)
+{
+	return stem_plant(&((const struct held *)place)->ember, plant, sockets, err);
+}
+
 const struct engine warm_engine = {
 	.runtime = "local",
 	.choice = ENGINE_LOCAL,
@@ -149,9 +160,11 @@ const struct engine warm_engine = {
 	.place_watch = place_watch,
 	.place_describe = box_place_describe,
 	.place_files = box_place_files,
+	.place_sockets = box_place_sockets,
 	.place_close = place_close,
 	.place_take_streams = box_place_take_streams,
 	.place_usage = box_place_usage,
 	.place_room = box_place_room,
 	.place_exec = box_place_exec,
+	.place_plant = place_plant,
 };

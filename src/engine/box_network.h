@@ -1,0 +1,70 @@
+/*
+ * The network of a box: from the job's policy to the report of what the program did with it.
+ *
+ * An engine plants sockets in the network of its box (kernel/net_plant.h) before the program starts. box_network_open()
+ * gives them to egress, which serves them from then on. While the program runs, reports are read as they come. At the
+ * end egress closes all connections and reports the rest.
+ */
+#pragma once
+
+#include "engine/job.h"
+#include "kernel/net_plant.h"
+#include "net/egress_link.h"
+
+#include <pthread.h>
+
+/* What a job needs planted, in the form for the process that does it. */
+struct box_plant {
+	struct net_plant plant;                  /* refers to the two arrays */
+	uint16_t ports[NET_PORTS_MAX];           /* to listen on */
+	struct net_range ranges[NET_RANGES_MAX]; /* local routes */
+};
+
+/* Fills in what the policy needs. -1: it needs more than a box can have. */
+int box_plant_settle(const struct net_policy *policy, struct box_plant *out, struct error *err);
+/* Descriptors in the order in which net_plant() gives them. False: they are not what it makes, and stay the caller's.
+ */
+bool box_plant_take(const struct net_plant *plant, const int *fds, size_t count, struct egress_sockets *out);
+
+#define EGRESS_SOCKETS_NONE                                                                                            \
+	(struct egress_sockets)                                                                                        \
+	{                                                                                                              \
+		.dns_udp = -1, .dns_tcp = -1                                                                           \
+	}
+/* Closes them. */
+void egress_sockets_close(struct egress_sockets *sockets);
+
+/* The way to the process that connects out: the service's, or one that this process starts when it first needs one. */
+struct egress_way;
+
+/* `shared` NULL: this process starts its own. NULL: no memory. */
+struct egress_way *egress_way_new(struct egress_link *shared);
+/* NULL: it cannot be started. */
+struct egress_link *egress_way_link(struct egress_way *way, struct error *err);
+/* Ends the own one. NULL is fine. */
+void egress_way_free(struct egress_way *way);
+
+/* An open network. */
+struct box_network {
+	int fd;                                                             /* the egress socket; -1: none */
+	struct net_report report;                                           /* what was reported so far */
+	void (*on_report)(const struct net_report *report, void *userdata); /* when there is more; or NULL */
+	void *userdata;                                                     /* for it */
+	pthread_mutex_t *lock; /* held by box_network_read(), where several threads have the network; or NULL */
+};
+#define BOX_NETWORK_NONE                                                                                               \
+	(struct box_network)                                                                                           \
+	{                                                                                                              \
+		.fd = -1                                                                                               \
+	}
+
+/* -1: egress cannot be reached, or refuses. */
+int box_network_open(struct box_network *network, struct egress_link *link, const struct net_policy *policy,
+		     const struct egress_sockets *sockets, struct error *err);
+/* Reads what was reported. Never waits. */
+void box_network_read(struct box_network *network);
+/* The same, with the lock held. */
+void box_network_read_locked(struct box_network *network);
+/* Ends all connections, and reads the rest of the report, which stays until box_network_free(). */
+void box_network_end(struct box_network *network);
+void box_network_free(struct box_network *network);
