@@ -18,6 +18,7 @@
 enum {
 	OPT_SCOPE = 1,
 	OPT_MAX_CONCURRENT,
+	OPT_NET,
 	OPT_JSON,
 	OPT_HELP,
 	OPT_LIMIT, /* and enum limit_id */
@@ -29,6 +30,7 @@ static const struct option_spec specs[] = {
 	{ OPT_LIMIT + LIMIT_##NAME, 0, KEY, OPTION_VALUE_##KIND, "add: " TOKEN },
 #include "schema/limits.def"
 	{ OPT_MAX_CONCURRENT, 0, "max-concurrent", "N", "add: its requests at a time" },
+	{ OPT_NET, 0, "net", "none|RULE,...", "add: the most that its programs may reach (every public host)" },
 	{ OPT_JSON, 0, "json", NULL, "list: print JSON" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 	{ 0 },
@@ -91,6 +93,18 @@ static int read_limit(enum limit_id id, const char *value, struct token *token)
 	return 0;
 }
 
+static int read_net(const char *value, struct token *token)
+{
+	_cleanup_arena_ struct arena arena = { 0 };
+	struct net_list list;
+	struct error err = { 0 };
+
+	if (net_list_parse(value, &arena, &list, &err) < 0)
+		return cmd_usage("token", "--net: %s", error_detail(&err));
+	token->net = value;
+	return 0;
+}
+
 static int read_option(int option, const char *value, struct token_asked *asked)
 {
 	uint64_t count;
@@ -102,6 +116,8 @@ static int read_option(int option, const char *value, struct token_asked *asked)
 	}
 	if (option == OPT_SCOPE)
 		return read_scopes(value, &asked->token);
+	if (option == OPT_NET)
+		return read_net(value, &asked->token);
 	if (option >= OPT_LIMIT)
 		return read_limit((enum limit_id)(option - OPT_LIMIT), value, &asked->token);
 	if (!text_count(value, &count) || count < 1 || count > TOKEN_CONCURRENT_MAX)
@@ -239,7 +255,8 @@ static json_t *list_json(struct token *token)
 		if (token->limits.of[i])
 			json_object_set_new(limits, limit_rows[i].name, json_string(token->limits.of[i]));
 	return json_pack("{ss so so so}", "name", token->name, "scopes", scopes, "max_concurrent",
-			 token->max_concurrent ? json_integer(token->max_concurrent) : json_null(), "limits", limits);
+			 token->max_concurrent ? json_integer(token->max_concurrent) : json_null(), "limits", limits,
+			 "net", token->net ? json_string(token->net) : json_null());
 }
 
 static int list(bool json)

@@ -1,7 +1,7 @@
 /* A run with a profile of the registry: what it sets, and whether a person agrees. */
 #include "base/own.h"
 #include "cli/cmd_run.h"
-#include "registry/profile.h"
+#include "registry/network.h"
 #include "language/runtime.h"
 #include "api/public.h"
 
@@ -22,10 +22,9 @@ static const char *get_said(void *to, const char *key)
 
 	if (strcmp(key, "language") == 0)
 		return run->language;
-	if (limit ? limit_get(limits, (enum limit_id)(limit - limit_rows)) > 0
-		  : strcmp(key, "net") == 0 && run->net_given)
-		return "";
-	return NULL;
+	if (strcmp(key, "net") == 0)
+		return run->net_given;
+	return limit && limit_get(limits, (enum limit_id)(limit - limit_rows)) > 0 ? "" : NULL;
 }
 
 static int set_default(void *to, const char *key, const char *value, struct error *err)
@@ -33,10 +32,6 @@ static int set_default(void *to, const char *key, const char *value, struct erro
 	struct run *run = to;
 	eb_error why = { 0 };
 
-	if (strcmp(key, "net") == 0)
-		return error_usage(
-			err, "profile \"%s\": --net \"%s\" is not available yet; a box has no network: --net none",
-			run->profile, value);
 	if (strcmp(key, "language") == 0) {
 		run->language = value;
 		if (run->deferred)
@@ -131,6 +126,11 @@ int run_apply_profile(struct run *run)
 {
 	const struct profile_target target = { .get = get_said, .set = set_default, .request = run };
 	const struct profile *profile = NULL;
+	const struct config_value *values = run->config.values;
+	struct network_bounds bounds = {
+		.net = values[CONFIG_NET].text,
+		.host = values[CONFIG_NET_HOST].text && strcmp(values[CONFIG_NET_HOST].text, "true") == 0,
+	};
 	struct error err = { 0 };
 	eb_error why = { 0 };
 
@@ -145,6 +145,9 @@ int run_apply_profile(struct run *run)
 			return run_refused(run, &why);
 	}
 	if (profile_settle(profile, NULL, NULL, &run->config.settings, &target, &err) < 0)
+		return run_failed(run, &err);
+	bounds.profile = profile;
+	if (network_settle(&bounds, &target, &err) < 0)
 		return run_failed(run, &err);
 	run->of = profile;
 	return 0;

@@ -93,6 +93,8 @@ struct front_config {
 	const char *store_code;      /* SANDBOX_STORE_CODE; NULL: the default */
 	enum policy_mode policy;     /* config_policy() */
 	const char *audit;           /* EMBERBOX_AUDIT; NULL: the default */
+	const char *net;             /* EMBERBOX_NET; NULL: no bound */
+	bool net_host;               /* EMBERBOX_NET_HOST */
 };
 /* `first_token` may be NULL: there is none. The caller frees *text. */
 int config_encode(const struct config *config, const char *first_token, const char *tokens_json, size_t tokens_size,

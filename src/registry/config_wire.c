@@ -69,6 +69,8 @@ int config_encode(const struct config *config, const char *first_token, const ch
 	put_text(&out, "hosts", config->values[CONFIG_HOSTS].text);
 	put_text(&out, "store_code", config->values[CONFIG_STORE_CODE].text);
 	put_text(&out, "audit", config->values[CONFIG_AUDIT].text);
+	put_text(&out, "net", config->values[CONFIG_NET].text);
+	put_text(&out, "net_host", config->values[CONFIG_NET_HOST].text);
 	put_text(&out, "policy", modes[config_policy(config)]);
 	if (first_token) {
 		token_hash(first_token, strlen(first_token), hash);
@@ -90,7 +92,7 @@ struct wire_span {
 struct wire {
 	struct wire_span where, registry, first, tokens,
 		hosts; /* strings of the registry's path and text, the tokens and the hosts */
-	struct wire_span store_code, audit, policy;      /* settings */
+	struct wire_span store_code, audit, policy, net, net_host; /* settings */
 	struct wire_span said[LIMITS], settings[LIMITS]; /* limits set by the environment, and by the registry */
 };
 
@@ -107,6 +109,8 @@ static struct wire_span *record_of(struct wire *wire, const char *name)
 	       : strcmp(name, "tokens") == 0     ? &wire->tokens
 	       : strcmp(name, "audit") == 0      ? &wire->audit
 	       : strcmp(name, "policy") == 0     ? &wire->policy
+	       : strcmp(name, "net") == 0        ? &wire->net
+	       : strcmp(name, "net_host") == 0   ? &wire->net_host
 	       : strcmp(name, "hosts") == 0      ? &wire->hosts
 	       : strcmp(name, "store_code") == 0 ? &wire->store_code
 						 : NULL;
@@ -170,6 +174,8 @@ static int record_decode(const char *text, size_t size, struct front_config *out
 	out->hosts = split_hosts(&wire.hosts, &out->arena);
 	out->store_code = wire.store_code.data;
 	out->audit = wire.audit.data;
+	out->net = wire.net.data;
+	out->net_host = wire.net_host.data && strcmp(wire.net_host.data, "true") == 0;
 	for (size_t i = 0; wire.policy.data && i < ARRAY_SIZE(modes); i++)
 		if (strcmp(wire.policy.data, modes[i]) == 0)
 			out->policy = (enum policy_mode)i;

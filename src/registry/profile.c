@@ -1,4 +1,4 @@
-#include "registry/profile.h"
+#include "registry/network.h"
 
 #include "base/buf.h"
 #include "base/own.h"
@@ -133,25 +133,10 @@ static int settle_language(const struct profile *profile, const struct profile_t
 			   profile->language, asked);
 }
 
-const char *profile_network(const struct profile *profile, char *out, size_t size)
-{
-	size_t used = 0;
-
-	snprintf(out, size, "%s", profile->bridge ? "bridge" : "none");
-	for (const char *const *host = profile->allow; host && *host && used < size; host++)
-		used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "", *host);
-	return out;
-}
-
 static int settle_security(const struct profile *profile, const struct profile_target *target, struct error *err)
 {
-	const char *said;
-	char net[256];
+	const char *said = target->get(target->request, "read-only");
 
-	if ((profile->bridge || profile->allow) && !target->get(target->request, "net") &&
-	    target->set(target->request, "net", profile_network(profile, net, sizeof(net)), err) < 0)
-		return -1;
-	said = target->get(target->request, "read-only");
 	/* A request cannot undo a restriction of its profile. Limits are defaults, this is not. */
 	if (profile->read_only && said && strcmp(said, "no") == 0)
 		return error_field(err, "read-only", "profile \"%s\" is read-only; leave it out", profile->name);
@@ -174,7 +159,13 @@ int profile_settle(const struct profile *profile, const struct token *token, con
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
 		     const struct profile_target *target, struct error *err)
 {
-	return profile_settle(profile, token, &config->said, &config->settings, target, err);
+	const struct network_bounds bounds = {
+		.profile = profile, .token = token, .net = config->net, .host = config->net_host
+	};
+
+	if (profile_settle(profile, token, &config->said, &config->settings, target, err) < 0)
+		return -1;
+	return network_settle(&bounds, target, err);
 }
 
 /* "; Bash, Shell and Zsh have it, Python has not": for a profile of other languages. */

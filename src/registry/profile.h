@@ -21,7 +21,7 @@ struct profile_target {
 };
 
 /*
- * Adds the language, network and read-only of the profile, and all limits. `profile`, `token` and both limits of the
+ * Adds the language and read-only of the profile, and all limits. `profile`, `token` and both limits of the
  * configuration may be NULL. ERROR_USAGE begins with the key of spec_set() ("max-output: …") or with "profile: ".
  *
  * Does not handle confirmations: see profile->needs_confirm.
@@ -29,12 +29,9 @@ struct profile_target {
 int profile_settle(const struct profile *profile, const struct token *token, const struct limit_texts *said,
 		   const struct limit_texts *settings, const struct profile_target *target, struct error *err);
 
-/* profile_settle() with the configuration of the front. */
+/* profile_settle() with the configuration of the front, and network_settle() (registry/network.h). */
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
 		     const struct profile_target *target, struct error *err);
-
-/* network_mode as a value for `net`: "none", "bridge" or "HOST,HOST"; truncated to the size of `out`. */
-const char *profile_network(const struct profile *profile, char *out, size_t size);
 
 /* "profile: there is no NAME", with a list of the profiles of the registry and, unless NULL, of the language. */
 void profile_unknown(const struct registry *registry, const char *language, const char *name, struct error *err);

@@ -1,9 +1,8 @@
-#include "registry/registry.h"
+#include "registry/registry_parts.h"
 
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "schema/spec.h"
 #include "registry/setting.h"
 #include "language/runtime.h"
@@ -21,16 +20,9 @@ static int no_memory(const char *where, struct error *err)
 	return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold %s", where);
 }
 
-/* A key of a mapping, and the reader of its value. */
-struct registry_reader {
-	const char *key; /* name in the file */
-	int (*read)(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
-		    struct error *err); /* reads the value */
-};
-
 /* Calls the reader of each key. Unknown keys are refused, with the most similar known one. */
-static int read_keys(const struct yaml_doc *doc, const struct yaml_node *map, const struct registry_reader *readers,
-		     const char *what, struct profile *out, struct error *err)
+int registry_read_keys(const struct yaml_doc *doc, const struct yaml_node *map, const struct registry_reader *readers,
+		       const char *what, struct profile *out, struct error *err)
 {
 	const char *known[16] = { NULL };
 
@@ -90,49 +82,6 @@ static int read_triggers(const struct yaml_doc *doc, const struct yaml_node *nod
 	return 0;
 }
 
-/* NAME, NAME:PORT, [V6] or [V6]:PORT. */
-static bool is_host(const char *text)
-{
-	bool six = *text == '[';
-	size_t length = six ? 1 + strspn(text + 1, "0123456789abcdefABCDEF:.") : strspn(text, NAME_CHARACTERS);
-	uint64_t port;
-
-	if (length < (six ? 3 : 1) || length > 253 || (!six && strchr(".-", *text)) || (six && text[length++] != ']'))
-		return false;
-	if (text[length] == '\0')
-		return true;
-	return text[length] == ':' && text_count(text + length + 1, &port) && port >= 1 && port <= 65535;
-}
-
-static int read_allow(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
-		      struct error *err)
-{
-	(void)key;
-	if (yaml_list(doc, node, "a list of hosts such as api.example.com or api.example.com:443", &out->allow, err) <
-	    0)
-		return -1;
-	if (node->count == 0)
-		return yaml_fault(doc, node, err, "expected at least one host; for no network, write none");
-	yaml_each(item, node) if (!is_host(item->text)) return yaml_expected(
-		doc, item, err, "a host such as api.example.com or api.example.com:443");
-	return 0;
-}
-
-static int read_network(const struct yaml_doc *doc, const struct yaml_node *node, const char *key, struct profile *out,
-			struct error *err)
-{
-	static const struct registry_reader allow[] = { { "allow", read_allow }, { NULL } };
-	static const char what[] = "none, bridge or {allow: [HOST, ...]}";
-
-	(void)key;
-	if (node->kind == YAML_MAP && node->count > 0)
-		return read_keys(doc, node, allow, what, out, err);
-	out->bridge = node->kind == YAML_TEXT && strcmp(node->text, "bridge") == 0;
-	if (!out->bridge && (node->kind != YAML_TEXT || strcmp(node->text, "none") != 0))
-		return yaml_expected(doc, node, err, "%s", what);
-	return 0;
-}
-
 static int read_read_only(const struct yaml_doc *doc, const struct yaml_node *node, const char *key,
 			  struct profile *out, struct error *err)
 {
@@ -164,7 +113,7 @@ static int read_security(const struct yaml_doc *doc, const struct yaml_node *nod
 			 struct error *err)
 {
 	static const struct registry_reader readers[] = {
-		{ "network_mode", read_network },
+		{ "network_mode", registry_read_network },
 		{ "read_only", read_read_only },
 		{ "needs_confirm", read_confirm },
 		{ "confirm", read_how_often },
@@ -172,8 +121,8 @@ static int read_security(const struct yaml_doc *doc, const struct yaml_node *nod
 	};
 
 	(void)key;
-	return read_keys(doc, node, readers, "a mapping with network_mode, read_only, needs_confirm and confirm", out,
-			 err);
+	return registry_read_keys(doc, node, readers,
+				  "a mapping with network_mode, read_only, needs_confirm and confirm", out, err);
 }
 
 static int read_limit(const struct yaml_doc *doc, const struct yaml_node *node, enum limit_id id, struct profile *out,
@@ -235,7 +184,7 @@ static int read_profile(const struct yaml_doc *doc, const struct yaml_node *node
 			"expected a name of at most %d letters, digits, \"_\", \".\" and \"-\" that begins with a "
 			"letter or digit",
 			REGISTRY_NAME_MAX);
-	if (read_keys(doc, node, readers, "a mapping with language, security and resources", out, err) < 0)
+	if (registry_read_keys(doc, node, readers, "a mapping with language, security and resources", out, err) < 0)
 		return -1;
 	if (!out->language && !out->image)
 		return yaml_fault(doc, node, err, "expected one of language, dockerfile, image, rootfs");

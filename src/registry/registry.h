@@ -19,6 +19,14 @@ enum {
 	REGISTRY_SETTINGS_MAX = 32, /* at least the number of settings */
 };
 
+/* Bounds of a network beside its rules. */
+enum net_bound {
+	NET_BOUND_RATE,
+	NET_BOUND_TOTAL,
+	NET_BOUND_CONNECTIONS,
+	NET_BOUNDS
+};
+
 struct profile {
 	const char *name;        /* name for `profile` and /containers */
 	const char *description; /* or "" */
@@ -26,13 +34,13 @@ struct profile {
 	const char *image;       /* of image, dockerfile or rootfs: for engines that are not available yet; or NULL */
 	const char *image_key;   /* which of these keys; NULL without an image */
 	unsigned line, column;   /* position of language, image, dockerfile or rootfs */
-	const char *const *triggers; /* phrases; NULL-terminated, never NULL */
-	const char *const *allow;    /* hosts of network_mode {allow: …}; NULL-terminated; NULL: another mode */
-	bool bridge;                 /* network_mode: bridge */
-	bool read_only;              /* security.read_only */
-	bool needs_confirm;          /* security.needs_confirm */
-	bool confirm_once;           /* security.confirm: once; for a session or container only its start asks */
-	struct limit_texts limits;   /* resources */
+	const char *const *triggers;        /* phrases; NULL-terminated, never NULL */
+	const char *net_bounds[NET_BOUNDS]; /* for spec_set(); NULL: not set */
+	const char *network;                /* network_mode as the text of a list (net/net_policy.h); NULL: not set */
+	bool read_only;                     /* security.read_only */
+	bool needs_confirm;                 /* security.needs_confirm */
+	bool confirm_once;                  /* security.confirm: once; for a session or container only its start asks */
+	struct limit_texts limits;          /* resources */
 };
 
 /* Changes to the language's own list of blocked imports: names separated by commas, or NULL. */

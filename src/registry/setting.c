@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "base/text.h"
+#include "net/net_policy.h"
 #include "registry/tokens.h"
 #include "schema/surroundings.h"
 
@@ -162,6 +163,18 @@ static int check_hosts(const char *name, const char *value, const char *detail, 
 	}
 }
 
+static int check_net(const char *name, const char *value, const char *detail, struct error *err)
+{
+	_cleanup_arena_ struct arena arena = { 0 };
+	struct net_list list;
+	struct error why = { 0 };
+
+	(void)detail;
+	if (net_list_parse(value, &arena, &list, &why) == 0)
+		return 0;
+	return error_field(err, name, "%s", error_detail(&why));
+}
+
 static int check_token(const char *name, const char *value, const char *detail, struct error *err)
 {
 	(void)detail;
@@ -214,6 +227,10 @@ static const struct setting settings[CONFIG_KEYS] = {
 				    0, "a layer of isolation that the service's processes may lack: none or landlock" },
 	[CONFIG_HOSTS] = { "EMBERBOX_HOSTS", NULL, NULL, check_hosts, NULL, 0,
 			   "host names that clients may use for the service, separated by commas" },
+	[CONFIG_NET] = { "EMBERBOX_NET", NULL, NULL, check_net, NULL, 0,
+			 "the most that programs may reach, as --net; default: what their requests say" },
+	[CONFIG_NET_HOST] = { "EMBERBOX_NET_HOST", NULL, "false", check_imports, "true, false", 0,
+			      "whether --net host:PORT may name services of this machine" },
 };
 
 /* These settings have the names of other sandboxes; emberbox's own names are aliases. */

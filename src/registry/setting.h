@@ -35,6 +35,8 @@ enum config_key {
 	CONFIG_TLS_KEY,        /* EMBERBOX_TLS_KEY: a PEM file */
 	CONFIG_SERVICE_WEAKER, /* EMBERBOX_SERVICE_WEAKER: none (default), landlock */
 	CONFIG_HOSTS,          /* EMBERBOX_HOSTS: host names that clients may use, separated by commas */
+	CONFIG_NET,            /* EMBERBOX_NET: rules, the most that any program may reach */
+	CONFIG_NET_HOST,       /* EMBERBOX_NET_HOST: whether rules may name services of this machine */
 	CONFIG_KEYS
 };
 

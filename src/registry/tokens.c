@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "net/net_policy.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -234,9 +235,26 @@ static int read_limits(const struct tokens_reading *r, json_t *object, struct to
 	return 0;
 }
 
+static int read_net(const struct tokens_reading *r, json_t *object, struct token *out)
+{
+	json_t *value = json_object_get(object, "net");
+	_cleanup_arena_ struct arena arena = { 0 };
+	struct net_list list;
+	struct error why = { 0 };
+
+	if (!value)
+		return 0;
+	if (!json_is_string(value))
+		return fault(r, "net", "expected a string such as \"none\" or \"api.example.com:443\"");
+	if (net_list_parse(json_string_value(value), &arena, &list, &why) < 0)
+		return fault(r, "net", "%s", error_detail(&why));
+	out->net = arena_string(r->arena, json_string_value(value));
+	return out->net ? 0 : no_memory(r->err);
+}
+
 static int read_token(const struct tokens_reading *r, json_t *object, const struct tokens *before, struct token *out)
 {
-	static const char *const known[] = { "name", "sha256", "scopes", "max_concurrent", "limits" };
+	static const char *const known[] = { "name", "sha256", "scopes", "max_concurrent", "limits", "net" };
 	json_t *value;
 	const char *key;
 
@@ -249,12 +267,13 @@ static int read_token(const struct tokens_reading *r, json_t *object, const stru
 		while (i < ARRAY_SIZE(known) && strcmp(known[i], key) != 0)
 			i++;
 		if (i == ARRAY_SIZE(known))
-			return fault(r, "",
-				     "unknown key \"%.64s\"; expected name, sha256, scopes, max_concurrent or limits",
-				     key);
+			return fault(
+				r, "",
+				"unknown key \"%.64s\"; expected name, sha256, scopes, max_concurrent, limits or net",
+				key);
 	}
 	if (read_name(r, object, before, out) < 0 || read_hash(r, object, out) < 0 || read_scopes(r, object, out) < 0 ||
-	    read_concurrent(r, object, out) < 0)
+	    read_concurrent(r, object, out) < 0 || read_net(r, object, out) < 0)
 		return -1;
 	return read_limits(r, object, out);
 }
@@ -357,6 +376,8 @@ static json_t *token_json(const struct token *token)
 		json_object_set_new(object, "max_concurrent", json_integer(token->max_concurrent));
 	if (json_object_size(bounds) > 0)
 		json_object_set(object, "limits", bounds);
+	if (token->net)
+		json_object_set_new(object, "net", json_string(token->net));
 	json_decref(bounds);
 	return object;
 }

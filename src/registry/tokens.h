@@ -5,7 +5,8 @@
  *	STATE/tokens.json   others, by their SHA-256: the token itself is shown once and not stored
  *
  *	{"tokens": [{"name": "ci", "sha256": "64 hex digits", "scopes": ["execute"],
- *	             "max_concurrent": 4, "limits": {"timeout": "10", "memory": "256m"}}]}
+ *	             "max_concurrent": 4, "limits": {"timeout": "10", "memory": "256m"},
+ *	             "net": "pypi.org,*.pythonhosted.org"}]}
  *
  * tokens_parse() and tokens_find() are pure; the rest is in token_store.c.
  */
@@ -45,6 +46,8 @@ struct token {
 	/* Upper bounds of its requests' limits; NULL: none. A request without the limit gets the smaller of this and
 	 * the default. See profile.h. */
 	struct limit_texts limits;
+	const char *net; /* rules, the most that its programs may reach; NULL: every public host, or with the scope
+			    `trusted` no bound */
 };
 
 struct tokens {

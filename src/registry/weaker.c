@@ -48,9 +48,14 @@ static void compare_lists(const struct registry *before, const struct registry *
 	}
 }
 
+static bool profile_has_network(const struct profile *profile)
+{
+	return profile->network && strcmp(profile->network, "none") != 0;
+}
+
 static void compare_profile(const struct profile *old, const struct profile *new, struct buf *out)
 {
-	const bool asked = old->needs_confirm, offline = !old->bridge && !old->allow;
+	const bool asked = old->needs_confirm, offline = !profile_has_network(old);
 
 	if (!new) {
 		if (asked)
@@ -65,7 +70,7 @@ static void compare_profile(const struct profile *old, const struct profile *new
 			   old->name);
 	if (old->read_only && !new->read_only)
 		buf_printf(out, "%sthe profile %s is not read-only any more", phrase_separator(out), old->name);
-	if (offline && (new->bridge || new->allow))
+	if (offline && (profile_has_network(new)))
 		buf_printf(out, "%sthe profile %s has a network now", phrase_separator(out), old->name);
 }
 

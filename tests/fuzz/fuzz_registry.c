@@ -22,9 +22,7 @@ static void registry_profile_holds(const struct profile *p)
 	MUST((p->language != NULL) != (p->image != NULL) && (p->image != NULL) == (p->image_key != NULL));
 	MUST(p->description && p->triggers && p->line > 0 && p->column > 0);
 	registry_list_holds(p->triggers);
-	MUST(!p->allow || (!p->bridge && p->allow[0]));
-	if (p->allow)
-		registry_list_holds(p->allow);
+	MUST(!p->network || *p->network);
 	MUST(!p->limits.timeout || text_number(p->limits.timeout, &number));
 	MUST(!p->limits.cpus || text_number(p->limits.cpus, &number));
 	MUST(!p->limits.memory || text_size(p->limits.memory, &bytes));

@@ -154,25 +154,20 @@ static void another_language_is_an_error(void)
 	}
 }
 
-static void network_and_read_only(void)
+static void read_only_of_a_profile(void)
 {
-	static const char *const hosts[] = { "a.example", "b.example:443", NULL };
-	struct profile p = { .name = "p", .language = "sh", .bridge = true, .read_only = true };
+	struct profile p = { .name = "p", .language = "sh", .read_only = true };
 
 	fresh();
 	CHECK_INT(settle(&p, NULL, NULL, NULL), 0);
-	CHECK_STR(get(&request, "net"), "bridge");
 	CHECK_STR(get(&request, "read-only"), "yes");
-	p = (struct profile){ .name = "p", .language = "sh", .allow = hosts };
+	p = (struct profile){ .name = "p", .language = "sh" };
 	fresh();
 	CHECK_INT(settle(&p, NULL, NULL, NULL), 0);
-	CHECK_STR(get(&request, "net"), "a.example,b.example:443");
 	CHECK(!get(&request, "read-only"));
 	fresh();
-	say("net", "none");
 	say("read-only", "no");
 	CHECK_INT(settle(&p, NULL, NULL, NULL), 0);
-	CHECK_STR(get(&request, "net"), "none");
 	CHECK_STR(get(&request, "read-only"), "no");
 	/* A profile that is read-only stays so. */
 	p.read_only = true;
@@ -290,7 +285,7 @@ int main(void)
 	RUN(a_profile_gives_what_is_lacking);
 	RUN(the_environment_beats_the_profile_which_beats_settings);
 	RUN(another_language_is_an_error);
-	RUN(network_and_read_only);
+	RUN(read_only_of_a_profile);
 	RUN(a_token_refuses_more);
 	RUN(a_token_bounds_what_is_not_said);
 	RUN(the_languages_own_default_counts);

@@ -63,8 +63,8 @@ static void the_example_is_taken(void)
 	CHECK_STR(p->description, "Python code execution environment");
 	CHECK_STR(p->language, "python");
 	CHECK_STR(p->triggers[2], "test this");
-	CHECK(!p->triggers[3] && !p->image && !p->allow && !p->bridge && !p->read_only && !p->needs_confirm &&
-	      !p->confirm_once);
+	CHECK(!p->triggers[3] && !p->image && !p->read_only && !p->needs_confirm && !p->confirm_once);
+	CHECK_STR(p->network, "none");
 	CHECK_STR(p->limits.memory, "256m");
 	CHECK_STR(p->limits.cpus, "0.5");
 	CHECK_STR(p->limits.timeout, "60");
@@ -79,7 +79,8 @@ static void everything_can_be_said(void)
 	CHECK_INT(parse("containers:\n"
 			"  a:\n"
 			"    image: debian:12\n"
-			"    security: {network_mode: {allow: [api.example.com, \"10.0.0.7:443\", \"[::1]:80\"]}, "
+			"    security: {network_mode: {allow: [api.example.com, \"10.0.0.7:443\", "
+			"\"[2001:db8::1]:80\"]}, "
 			"read_only: "
 			"\"true\", confirm: once, needs_confirm: true}\n"
 			"    resources: {memory: 1g, cpus: 2, timeout: \"0.5\", pids: 9, disk: 8m, max_output: 2k, "
@@ -94,18 +95,16 @@ static void everything_can_be_said(void)
 	if (registry.count != 3)
 		return;
 	p = &registry.profiles[0];
-	CHECK(!p->language && p->read_only && p->needs_confirm && p->confirm_once && !p->bridge);
+	CHECK(!p->language && p->read_only && p->needs_confirm && p->confirm_once);
 	CHECK_STR(p->image, "debian:12");
 	CHECK_STR(p->image_key, "image");
-	CHECK_STR(p->allow[0], "api.example.com");
-	CHECK_STR(p->allow[2], "[::1]:80");
-	CHECK(!p->allow[3]);
+	CHECK_STR(p->network, "api.example.com,10.0.0.7:443,[2001:db8::1]:80");
 	CHECK_STR(p->limits.pids, "9");
 	CHECK_STR(p->limits.disk, "8m");
 	CHECK_STR(p->limits.max_output, "2k");
 	CHECK_STR(p->limits.cpu_time, "1");
 	CHECK_STR(p->limits.timeout, "0.5");
-	CHECK(registry.profiles[1].bridge);
+	CHECK_STR(registry.profiles[1].network, "public");
 	CHECK_STR(registry.profiles[1].name, "B_2.x-y");
 	CHECK_STR(registry.profiles[1].image_key, "rootfs");
 	CHECK_STR(registry.profiles[2].image_key, "dockerfile");
@@ -231,30 +230,35 @@ static void mistakes_of_security(void)
 	refused("containers: {a: {language: sh, security: {needs_confirm: 1}}}",
 		"r.yaml:1:58: containers.a.security.needs_confirm: expected true or false, not \"1\"");
 	refused("containers: {a: {language: sh, security: {network_mode: host}}}",
-		"r.yaml:1:57: containers.a.security.network_mode: expected none, bridge or {allow: [HOST, ...]}, not "
+		"r.yaml:1:57: containers.a.security.network_mode: expected none, bridge, public or {allow: [RULE, "
+		"...]}, not "
 		"\"host\"");
 	refused("containers: {a: {language: sh, security: {network_mode: {}}}}",
-		"r.yaml:1:57: containers.a.security.network_mode: expected none, bridge or {allow: [HOST, ...]}, not a "
+		"r.yaml:1:57: containers.a.security.network_mode: expected none, bridge, public or {allow: [RULE, "
+		"...]}, not a "
 		"mapping");
 	refused("containers: {a: {language: sh, security: {network_mode: {alow: [x]}}}}",
 		"r.yaml:1:58: containers.a.security.network_mode: unknown key \"alow\"; did you mean \"allow\"?");
 	refused("containers: {a: {language: sh, security: {network_mode: {allow: []}}}}",
-		"r.yaml:1:65: containers.a.security.network_mode.allow: expected at least one host; for no network, "
+		"r.yaml:1:65: containers.a.security.network_mode.allow: expected at least one rule; for no network, "
 		"write none");
-	for (const char *const *host =
-		     (const char *const[]){ "http://x", "a b", "x:0", "x:65536", "x:", "-x", "[::1", "*.x", NULL };
-	     *host; host++) {
-		char text[128], sentence[256];
-
-		snprintf(text, sizeof(text),
-			 "containers: {a: {language: sh, security: {network_mode: {allow: [\"%s\"]}}}}", *host);
-		snprintf(sentence, sizeof(sentence),
-			 "r.yaml:1:66: containers.a.security.network_mode.allow: expected a host such as "
-			 "api.example.com or "
-			 "api.example.com:443, not \"%s\"",
-			 *host);
-		refused(text, sentence);
-	}
+	refused("containers: {a: {language: sh, security: {network_mode: {allow: [\"x:0\"]}}}}",
+		"r.yaml:1:66: containers.a.security.network_mode.allow: \"x:0\" has a port that is not a number from 1 "
+		"to "
+		"65535; several have + between them, as in example.com:80+443");
+	refused("containers: {a: {language: sh, security: {network_mode: {allow: [{ports: [1]}]}}}}",
+		"r.yaml:1:66: containers.a.security.network_mode.allow: expected a host in the rule");
+	refused("containers: {a: {language: sh, security: {network_mode: {allow: [{host: a.example, ports: [x]}]}}}}",
+		"r.yaml:1:92: containers.a.security.network_mode.allow.ports: expected a port from 1 to 65535, not "
+		"\"x\"");
+	refused("containers: {a: {language: sh, security: {network_mode: {allow: [{host: a.example, tls: no}]}}}}",
+		"r.yaml:1:89: containers.a.security.network_mode.allow.tls: expected pass or terminate, not \"no\"");
+	refused("containers: {a: {language: sh, security: {network_mode: {rate: 1m}}}}",
+		"r.yaml:1:57: containers.a.security.network_mode: expected allow: [RULE, ...] in it");
+	refused("containers: {a: {language: sh, security: {network_mode: {allow: [a.example], rate: x}}}}",
+		"r.yaml:1:84: containers.a.security.network_mode.rate: \"x\" is not a number of bytes a second, at "
+		"least "
+		"1k, such as 64k, 1m or 1g");
 }
 
 static void mistakes_of_resources(void)

@@ -150,7 +150,7 @@ static void mistakes_are_named(void)
 		"t.json: tokens[0].limits.cpu_time: \"x\" is not a time between 0.001 and 86400 seconds; write it as "
 		"30, 500ms, 2m or 1h30m");
 	refused(TOKEN(", \"limit\": {}"),
-		"t.json: tokens[0]: unknown key \"limit\"; expected name, sha256, scopes, max_concurrent or limits");
+		"t.json: tokens[0]: unknown key \"limit\"; expected name, sha256, scopes, max_concurrent, limits or net");
 	refused("{\"tokens\": [{\"name\": \"a\", \"sha256\": \"" HASH
 		"\", \"scopes\": [\"read\"]}, {\"name\": \"a\", \"sha256\": "
 		"\"" HASH "\", \"scopes\": [\"read\"]}]}",

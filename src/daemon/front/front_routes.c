@@ -303,16 +303,24 @@ static void status_now(struct front *front, struct peer *peer, const char *body,
 
 /* Containers */
 
+/* network_mode as the registry has it: commas separate the rules of a list. */
 static json_t *network_json(const struct profile *profile)
 {
-	json_t *hosts;
+	const char *at = profile->network;
+	json_t *rules;
 
-	if (!profile->allow)
-		return json_string(profile->bridge ? "bridge" : "none");
-	hosts = json_array();
-	for (const char *const *host = profile->allow; *host; host++)
-		json_array_append_new(hosts, json_string(*host));
-	return json_pack("{s:o}", "allow", hosts);
+	if (!at || strcmp(at, "none") == 0)
+		return json_string("none");
+	if (strcmp(at, "public") == 0)
+		return json_string("bridge");
+	rules = json_array();
+	while (*at) {
+		const size_t size = strcspn(at, ",");
+
+		json_array_append_new(rules, json_stringn(at, size));
+		at += size + (at[size] == ',');
+	}
+	return json_pack("{s:o}", "allow", rules);
 }
 
 static json_t *profile_json(const struct profile *profile)
