@@ -269,8 +269,11 @@ static struct session *make_again(struct sessions *sessions, struct session *old
 					      .idle_ttl = old->place.home.idle_ttl };
 	struct session *session = session_new(sessions, &same, &old->spec);
 
-	if (session)
-		memcpy(session->place.id, old->place.id, sizeof(session->place.id));
+	if (!session)
+		return NULL;
+	memcpy(session->place.id, old->place.id, sizeof(session->place.id));
+	session->network_arena = old->network_arena;
+	old->network_arena = (struct arena){ 0 };
 	return session;
 }
 
@@ -390,7 +393,7 @@ static json_t *session_json(struct place *place)
 		json_array_append_new(isolation, json_string(session->place.layers[i]));
 	return json_pack(
 		"{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:b, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:f, "
-		"s:o, s:o, s:o}",
+		"s:o, s:o, s:o, s:o}",
 		"id", session->place.id, "name", session->name, "caller", session->place.owner, "language",
 		session->place.runtime->name, "language_version", known ? version : NULL, "status",
 		ended  ? "ended"
@@ -403,7 +406,20 @@ static json_t *session_json(struct place *place)
 		"cells", (json_int_t)cells, "memory_used", (json_int_t)usage.memory, "memory_limit",
 		(json_int_t)session->place.limits.memory, "cpu_time", (double)usage.cpu_usec / 1e6, "reason",
 		ended ? json_string(why) : json_null(), "limits", result_limits_json(&session->place.limits),
-		"isolation", isolation);
+		"isolation", isolation, "network", session_network_json(session));
+}
+
+int sessions_network(struct sessions *sessions, const char *id, const char *owner, const struct net_policy *policy,
+		     struct error *err)
+{
+	struct session *session = find_session(sessions, id, owner, err);
+	int done;
+
+	if (!session)
+		return -1;
+	done = session_network(session, policy, err);
+	place_let_go(&session->place);
+	return done;
 }
 
 int sessions_status(struct sessions *sessions, const char *id, const char *owner, char **json, struct error *err)

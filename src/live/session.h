@@ -83,6 +83,10 @@ int sessions_restart(struct sessions *sessions, const char *id, const char *owne
  * cursor_end} or {found, data}; positions are in characters. The caller frees. CODE_BUSY while a cell runs. */
 int sessions_ask(struct sessions *sessions, const char *id, const char *owner, bool inspect, const char *code,
 		 size_t size, size_t cursor, char **json, struct error *err);
+/* Changes what its programs may reach: the first list of `policy` and its bounds replace its own. What narrows the
+ * session since it was started stays. Live connections that are not allowed any more end. */
+int sessions_network(struct sessions *sessions, const char *id, const char *owner, const struct net_policy *policy,
+		     struct error *err);
 /* {"cells": [{count, code, status, exit_code, execution_time, timestamp}…], "dropped": N}; the caller frees. */
 int sessions_cells(struct sessions *sessions, const char *id, const char *owner, char **json, struct error *err);
 /* Ends it, and returns when nothing of its box is left. Stopping a session that has ended succeeds. `by`: the caller;

@@ -215,6 +215,7 @@ void session_free(struct place *place)
 		free(session->records[i % SESSION_CELLS_MAX].code);
 	free(session->records);
 	spec_free(&session->spec);
+	arena_free(&session->network_arena);
 	place_destroy(place);
 	free(session);
 }

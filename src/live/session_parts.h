@@ -19,9 +19,10 @@ struct cell_record {
 };
 
 struct session {
-	struct place place; /* first: its box, its id, its owner */
-	const char *name;   /* the name that its owner gave it, or "" */
-	struct spec spec;   /* what it was made from; a restart needs it */
+	struct place place;         /* first: its box, its id, its owner */
+	const char *name;           /* the name that its owner gave it, or "" */
+	struct spec spec;           /* what it was made from; a restart needs it */
+	struct arena network_arena; /* owns spec.network, once that was changed */
 
 	/* Constant once the session is ready. */
 	char driver[64];  /* the driver's name, as it reports it */
@@ -70,6 +71,10 @@ struct places *sessions_places(struct sessions *sessions);
 /* For a caller that may see the session but not run cells in it: the error names the owner, if there is such a session.
  */
 void sessions_tell_owner(struct sessions *sessions, const char *id, struct error *err);
+/* As sessions_network(). */
+int session_network(struct session *session, const struct net_policy *policy, struct error *err);
+/* What its programs may reach, as a request has it: a json_t. */
+struct json_t *session_network_json(struct session *session);
 /* As sessions_ask(). */
 int session_ask(struct session *session, bool inspect, const char *code, size_t size, size_t cursor, char **json,
 		struct error *err);

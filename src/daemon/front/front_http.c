@@ -267,7 +267,7 @@ static bool path_matches(const char *pattern, const char *path, char part[PART_M
 const struct route *http_route_find(struct exchange *x, enum http_method asked, const char *path)
 {
 	static const char *const words[] = {
-		[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE"
+		[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE", [HTTP_PATCH] = "PATCH"
 	};
 	enum http_method method = asked == HTTP_HEAD ? HTTP_GET : asked;
 	size_t size = 0;

@@ -146,6 +146,7 @@ void session_route_list(struct front *front, struct peer *peer, const char *body
 void session_route_create(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_get(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_delete(struct front *front, struct peer *peer, const char *body, size_t size);
+void session_route_change(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_execute(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_input(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_interrupt(struct front *front, struct peer *peer, const char *body, size_t size);

@@ -447,6 +447,7 @@ const struct route http_routes[] = {
 	{ HTTP_POST, "/v1/sessions", RUN, FRAME_REQUEST_MAX, session_route_create },
 	{ HTTP_GET, "/v1/sessions/*", ANY, 0, session_route_get },
 	{ HTTP_DELETE, "/v1/sessions/*", RUN, 0, session_route_delete },
+	{ HTTP_PATCH, "/v1/sessions/*", RUN, MEDIUM, session_route_change },
 	{ HTTP_POST, "/v1/sessions/*/execute", RUN, FRAME_REQUEST_MAX, session_route_execute },
 	{ HTTP_POST, "/v1/sessions/*/input", RUN, MEDIUM, session_route_input },
 	{ HTTP_POST, "/v1/sessions/*/interrupt", RUN, SMALL, session_route_interrupt },

@@ -143,6 +143,54 @@ void session_route_delete(struct front *front, struct peer *peer, const char *bo
 	pass(front, peer, "session_stop");
 }
 
+/* What the session may reach, as the list of a request has it. */
+static json_t *network_fields(const struct front *front, const struct buf *list)
+{
+	static const char *const keys[] = { "net", "net-rate", "net-total", "net-connections" };
+	json_t *fields = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *value = request_value(list->data, list->size, keys[i]);
+
+		if (value)
+			json_object_set_new(fields, keys[i], json_string(value));
+	}
+	if (front->config.net_host)
+		json_object_set_new(fields, "net-host", json_string("yes"));
+	return fields;
+}
+
+void session_route_change(struct front *front, struct peer *peer, const char *body, size_t size)
+{
+	static const char *const known[] = { "network", NULL };
+	json_t *root = http_load_object(front, peer, body, size), *fields;
+	_cleanup_buf_ struct buf list = { 0 };
+	_cleanup_free_ char *text = NULL, *question = NULL;
+	struct request_manner manner;
+	struct error err = { 0 };
+
+	if (!root)
+		return;
+	if (!http_has_only(front, peer, root, known)) {
+		json_decref(root);
+		return;
+	}
+	/* So that the request is one, for its reader. */
+	json_object_set_new(root, "session", json_string("s"));
+	text = json_dumps(root, JSON_COMPACT);
+	if (!json_object_get(root, "network")) {
+		http_refuse_field(front, peer, "network", "it is not set; expected what the session may reach");
+	} else if (!text || request_parse(text, strlen(text), &list, &manner, &err) < 0) {
+		peer_refuse_error(front, peer, &err);
+	} else {
+		fields = network_fields(front, &list);
+		question = question_of(peer, "session_network", fields);
+		json_decref(fields);
+		http_pass(front, peer, false, question);
+	}
+	json_decref(root);
+}
+
 void session_route_cells(struct front *front, struct peer *peer, const char *body, size_t size)
 {
 	pass(front, peer, "session_cells");

@@ -256,6 +256,31 @@ static int session_cells(struct keeper_work *work, const json_t *question, struc
 	return tell_session(out, done, json, &err);
 }
 
+/* The keys of a spec as members; the front has checked them. */
+static int session_network(struct keeper_work *work, const json_t *question, struct buf *out)
+{
+	static const char *const keys[] = { "net", "net-rate", "net-total", "net-connections", "net-host" };
+	struct error err = { 0 };
+	struct spec spec;
+	int done = 0;
+
+	spec_init(&spec);
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && done == 0; i++) {
+		const char *value = json_string_value(json_object_get(question, keys[i]));
+
+		if (value)
+			done = spec_set(&spec, keys[i], value, &err);
+	}
+	if (done == 0)
+		done = sessions_network(work->sessions, text_of(question, "id"), owner(question), &spec.network, &err);
+	spec_free(&spec);
+	if (done == 0)
+		return session_status(work, question, out);
+	if (err.field[0] && err.code != CODE_NOT_FOUND)
+		error_about(&err, "network");
+	return keeper_tell_refusal(out, &err);
+}
+
 int keeper_ask(struct keeper_work *work, const char *json, size_t size, int given, struct buf *out, int *file)
 {
 	static const struct {
@@ -277,6 +302,7 @@ int keeper_ask(struct keeper_work *work, const char *json, size_t size, int give
 		{ "session_complete", session_ask },
 		{ "session_inspect", session_ask },
 		{ "session_cells", session_cells },
+		{ "session_network", session_network },
 	};
 	json_t *question = json_loadb(json, size, JSON_ALLOW_NUL, NULL);
 	const char *what = json_string_value(json_object_get(question, "what"));
