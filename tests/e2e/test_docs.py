@@ -124,7 +124,7 @@ def registry_keys_are_documented():
     text = section(text_of("docs", "configuration.md"), "The registry")
     named = set(first_column(text))
     source = text_of("src", "registry", "registry.c")
-    groups = [re.findall(r'\{ "([a-z_]+)", read_\w+ \}', part) for part in re.findall(r"readers\[\] = \{(.*?)\{ NULL \}", source, re.S)]
+    groups = [re.findall(r'\{ "([a-z_]+)", (?:registry_)?read_\w+ \}', part) for part in re.findall(r"readers\[\] = \{(.*?)\{ NULL \}", source, re.S)]
     kit.equal(sorted(map(len, groups)), [4, 8], f"{groups}")
     known = {"auto_cleanup", "max_concurrent"} | {"resources." + name for name in schema.limits()}
     known |= {"LANGUAGE." + key for key in re.findall(r'yaml_map_get\(item, "(\w+)"\)', source)}
