@@ -74,7 +74,8 @@ enum profile {
 	UNHEARD,
 	FRONT,
 	STORE,
-	EGRESS
+	EGRESS,
+	INTERCEPT
 };
 /* Of the box's filter: what is told to a listener. */
 enum telling {
@@ -128,10 +129,10 @@ static const struct rule rules[] = {
 };
 
 static const char *const profile_names[] = {
-	[BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted", [UNHEARD] = "unheard", [FRONT] = "front", [STORE] = "store", [EGRESS] = "egress"
+	[BOX] = "box", [ACCOUNTED] = "accounted", [RESTRICTED] = "restricted", [UNHEARD] = "unheard", [FRONT] = "front", [STORE] = "store", [EGRESS] = "egress", [INTERCEPT] = "intercept"
 };
 static const char *const profile_defaults[] = {
-	[BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow", [UNHEARD] = "allow", [FRONT] = "EPERM", [STORE] = "EPERM", [EGRESS] = "EPERM"
+	[BOX] = "ENOSYS", [ACCOUNTED] = "allow", [RESTRICTED] = "allow", [UNHEARD] = "allow", [FRONT] = "EPERM", [STORE] = "EPERM", [EGRESS] = "EPERM", [INTERCEPT] = "EPERM"
 };
 
 #define DIE(...)                                                                                                       \
@@ -625,7 +626,7 @@ int main(int argc, char **argv)
 	if (!out)
 		DIE("%s: %s", argv[1], strerror(errno));
 	fputs("/* Made by tools/seccomp_gen.c from src/kernel/seccomp_rules.def. */\n", out);
-	for (enum profile profile = BOX; profile <= EGRESS; profile++) {
+	for (enum profile profile = BOX; profile <= INTERCEPT; profile++) {
 		for (telling = SILENT; telling <= (profile == BOX ? REFUSALS_SOCKETS : SILENT); telling++) {
 			profile_make(profile, &program);
 			profile_check(profile, &program, seccomp_arch_native());

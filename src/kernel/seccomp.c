@@ -330,6 +330,7 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
 		[SECCOMP_FRONT] = FILTER(seccomp_filter_front),
 		[SECCOMP_STORE] = FILTER(seccomp_filter_store),
 		[SECCOMP_EGRESS] = FILTER(seccomp_filter_egress),
+		[SECCOMP_INTERCEPT] = FILTER(seccomp_filter_intercept),
 	};
 
 	if ((size_t)profile >= ARRAY_SIZE(filters)) {
@@ -454,7 +455,7 @@ bool seccomp_denies(enum seccomp_profile profile, const char *name)
 {
 	/* These filters deny every call that they do not name; the others deny only the calls that they name. */
 	bool denies = profile == SECCOMP_BOX || profile == SECCOMP_FRONT || profile == SECCOMP_STORE ||
-		      profile == SECCOMP_EGRESS;
+		      profile == SECCOMP_EGRESS || profile == SECCOMP_INTERCEPT;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		if (rule_profiles[i] != profile || strcmp(rules[i].syscall, name) != 0)

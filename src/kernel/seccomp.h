@@ -21,6 +21,7 @@ enum seccomp_profile {
 	SECCOMP_FRONT,      /* not for boxes: the service's front, which reads untrusted input */
 	SECCOMP_STORE,      /* not for boxes: the service's store, which uses the files of one directory */
 	SECCOMP_EGRESS,     /* not for boxes: the service's egress, which connects out */
+	SECCOMP_INTERCEPT,  /* not for boxes: the interceptor, which ends TLS for one box */
 };
 
 enum {

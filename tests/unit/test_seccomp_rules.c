@@ -3,8 +3,10 @@
 
 #include "kernel/seccomp.h"
 
-static const enum seccomp_profile profiles[] = { SECCOMP_BOX,   SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_UNHEARD,
-						 SECCOMP_FRONT, SECCOMP_STORE,     SECCOMP_EGRESS };
+static const enum seccomp_profile profiles[] = {
+	SECCOMP_BOX,   SECCOMP_ACCOUNTED, SECCOMP_RESTRICTED, SECCOMP_UNHEARD,
+	SECCOMP_FRONT, SECCOMP_STORE,     SECCOMP_EGRESS,     SECCOMP_INTERCEPT
+};
 
 #define EACH_PROFILE(p)                                                                                                \
 	for (const enum seccomp_profile *p = profiles; p < profiles + sizeof(profiles) / sizeof(profiles[0]); p++)
@@ -189,6 +191,23 @@ static void egress_has_sockets(void)
 	CHECK(!seccomp_denies(SECCOMP_EGRESS, "connect"));
 }
 
+/* The interceptor has the sockets that it is handed, and makes and reaches nothing. */
+static void the_interceptor_makes_nothing(void)
+{
+	static const char *const calls[] = {
+		"open",    "openat",  "openat2", "execve",  "execveat", "clone",        "clone3",
+		"fork",    "vfork",   "socket",  "connect", "bind",     "listen",       "accept4",
+		"sendmsg", "kill",    "tgkill",  "ptrace",  "unlink",   "mount",        "setns",
+		"ioctl",   "unshare", "setuid",  "pipe2",   "splice",   "memfd_create", "process_vm_readv"
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		CHECK(find(SECCOMP_INTERCEPT, calls[i]) == NULL);
+		CHECK(seccomp_denies(SECCOMP_INTERCEPT, calls[i]));
+	}
+	CHECK(!seccomp_denies(SECCOMP_INTERCEPT, "recvmsg"));
+}
+
 static void the_table_ends(void)
 {
 	CHECK(seccomp_rule_at(SECCOMP_BOX, 100000) == NULL);
@@ -205,6 +224,7 @@ int main(void)
 	RUN(the_front_has_sockets_and_memory);
 	RUN(the_store_has_files);
 	RUN(egress_has_sockets);
+	RUN(the_interceptor_makes_nothing);
 	RUN(the_table_ends);
 	return check_failures ? 1 : 0;
 }
