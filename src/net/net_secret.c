@@ -1,6 +1,7 @@
 #include "net/net_secret.h"
 
 #include "base/base64.h"
+#include "base/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,8 +298,22 @@ static bool hosts_overlap(const struct net_secret *a, const struct net_secret *b
 	return false;
 }
 
+static int size_check(const struct net_secrets *secrets, struct error *err)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+
+	net_secrets_write(secrets, &text);
+	if (text.data)
+		explicit_bzero(text.data, text.size);
+	return text.failed || text.size > NET_SECRETS_TEXT
+		       ? error_field(err, "secrets", "the secrets and their hosts are too long together")
+		       : 0;
+}
+
 int net_secrets_check(const struct net_secrets *secrets, const struct net_policy *policy, struct error *err)
 {
+	if (size_check(secrets, err) < 0)
+		return -1;
 	for (size_t i = 0; i < secrets->count; i++) {
 		const struct net_secret *secret = &secrets->items[i];
 

@@ -23,7 +23,7 @@ enum {
 	NET_SECRET_VALUE_MAX = 4096, /* the same, at most */
 	NET_SECRET_HEADER_MAX = 64,  /* bytes of a header's name, its NUL included */
 	NET_SECRET_FORMAT_MAX = 128, /* bytes of a format, its NUL included */
-	NET_SECRETS_TEXT = 120 << 10 /* bytes of net_secrets_write() */
+	NET_SECRETS_TEXT = 48 << 10  /* bytes of net_secrets_write() */
 };
 
 /* "ember-secret-" and 32 digits. */
