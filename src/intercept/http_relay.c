@@ -52,6 +52,11 @@ void relay_queue_take(struct relay_queue *queue, size_t size)
 		if (queue->buf.room > 2 * RELAY_QUEUE)
 			buf_free(&queue->buf);
 		queue->buf.size = queue->sent = 0;
+	} else if (queue->sent >= RELAY_QUEUE) {
+		/* A side that is never quite done must not make it grow. */
+		memmove(queue->buf.data, queue->buf.data + queue->sent, queue->buf.size - queue->sent);
+		queue->buf.size -= queue->sent;
+		queue->sent = 0;
 	}
 }
 
