@@ -402,6 +402,7 @@ containers:
   locked: {language: sh, security: {read_only: true}}
   net: {language: sh, security: {network_mode: bridge}}
   web: {language: sh, security: {network_mode: {allow: [a.example, "b.example:443"]}}}
+  closed: {language: sh, security: {network_mode: none}}
   docker: {dockerfile: ./Dockerfile}
   asks: {language: sh, security: {needs_confirm: true}}
   py: {language: python}
@@ -453,7 +454,7 @@ def a_profile_sets_what_nobody_said():
 def a_profile_that_cannot_be_meant_is_refused():
     home = kit.tmp()
     kit.write(f"{home}/registry.yaml", REGISTRY)
-    have = "the registry has: box, locked, net, web, docker, asks, py"
+    have = "the registry has: box, locked, net, web, closed, docker, asks, py"
     for args, why in (
         (("--profile", "bax", "-l", "sh"), f'profile: there is no "bax"; did you mean box? {have}; Shell has: restricted'),
         (("--profile", "zzzzzzzzzz", "-l", "sh"), f'profile: there is no "zzzzzzzzzz"; {have}; Shell has: restricted'),
@@ -465,8 +466,7 @@ def a_profile_that_cannot_be_meant_is_refused():
         (("--profile", "py", "-l", "sh"), 'language: the profile "py" is for python, not for "sh"'),
         (("--profile", "docker"), 'profile: "docker" is made from "dockerfile", which is not available yet; write language: python instead of it, '
                                 'or another that emberbox languages has, see: man emberbox-config'),
-        (("--profile", "net"), 'profile "net": --net "bridge" is not available yet; a box has no network: --net none'),
-        (("--profile", "web"), 'profile "web": --net "a.example,b.example:443" is not available yet; a box has no network: --net none'),
+        (("--profile", "closed", "--net", "a.example"), 'net: the profile "closed" has no network; leave it out'),
     ):
         refused(why, "run", "--cold", "-c", "true", *args, home=home, help="run")
     r = kit.emberbox("run", "--cold", "-c", "echo 1", "--profile", "net", "--net", "none", env={"EMBERBOX_HOME": home})

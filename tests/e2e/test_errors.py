@@ -35,7 +35,7 @@ BAD_VALUES = {
     "pids": (("0", "-1", "x", "", "1.5", "99999999999999999999", "40000"), "processes"),
     "env": (("NOVALUE", "=x", ""), "NAME=VALUE"),
     "allow-weaker": (("everything", "", "user-namespace"), "landlock"),
-    "net": (("example.com", "", "all"), "none"),
+    "net": (("*.com", "", "host", "a.b:0", "1.2.3.4", "http://a.b"), "net: "),
     "engine": (("podman", ""), "local"),
 }
 

@@ -50,7 +50,7 @@ def run_once(start, code, args, net, options, env):
         done = kit.emberbox("run", "--json", "-l", "python", *words, *options, "-c", code, "--", *args, env=env)
     kit.true(done.text.startswith("{"), done.errtext)
     result = json.loads(done.text)
-    kit.equal(result["meta"]["start"], start, result)
+    kit.equal(result["meta"]["start"], start, f"{result}")
     return result
 
 
@@ -67,11 +67,13 @@ def through_service():
     return {"EMBERBOX_HOME": running.home, "EMBERBOX_SERVICE": "auto"}
 
 
-def run(code, *args, net=None, options=()):
-    """The result of a run in the world's machine, cold; a warm one has to print the same."""
+def run(code, *args, net=None, options=(), same=True):
+    """The result of a run in the world's machine, cold; a warm one has to print the same, unless what it prints may differ: a
+    connection that is refused after connect() is reset at one call or the next."""
     cold = run_once("cold", code, args, net, options, None)
     warm = run_once("warm", code, args, net, options, through_service())
-    kit.equal(warm["stdout"], cold["stdout"], warm)
+    if same:
+        kit.equal(warm["stdout"], cold["stdout"], f"{warm}")
     for key in ("mode", "allowed", "refused"):
         kit.equal(warm["meta"]["network"][key], cold["meta"]["network"][key], f"{key}: {warm['meta']['network']}")
     return cold
@@ -86,13 +88,13 @@ def an_allowed_name_is_reached_and_no_other():
     world().http("allowed.example.com")
     world().http("other.example.com")
     result = run(FETCH, "http://allowed.example.com/a", "http://other.example.com/b", net="allowed.example.com")
-    kit.equal(lines(result)[0], "http://allowed.example.com/a GET /a from allowed.example.com", result)
-    kit.contains(lines(result)[1], "http://other.example.com/b URLError", result)
+    kit.equal(lines(result)[0], "http://allowed.example.com/a GET /a from allowed.example.com", f"{result}")
+    kit.contains(lines(result)[1], "http://other.example.com/b URLError", f"{result}")
     network = result["meta"]["network"]
-    kit.equal((network["mode"], network["allowed"]), ("allow", 1), network)
+    kit.equal((network["mode"], network["allowed"]), ("allow", 1), f"{network}")
     kit.equal([(c["host"], c["port"], c["verdict"]) for c in network["connections"] if c["verdict"] == "allowed"],
               [("allowed.example.com", 80, "allowed")])
-    kit.contains([c["host"] for c in network["connections"] if c["verdict"] == "refused"], "other.example.com", network)
+    kit.contains([c["host"] for c in network["connections"] if c["verdict"] == "refused"], "other.example.com", f"{network}")
 
 
 @kit.test
@@ -100,8 +102,8 @@ def a_refused_name_is_not_asked_for_outside():
     world().http("allowed.example.com")
     world().http("secret-data.example.com")
     result = run(RESOLVE, "secret-data.example.com", "allowed.example.com", net="allowed.example.com")
-    kit.contains(lines(result)[0], "secret-data.example.com True", result)
-    kit.contains(lines(result)[1], "allowed.example.com ['198.18.", result)
+    kit.contains(lines(result)[0], "secret-data.example.com True", f"{result}")
+    kit.contains(lines(result)[1], "allowed.example.com ['198.18.", f"{result}")
     kit.true(all("secret-data" not in name for _, name in world().queries()), world().queries())
 
 
@@ -119,7 +121,7 @@ def with_rules_all_other_addresses_are_unreachable():
     result = run(CONNECT, f"{address}:80", "10.99.0.1:53", "10.99.0.2:22", "169.254.169.254:80", "127.0.0.1:80", "[2001:db8::1]:80",
                  net="allowed.example.com")
     kit.equal([line.rsplit(" ", 1)[1] for line in lines(result)],
-              ["ENETUNREACH", "ENETUNREACH", "ENETUNREACH", "ENETUNREACH", "ECONNREFUSED", "ENETUNREACH"], result)
+              ["ENETUNREACH", "ENETUNREACH", "ENETUNREACH", "ENETUNREACH", "ECONNREFUSED", "ENETUNREACH"], f"{result}")
 
 
 @kit.test
@@ -134,17 +136,17 @@ def tls_is_end_to_end():
     world().tls("tls.example.com")
     code = FETCH.replace("timeout=10", "timeout=10, context=__import__('ssl').create_default_context(cafile='/sandbox/code/ca.pem')")
     result = run(code, "https://tls.example.com/x", net="tls.example.com", options=["--file", f"{world().authority}:ca.pem"])
-    kit.equal(lines(result), ["https://tls.example.com/x GET /x from tls.example.com"], result)
-    kit.equal(result["meta"]["network"]["connections"][0]["level"], "sni", result["meta"]["network"])
+    kit.equal(lines(result), ["https://tls.example.com/x GET /x from tls.example.com"], f"{result}")
+    kit.equal(result["meta"]["network"]["connections"][0]["level"], "sni", f"{result}")
 
 
 @kit.test
 def a_name_that_leads_to_a_private_address_is_refused():
     world().name("inside.example.com", "10.99.0.1")
-    result = run(FETCH, "http://inside.example.com/", net="inside.example.com")
-    kit.true("GET" not in result["stdout"], result)
+    result = run(FETCH, "http://inside.example.com/", net="inside.example.com", same=False)
+    kit.true("GET" not in result["stdout"], f"{result}")
     refused = [c for c in result["meta"]["network"]["connections"] if c["verdict"] == "refused"]
-    kit.equal([(c["host"], c["reason"]) for c in refused][:1], [("inside.example.com", "scope")], result["meta"]["network"])
+    kit.equal([(c["host"], c["reason"]) for c in refused][:1], [("inside.example.com", "scope")], f"{result}")
 
 
 @kit.test
@@ -152,9 +154,9 @@ def public_reaches_public_addresses_and_no_others():
     address = world().serve("http", port=8080)
     world().http("any.example.net")
     result = run(CONNECT, f"{address}:8080", net="public")
-    kit.equal(lines(result), [f"{address}:8080 connected"], result)
+    kit.equal(lines(result), [f"{address}:8080 connected"], f"{result}")
     result = run(FETCH, "http://any.example.net/", "http://10.99.0.1:53/", net="public")
-    kit.equal(lines(result)[0], "http://any.example.net/ GET / from any.example.net", result)
+    kit.equal(lines(result)[0], "http://any.example.net/ GET / from any.example.net", f"{result}")
     kit.true("GET" not in lines(result)[1], lines(result))
 
 
@@ -165,7 +167,7 @@ def a_failed_run_says_what_was_refused_and_how_to_allow_it():
     kit.equal(result["error_message"], "Network access to blocked.example.com is not allowed; allow it with --net blocked.example.com")
     verdict = result["verdict"]
     kit.equal((verdict["cause"], verdict["certain"], verdict["host"], verdict["allow"]),
-              ("network", True, "blocked.example.com", "blocked.example.com"), verdict)
+              ("network", True, "blocked.example.com", "blocked.example.com"), f"{verdict}")
     # Also if the program swallows the error.
     result = run("import sys, urllib.request\ntry: urllib.request.urlopen('http://blocked.example.com/')\nexcept OSError: sys.exit(3)",
                  net="allowed.example.com")
