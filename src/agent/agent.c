@@ -1,17 +1,17 @@
 /*
- * The agent: the one program of a container's box. live/agent_wire.h has what it
- * says and hears.
+ * The agent: the main program of a container's box. live/agent_wire.h has its
+ * protocol.
  *
- * It is pid 2, the parent of all that runs beside it: orphans come back to it
- * (PR_SET_CHILD_SUBREAPER), so that "no children" means "nothing is left". At
- * an order's end it kills everybody else in the pid namespace, which is only
- * sane in one of its own: it refuses to be anything but pid 2 with pid 1 as its
- * parent, which on a host is a thread of the kernel's.
+ * It is pid 2 and the parent of all other programs: it adopts orphans
+ * (PR_SET_CHILD_SUBREAPER), so that "no children" means that no process is
+ * left. At the end of an order it kills all other processes in the pid
+ * namespace. So it refuses to run unless it is pid 2 with pid 1 as its parent;
+ * on a host, pid 2 is a kernel thread.
  *
- * Programs have its uid. They can kill or stop it, and that ends their box;
- * they cannot look into it or use its pipes, because it is not dumpable. Static
- * and small: every container has a copy. It opens no files of its own but
- * /dev/null and allocates nothing.
+ * Programs have its uid. They can kill or stop it, which ends their box; they
+ * cannot inspect it or use its pipes, because it is not dumpable. It is static
+ * and small, because every container has a copy. It opens only /dev/null for
+ * itself and allocates nothing.
  */
 #include "live/agent_wire.h"
 
@@ -31,27 +31,27 @@
 #include <unistd.h>
 
 enum {
-	OUTPUT_BLOCK = 32 << 10,                             /* of a program's output in one frame */
-	CONTROL_ROOM = 256,                                  /* kept free for frames that are not output */
-	KILL_MSEC = 10,                                      /* between two rounds of killing */
-	HEAD = (int)sizeof(struct agent_head),               /* bytes of one */
-	IN_ROOM = HEAD + AGENT_FRAME_MAX,                    /* a whole frame */
-	OUT_ROOM = 2 * (HEAD + OUTPUT_BLOCK) + CONTROL_ROOM, /* two blocks of output and what is kept free */
+	OUTPUT_BLOCK = 32 << 10,                             /* bytes of output in one frame */
+	CONTROL_ROOM = 256,                                  /* bytes reserved for frames that are not output */
+	KILL_MSEC = 10,                                      /* interval between two rounds of killing */
+	HEAD = (int)sizeof(struct agent_head),               /* bytes of a frame's header */
+	IN_ROOM = HEAD + AGENT_FRAME_MAX,                    /* one frame */
+	OUT_ROOM = 2 * (HEAD + OUTPUT_BLOCK) + CONTROL_ROOM, /* two blocks of output and the reserved bytes */
 };
 
 enum agent_state {
 	IDLE,       /* between orders */
-	DESCRIBING, /* an order's frames come in */
+	DESCRIBING, /* the frames of an order arrive */
 	RUNNING,    /* its program runs */
-	ENDING,     /* everybody is being killed, and what they wrote is sent */
+	ENDING,     /* the processes are being killed, and the rest of their output is sent */
 };
 
-/* Strings one after the other, for execve(). */
+/* Consecutive strings, for execve(). */
 struct words {
 	char *bytes;  /* AGENT_WORDS_MAX of them */
-	size_t size;  /* in use */
-	char **list;  /* made of them at the start */
-	size_t count; /* in the list */
+	size_t size;  /* bytes in use */
+	char **list;  /* pointers to the strings, set at the start */
+	size_t count; /* number of strings */
 };
 
 static char argument_bytes[AGENT_WORDS_MAX], variable_bytes[AGENT_WORDS_MAX];
@@ -62,21 +62,21 @@ static struct words words[2] = {
 };
 
 static int orders = -1, answers = -1;      /* the pipes to the keeper */
-static char in[IN_ROOM], out[OUT_ROOM];    /* frames that are not whole, and not written */
-static size_t in_size, out_size;           /* in use */
-static enum agent_state state;             /* of the order */
-static uint32_t order;                     /* its number; while idle, of the last */
-static int file = -1;                      /* being written */
+static char in[IN_ROOM], out[OUT_ROOM];    /* incomplete input, unsent output */
+static size_t in_size, out_size;           /* bytes in use */
+static enum agent_state state;             /* state of the order */
+static uint32_t order;                     /* number of the order, or of the last one while idle */
+static int file = -1;                      /* the file that is being written */
 static int program_input = -1;             /* the program's stdin */
 static int program_output[2] = { -1, -1 }; /* its stdout and stderr */
-static char input[AGENT_WINDOW];           /* for the program */
-static size_t input_size;                  /* in use */
-static bool input_over;                    /* there is no more */
-static uint32_t taken;                     /* bytes of it that the keeper does not know to be gone */
-static pid_t program;                      /* 0: it has been reaped, or never was */
-static struct agent_ended ended;           /* being made */
+static char input[AGENT_WINDOW];           /* input of the program */
+static size_t input_size;                  /* bytes in use */
+static bool input_over;                    /* the input has ended */
+static uint32_t taken;                     /* consumed bytes that the keeper has not been told of */
+static pid_t program;                      /* 0: not started, or reaped */
+static struct agent_ended ended;           /* the report of the order's end */
 
-static void drop(int *fd)
+static void in_drop(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -88,8 +88,8 @@ static size_t out_left(void)
 	return sizeof(out) - out_size;
 }
 
-/* The caller has seen that there is room. */
-static void answer(uint32_t kind, const void *data, size_t size)
+/* The caller has checked that there is room. */
+static void answer_put(uint32_t kind, const void *data, size_t size)
 {
 	const struct agent_head head = { .kind = kind, .order = order, .size = (uint32_t)size };
 
@@ -98,7 +98,7 @@ static void answer(uint32_t kind, const void *data, size_t size)
 	out_size += sizeof(head) + size;
 }
 
-static void flush(void)
+static void answers_flush(void)
 {
 	ssize_t n = out_size > 0 ? write(answers, out, out_size) : 0;
 
@@ -110,8 +110,8 @@ static void flush(void)
 	}
 }
 
-/* The first failure counts. */
-static void fail(enum agent_step step, int errnum)
+/* The first failure is reported. */
+static void order_fail(enum agent_step step, int errnum)
 {
 	if (ended.step != AGENT_STEP_NONE)
 		return;
@@ -119,7 +119,7 @@ static void fail(enum agent_step step, int errnum)
 	ended.errnum = errnum;
 }
 
-/* The directories above a path, as far as they are missing. */
+/* Creates the missing parent directories of a path. */
 static void make_parents(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -129,13 +129,13 @@ static void make_parents(char *path)
 	}
 }
 
-/* In the place of what is there: that may be a program's fifo, or a file that another still executes. */
+/* Replaces an existing file: it may be a program's FIFO, or a file that is still being executed. */
 static void open_file(const char *body, size_t size)
 {
 	char path[AGENT_PATH_MAX];
 	struct agent_file about;
 
-	drop(&file);
+	in_drop(&file);
 	if (size <= sizeof(about) || size - sizeof(about) >= sizeof(path))
 		_exit(AGENT_EXIT_ORDER);
 	memcpy(&about, body, sizeof(about));
@@ -145,7 +145,7 @@ static void open_file(const char *body, size_t size)
 	unlink(path);
 	file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0 || fchmod(file, about.mode & 0777) < 0)
-		fail(AGENT_STEP_FILE, errno);
+		order_fail(AGENT_STEP_FILE, errno);
 }
 
 static void write_file(const char *body, size_t size)
@@ -156,8 +156,8 @@ static void write_file(const char *body, size_t size)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			fail(AGENT_STEP_FILE, n < 0 ? errno : ENOSPC);
-			drop(&file);
+			order_fail(AGENT_STEP_FILE, n < 0 ? errno : ENOSPC);
+			in_drop(&file);
 			return;
 		}
 		body += n;
@@ -168,14 +168,14 @@ static void write_file(const char *body, size_t size)
 static void add_words(struct words *to, const char *body, size_t size)
 {
 	if (size > AGENT_WORDS_MAX - to->size) {
-		fail(AGENT_STEP_WORDS, E2BIG);
+		order_fail(AGENT_STEP_WORDS, E2BIG);
 		return;
 	}
 	memcpy(to->bytes + to->size, body, size);
 	to->size += size;
 }
 
-/* The last one has to have its NUL as well. */
+/* The last string needs its NUL as well. */
 static void list_words(struct words *of)
 {
 	of->count = 0;
@@ -183,7 +183,7 @@ static void list_words(struct words *of)
 		_exit(AGENT_EXIT_ORDER);
 	for (size_t at = 0; at < of->size; at += strlen(of->bytes + at) + 1) {
 		if (of->count == AGENT_WORD_COUNT) {
-			fail(AGENT_STEP_WORDS, E2BIG);
+			order_fail(AGENT_STEP_WORDS, E2BIG);
 			break;
 		}
 		of->list[of->count++] = of->bytes + at;
@@ -191,7 +191,7 @@ static void list_words(struct words *of)
 	of->list[of->count] = NULL;
 }
 
-/* Large orders leave no pages behind. */
+/* Releases the pages of large orders. */
 static void forget_words(void)
 {
 	const size_t page = 4096;
@@ -205,12 +205,12 @@ static void forget_words(void)
 	}
 }
 
-/* The kernel's own; all zero is SIG_DFL with no flags on every architecture. */
+/* The kernel's type; all zero is SIG_DFL without flags on every architecture. */
 struct agent_sigaction {
 	unsigned long words[4]; /* handler, flags, restorer, mask */
 };
 
-/* In the vforked child: only system calls, and the agent's memory is shared. */
+/* Runs in the vforked child, which shares the agent's memory: only system calls are allowed. */
 static void become_program(const char *directory, const int ends[3], volatile int *errnum)
 {
 	sigset_t none;
@@ -232,7 +232,7 @@ static void become_program(const char *directory, const int ends[3], volatile in
 	_exit(1);
 }
 
-/* Our ends do not wait; the program's do, as it expects. */
+/* Our ends are non-blocking; the program's ends block, as it expects. */
 static int make_pipes(int ends[3])
 {
 	int *ours[3] = { &program_input, &program_output[0], &program_output[1] };
@@ -256,7 +256,7 @@ static void run_program(const char *directory)
 	volatile int errnum = 0;
 
 	if (make_pipes(ends) < 0) {
-		fail(AGENT_STEP_START, errno);
+		order_fail(AGENT_STEP_START, errno);
 	} else {
 		program = vfork();
 		if (program == 0)
@@ -264,17 +264,17 @@ static void run_program(const char *directory)
 		if (program < 0)
 			errnum = errno;
 		if (errnum)
-			fail(AGENT_STEP_START, errnum);
+			order_fail(AGENT_STEP_START, errnum);
 	}
 	for (int i = 0; i < 3; i++)
-		drop(&ends[i]);
+		in_drop(&ends[i]);
 }
 
-static void start(const char *body, size_t size)
+static void program_start(const char *body, size_t size)
 {
 	char directory[AGENT_PATH_MAX];
 
-	drop(&file);
+	in_drop(&file);
 	if (size == 0 || size >= sizeof(directory))
 		_exit(AGENT_EXIT_ORDER);
 	memcpy(directory, body, size);
@@ -282,12 +282,12 @@ static void start(const char *body, size_t size)
 	list_words(&words[0]);
 	list_words(&words[1]);
 	if (words[0].count == 0)
-		fail(AGENT_STEP_START, EINVAL);
+		order_fail(AGENT_STEP_START, EINVAL);
 	if (ended.step == AGENT_STEP_NONE)
 		run_program(directory);
 	forget_words();
 	if (ended.step == AGENT_STEP_NONE) {
-		answer(AGENT_STARTED, "", 0);
+		answer_put(AGENT_STARTED, "", 0);
 		state = RUNNING;
 	} else {
 		state = ENDING;
@@ -302,8 +302,8 @@ static void take_input(const char *body, size_t size)
 	input_size += size;
 }
 
-/* A program may close its input, or never read it. */
-static void feed(void)
+/* The program may close its input, or never read it. */
+static void input_feed(void)
 {
 	ssize_t n = input_size;
 
@@ -312,7 +312,7 @@ static void feed(void)
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n < 0) {
-			drop(&program_input);
+			in_drop(&program_input);
 			n = (ssize_t)input_size;
 		}
 	}
@@ -320,10 +320,10 @@ static void feed(void)
 	taken += (uint32_t)n;
 	memmove(input, input + n, input_size);
 	if (input_over && input_size == 0)
-		drop(&program_input);
+		in_drop(&program_input);
 }
 
-/* An order's first frame: all that was of another is gone. */
+/* Handles the first frame of an order: clears the data of the previous one. */
 static void open_order(uint32_t number)
 {
 	order = number;
@@ -334,11 +334,11 @@ static void open_order(uint32_t number)
 	program = 0;
 }
 
-static void obey(const struct agent_head *head, const char *body)
+static void frame_obey(const struct agent_head *head, const char *body)
 {
 	bool opens = state == IDLE && head->order > order;
 
-	/* What was under way when its order ended. */
+	/* Frames that were in transit when their order ended. */
 	if (state == IDLE && !opens)
 		return;
 	if (opens)
@@ -375,13 +375,13 @@ static void obey(const struct agent_head *head, const char *body)
 	else if (head->kind == AGENT_NAMES)
 		add_words(&words[1], body, head->size);
 	else if (head->kind == AGENT_START)
-		start(body, head->size);
+		program_start(body, head->size);
 	else
 		_exit(AGENT_EXIT_ORDER);
 }
 
-/* Whole frames of what came. */
-static void hear(void)
+/* Handles the complete frames of the input. */
+static void orders_read(void)
 {
 	ssize_t n = read(orders, in + in_size, sizeof(in) - in_size);
 	struct agent_head head;
@@ -398,15 +398,15 @@ static void hear(void)
 			_exit(AGENT_EXIT_ORDER);
 		if (in_size - at - sizeof(head) < head.size)
 			break;
-		obey(&head, in + at + sizeof(head));
+		frame_obey(&head, in + at + sizeof(head));
 		at += sizeof(head) + head.size;
 	}
 	in_size -= at;
 	memmove(in, in + at, in_size);
 }
 
-/* False when there is nothing more to be had now. */
-static bool relay(int stream)
+/* Returns false if there is no more output for now. */
+static bool output_relay(int stream)
 {
 	char *body = out + out_size + HEAD;
 	struct agent_head head = { .kind = stream == 0 ? AGENT_STDOUT : AGENT_STDERR, .order = order };
@@ -418,7 +418,7 @@ static bool relay(int stream)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
-		drop(&program_output[stream]);
+		in_drop(&program_output[stream]);
 		return false;
 	}
 	head.size = (uint32_t)n;
@@ -430,13 +430,13 @@ static bool relay(int stream)
 static void tell_taken(void)
 {
 	if (taken > 0 && out_left() >= CONTROL_ROOM / 2) {
-		answer(AGENT_TAKEN, &taken, sizeof(taken));
+		answer_put(AGENT_TAKEN, &taken, sizeof(taken));
 		taken = 0;
 	}
 }
 
-/* True when no child is left. */
-static bool reap(void)
+/* Returns true if no child is left. */
+static bool children_reap(void)
 {
 	struct rusage usage;
 	pid_t pid;
@@ -460,26 +460,26 @@ static bool reap(void)
 }
 
 /*
- * Everybody dies, then what they wrote is sent, then the end is told. The ends
- * of the pipes are not waited for: a descriptor in a socket's queue can outlive
- * its processes.
+ * Kills all processes, sends the rest of their output, then reports the end.
+ * Does not wait for the end of the pipes: a descriptor in a socket's queue can
+ * outlive its processes.
  */
-static void settle(void)
+static void order_settle(void)
 {
 	kill(-1, SIGKILL);
-	if (!reap())
+	if (!children_reap())
 		return;
 	for (int i = 0; i < 2; i++)
-		while (relay(i))
+		while (output_relay(i))
 			;
 	if (out_left() < HEAD + OUTPUT_BLOCK + CONTROL_ROOM)
 		return;
-	drop(&program_input);
-	drop(&program_output[0]);
-	drop(&program_output[1]);
-	drop(&file);
+	in_drop(&program_input);
+	in_drop(&program_output[0]);
+	in_drop(&program_output[1]);
+	in_drop(&file);
 	forget_words();
-	answer(AGENT_ENDED, &ended, sizeof(ended));
+	answer_put(AGENT_ENDED, &ended, sizeof(ended));
 	state = IDLE;
 }
 
@@ -488,7 +488,7 @@ static void on_child(int number)
 	(void)number;
 }
 
-/* SIGCHLD only ever comes while this waits. */
+/* SIGCHLD arrives only during this wait. */
 static void wait_for_work(void)
 {
 	const struct timespec soon = { .tv_nsec = KILL_MSEC * 1000000L };
@@ -506,12 +506,12 @@ static void wait_for_work(void)
 	if (ppoll(fds, sizeof(fds) / sizeof(fds[0]), state == ENDING ? &soon : NULL, &none) < 0)
 		return;
 	if (fds[0].revents)
-		hear();
+		orders_read();
 	if (fds[1].revents)
-		flush();
+		answers_flush();
 	for (int i = 0; i < 2; i++)
 		if (fds[2 + i].revents)
-			relay(i);
+			output_relay(i);
 }
 
 static void ignore_signals(void)
@@ -519,7 +519,7 @@ static void ignore_signals(void)
 	struct sigaction child = { .sa_handler = on_child };
 	sigset_t blocked;
 
-	/* All but two of those that a program could send. */
+	/* Ignores all signals that a program could send, except SIGKILL and SIGSTOP. */
 	for (int i = 1; i < NSIG; i++)
 		if (i != SIGKILL && i != SIGSTOP && i != SIGCHLD)
 			signal(i, SIG_IGN);
@@ -541,7 +541,7 @@ static bool set_up(void)
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (orders < 0 || answers < 0 || null < 0)
 		return false;
-	/* A program gets pipes in their place; until then these numbers are taken. */
+	/* A program gets pipes as 0, 1 and 2; until then /dev/null keeps these numbers in use. */
 	for (int i = 0; i < 3; i++)
 		if (dup3(null, i, O_CLOEXEC) < 0)
 			return false;
@@ -559,17 +559,17 @@ int main(void)
 		return AGENT_EXIT_PLACE;
 	if (!set_up())
 		return AGENT_EXIT_SETUP;
-	answer(AGENT_HELLO, &hello, sizeof(hello));
+	answer_put(AGENT_HELLO, &hello, sizeof(hello));
 	for (;;) {
 		wait_for_work();
 		if (state == RUNNING || state == ENDING) {
-			feed();
+			input_feed();
 			tell_taken();
 		}
 		if (state == RUNNING)
-			reap();
+			children_reap();
 		if (state == ENDING)
-			settle();
-		flush();
+			order_settle();
+		answers_flush();
 	}
 }

@@ -1,4 +1,4 @@
-/* The public face: opaque handles around specs and results. */
+/* The public API: opaque handles for specs and results. */
 #include "base/error.h"
 #include "run/run.h"
 #include "schema/spec.h"
@@ -68,14 +68,14 @@ int eb_request_add_content(eb_request *request, const char *box_path, const void
 	return spec_add_content(&request->spec, box_path, data, size, &e) < 0 ? public_error(err, &e) : 0;
 }
 
-/* A caller built with a later header may know more than we do, as long as he does not ask for it; one built with an
- * earlier one knows nothing of `record`. */
+/* A caller built with a newer header may pass a larger struct if its additional fields are not set; one built with an
+ * older header does not have `record`. */
 static int options_read(const eb_options *options, struct engine_io *io, const char **record, struct error *err)
 {
 	const unsigned char *bytes = (const unsigned char *)options;
 
 	if (options->size < offsetof(eb_options, record))
-		return error_usage(err, "options: their size is not set; begin with EB_OPTIONS_INIT");
+		return error_usage(err, "options: the size is not set; initialize them with EB_OPTIONS_INIT");
 	for (size_t i = sizeof(*options); i < options->size; i++)
 		if (bytes[i] != 0)
 			return error_usage(err, "options: this version of libemberbox (%s) does not know all of them",

@@ -15,7 +15,7 @@
 
 const char *const doctor_namespaces[] = { "user", "pid", "mnt", "net", "ipc", "uts", "cgroup", NULL };
 
-/* The layers' names, in the order of doctor_namespaces. */
+/* Names of layers, in the order of doctor_namespaces. */
 static const char *const namespace_layers[] = {
 	"user-namespace", "pid-namespace", "mount-namespace",  "network-namespace",
 	"ipc-namespace",  "uts-namespace", "cgroup-namespace",
@@ -50,7 +50,7 @@ int doctor_look(struct doctor_host *host, struct error *err)
 
 struct rows {
 	struct doctor_row *at; /* the table */
-	size_t count;          /* rows in use */
+	size_t count;          /* number of rows */
 };
 
 __attribute__((format(printf, 4, 5))) static struct doctor_row *
@@ -75,7 +75,7 @@ __attribute__((format(printf, 2, 3))) static void row_fix(struct doctor_row *row
 	va_end(args);
 }
 
-/* Sentences of the probes end in `…: COMMAND`; the part before goes into the detail, the command into the fix. */
+/* Splits a sentence of a probe, "…: COMMAND", into the detail and the fix. */
 static void row_split(struct doctor_row *row, const char *sentence)
 {
 	const char *with = strstr(sentence, " with: ");
@@ -112,7 +112,7 @@ static void judge_namespaces(const struct doctor_host *host, struct rows *rows)
 			row = row_add(rows, name, DOCTOR_MISSING, "cannot be had without a user namespace");
 			row_fix(row, "see user-namespace");
 		} else if (i == 0 && host->probe.range) {
-			row_add(rows, name, DOCTOR_ENFORCED, "uid 1000 inside, for each box another uid of the host");
+			row_add(rows, name, DOCTOR_ENFORCED, "uid 1000 inside, and another host uid for each box");
 		} else if (i == 0) {
 			row_add(rows, name, DOCTOR_ENFORCED,
 				"uid 1000 inside, your own uid %u outside (as root each box gets another)",
@@ -151,13 +151,13 @@ static void judge_cgroup(const struct doctor_host *host, struct rows *rows)
 			 "%smemory is added up by emberbox, and rlimits bound the rest; cores cannot be limited, "
 			 "and a limit on them is refused without --allow-weaker cgroup",
 			 used ? ": " : "");
-		/* systemd gives a user's own scopes the controllers that the user manager has. */
+		/* systemd gives a user's scopes the controllers that the user manager has. */
 		if (!*row->fix)
 			row_fix(row, "systemd-run --user --scope -p Delegate=yes emberbox run ...");
 	}
 }
 
-/* "Linux 5.12 or later", or what else it may be where the kernel is that new. */
+/* "Linux 5.12 or later", or another fix if the kernel is new enough. */
 static void row_fix_kernel(struct doctor_row *row, const struct doctor_host *host, unsigned major, unsigned minor,
 			   const char *otherwise)
 {
@@ -200,17 +200,17 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 		row = row_add(&rows, "root", DOCTOR_WEAKER,
 			      "built by mount(2); what is mounted below /usr is not shown inside");
 		row_fix_kernel(row, host, 5, 12,
-			       "whatever refuses mount_setattr(2) here, a container's filter perhaps");
+			       "permission for mount_setattr(2), which a container's filter may deny");
 	}
 	if (host->overlay) {
-		row_add(&rows, "overlay", DOCTOR_ENFORCED, "a project's directory is shown and cannot be changed");
+		row_add(&rows, "overlay", DOCTOR_ENFORCED, "a project's directory is visible and cannot be changed");
 	} else if (host->userns_errno != 0) {
 		row = row_add(&rows, "overlay", DOCTOR_MISSING, "cannot be tried without a user namespace");
 		row_fix(row, "see user-namespace");
 	} else {
-		row = row_add(
-			&rows, "overlay", DOCTOR_WEAKER,
-			"none in user namespaces: projects are refused, and programs can see where prepared trees are");
+		row = row_add(&rows, "overlay", DOCTOR_WEAKER,
+			      "none in user namespaces: projects are refused, and programs can see the paths of "
+			      "prepared trees");
 		row_fix(row, "%sCONFIG_OVERLAY_FS (modprobe overlay)",
 			host->kernel < 5 * 256 + 11 ? "Linux 5.11 or later with " : "a kernel with ");
 	}
@@ -228,16 +228,16 @@ size_t doctor_judge(const struct doctor_host *host, struct doctor_row rows_out[s
 	return rows.count;
 }
 
-/* All that is told. */
+/* The content of a report. */
 struct doctor_report {
 	struct doctor_row rows[DOCTOR_ROWS];   /* the layers */
-	size_t count;                          /* of them */
-	const struct doctor_setting *settings; /* what was looked at */
-	size_t setting_count;                  /* of them; 0: nobody looked */
+	size_t count;                          /* number of rows */
+	const struct doctor_setting *settings; /* results of the settings' checks */
+	size_t setting_count;                  /* number of them; 0: not checked */
 	bool healthy;                          /* nothing is missing or wrong */
-	bool wrong;                            /* one of the settings is */
-	bool waivable;                         /* all that is missing can be accepted by --allow-weaker */
-	struct utsname kernel;                 /* where */
+	bool wrong;                            /* a setting is wrong */
+	bool waivable;                         /* --allow-weaker can waive everything that is missing */
+	struct utsname kernel;                 /* the kernel */
 };
 
 static char *report_json(const struct doctor_report *report)
@@ -256,7 +256,7 @@ static char *report_json(const struct doctor_report *report)
 		const struct doctor_setting *setting = &report->settings[i];
 		_cleanup_buf_ struct buf detail = { 0 };
 
-		/* A path need not be UTF-8, and JSON has to be. */
+		/* A path need not be UTF-8, but JSON must be. */
 		buf_utf8(&detail, setting->detail, strlen(setting->detail));
 		json_array_append_new(settings, json_pack("{s:s, s:s, s:s, s:s?}", "name", setting->name, "state",
 							  setting->wrong ? "wrong" : "good", "detail",
@@ -279,7 +279,7 @@ static char *report_text(const struct doctor_report *report)
 	for (size_t i = 0; i < report->count; i++) {
 		buf_printf(&out, "%-18s %-9s %s\n", rows[i].name, state_names[rows[i].state], rows[i].detail);
 		if (*rows[i].fix)
-			buf_printf(&out, "%-28s get it: %s\n", "", rows[i].fix);
+			buf_printf(&out, "%-28s fix: %s\n", "", rows[i].fix);
 	}
 	buf_text(&out, "\n");
 	languages_table(&out);
@@ -290,14 +290,15 @@ static char *report_text(const struct doctor_report *report)
 
 		buf_printf(&out, "%-18s %-9s %s\n", setting->name, setting->wrong ? "wrong" : "good", setting->detail);
 		if (setting->fix)
-			buf_printf(&out, "%-28s mend it: %s\n", "", setting->fix);
+			buf_printf(&out, "%-28s fix: %s\n", "", setting->fix);
 	}
 	buf_text(&out, report->healthy ? "\nEverything that a run needs is here.\n"
-		       : report->wrong ? "\nA setting is wrong: runs and the service are refused until it is mended.\n"
+		       : report->wrong
+			       ? "\nA setting is wrong: runs and the service are refused until it is corrected.\n"
 		       : report->waivable
-			       ? "\nSomething that a run needs is missing: runs are refused until it is there or "
+			       ? "\nSomething that a run needs is missing: runs are refused until it is available or "
 				 "accepted by --allow-weaker.\n"
-			       : "\nSomething that a run needs is missing: runs are refused until it is there.\n");
+			       : "\nSomething that a run needs is missing: runs are refused until it is available.\n");
 	return buf_take(&out);
 }
 

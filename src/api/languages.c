@@ -10,7 +10,7 @@
 
 enum {
 	VERSION_MAX = 64,
-	/* Columns: they leave 35 of a terminal's 80 cells for the path, which are enough for most. */
+	/* Widths of columns: 35 of 80 cells remain for the path, enough for most. */
 	NAME_CELLS = 12,
 	VERSION_CELLS = 9,
 	ALIASES_CELLS = 21
@@ -33,7 +33,7 @@ static json_t *language_json(const struct runtime *runtime)
 
 	for (size_t i = 0; i < runtime->profile_count; i++)
 		json_array_append_new(profiles, json_string(runtime->profiles[i].name));
-	/* "s?": NULL becomes null, which says "not known" where an empty string would not. */
+	/* "s?": NULL becomes null, which means unknown. */
 	return json_pack("{s:s, s:s, s:o, s:o, s:s?, s:b, s:s?, s:s?, s:s, s:b, s:b, s:o, s:s?, s:s?}", "name",
 			 runtime->name, "display", runtime->display, "aliases", list_json(runtime->aliases),
 			 "extensions", list_json(runtime->extensions), "file", runtime->file, "available", path != NULL,
@@ -57,7 +57,7 @@ json_t *languages_json(void)
 	return list;
 }
 
-/* "js,node,nodejs", or "-": a word of its own for whoever cuts the table apart. */
+/* "js,node,nodejs", or "-", so that every row has the same number of words. */
 static void add_aliases(struct buf *out, const struct runtime *runtime)
 {
 	_cleanup_buf_ struct buf list = { 0 };

@@ -1,4 +1,4 @@
-/* What can run here. */
+/* The languages that this host can run. */
 #pragma once
 
 #include "base/buf.h"
@@ -6,15 +6,14 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* [{name, display, aliases, available, version, path, install}]; NULL without memory. */
+/* [{name, display, aliases, available, version, path, install}]; NULL if memory ran out. */
 json_t *languages_json(void);
 
-/* The same as a table for people. */
+/* A table for people. */
 void languages_table(struct buf *out);
 
 /* Whether at least one language is installed. */
 bool languages_any(void);
 
-/* JSON text as our commands print it: indented by two, one newline at the end. NULL without memory; takes over `json`.
- */
+/* JSON as our commands print it: indented by two, with a newline at the end. NULL if memory ran out; takes `json`. */
 char *languages_dump(json_t *json);

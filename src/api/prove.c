@@ -9,25 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The probe's own bytes, from tools/embed. */
+/* The probe program, from tools/embed. */
 extern const unsigned char probe_data[];
 extern const size_t probe_size;
 
 enum {
-	OUTPUT_MAX = 1 << 20, /* bytes of the probe's output, a few KiB in truth */
-	SEEN_MAX = 128,       /* bytes of the answers that a row shows */
+	OUTPUT_MAX = 1 << 20, /* bytes of the probe's output, which is usually a few KiB */
+	SEEN_MAX = 128,       /* bytes of the answers in a row */
 };
 
 struct sentence {
 	const char *id;   /* "F1" */
-	const char *text; /* what must not be possible */
+	const char *text; /* the attack */
 };
 
 struct attempt {
-	const char *id;       /* the sentence it belongs to */
-	const char *attempt;  /* as the probe is called */
-	const char *expected; /* its exact answer */
-	bool control;         /* has to work, rather than to fail */
+	const char *id;       /* id of the row */
+	const char *attempt;  /* name of the probe's attempt */
+	const char *expected; /* the expected answer */
+	bool control;         /* the attempt must succeed rather than fail */
 };
 
 static const struct sentence sentences[] = {
@@ -50,19 +50,19 @@ static const struct attempt attempts[] = {
 #undef CONTROL
 };
 
-static int failed(struct error *err, const eb_error *from)
+static int row_failed(struct error *err, const eb_error *from)
 {
 	return error_set(err, ERROR_FAILED, 0, "%s", from->message);
 }
 
-/* A limit, given as small as it takes to go beyond it at once. */
+/* A limit, so small that the attempt exceeds it at once. */
 struct excess {
-	const char *id;          /* the sentence */
-	const char *text;        /* what must not be possible */
-	const char *key, *value; /* the limit, as eb_request_set() has it */
-	const char *attempt;     /* what goes beyond it */
-	const char *status;      /* of the result */
-	const char *answer;      /* at the end of what the probe says, or NULL when it cannot say anything any more */
+	const char *id;          /* id of the row */
+	const char *text;        /* the attack */
+	const char *key, *value; /* key and value for eb_request_set() */
+	const char *attempt;     /* the attempt that exceeds it */
+	const char *status;      /* status of the result */
+	const char *answer;      /* expected last output of the probe, or NULL if it cannot print any more */
 };
 
 static const struct excess excesses[] = {
@@ -83,7 +83,7 @@ static int request_fill(eb_request *request, const char *attempts_text, const ch
 	if (eb_request_set(request, "language", "bash", &e) < 0 || eb_request_set(request, key, value, &e) < 0 ||
 	    eb_request_set_code(request, code, (size_t)size, &e) < 0 ||
 	    eb_request_add_content(request, "/sandbox/data/probe", probe_data, probe_size, &e) < 0)
-		return failed(err, &e);
+		return row_failed(err, &e);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static void result_freep(eb_result **result)
 	eb_result_free(*result);
 }
 
-/* Runs the probe in a box: *result, and what it says in *output; both are the caller's. */
+/* Runs the probe in a box. The caller frees *result and *output. */
 static int probe_run(const char *what, const char *key, const char *value, eb_result **result, char **output,
 		     struct error *err)
 {
@@ -110,16 +110,16 @@ static int probe_run(const char *what, const char *key, const char *value, eb_re
 	if (request_fill(request, what, key, value, err) < 0)
 		return -1;
 	if (eb_execute(request, NULL, result, &e) < 0)
-		return failed(err, &e);
+		return row_failed(err, &e);
 	if (strcmp(eb_result_status(*result), "error") == 0)
 		return error_set(err, ERROR_FAILED, 0, "%s", eb_result_message(*result));
 	if (eb_result_read(*result, EB_STDOUT, text, OUTPUT_MAX, 0) < 0)
-		return error_set(err, ERROR_FAILED, 0, "cannot read what the probe said");
+		return error_set(err, ERROR_FAILED, 0, "cannot read the probe's output");
 	*output = take_ptr(text);
 	return 0;
 }
 
-/* Everything of expect.def, in one box. */
+/* Runs every attempt of expect.def in one box. */
 static int probe_all(char **output, struct error *err)
 {
 	_cleanup_(result_freep) eb_result *result = NULL;
@@ -129,18 +129,17 @@ static int probe_all(char **output, struct error *err)
 		return -1;
 	message = eb_result_message(result);
 	if (strcmp(eb_result_status(result), "ok") != 0)
-		return error_set(err, ERROR_FAILED, 0, "the probe did not come to its end (%s): %s",
-				 eb_result_status(result), message ? message : "no reason is known");
+		return error_set(err, ERROR_FAILED, 0, "the probe did not finish (%s): %s", eb_result_status(result),
+				 message ? message : "no reason is known");
 	return 0;
 }
 
-/* The answer to the attempt, `size` bytes long; NULL when there is none. The same attempt gives the same answer
- * wherever it stands. */
+/* The answer to the attempt, `size` bytes long; NULL if there is none. An attempt always gives the same answer. */
 static const char *answer_find(const char *output, const char *attempt, size_t *size)
 {
 	size_t length = strlen(attempt);
 
-	/* The analyzer does not see that error_set() is never 0, so that there is always an output here. */
+	/* The analyzer does not see that error_set() never returns 0, so that there is always output here. */
 	for (const char *line = output; *line;) { /* NOLINT(clang-analyzer-core.NullDereference) */
 		size_t whole = strcspn(line, "\n");
 
@@ -153,7 +152,7 @@ static const char *answer_find(const char *output, const char *attempt, size_t *
 	return NULL;
 }
 
-/* Adds an answer to those that the row shows, each once. */
+/* Adds an answer to the row's list, without duplicates. */
 static void seen_add(char *seen, const char *answer, size_t size)
 {
 	size_t used = strlen(seen);
@@ -163,16 +162,16 @@ static void seen_add(char *seen, const char *answer, size_t size)
 	snprintf(seen + used, SEEN_MAX - used, "%s%.*s", used ? ", " : "", (int)size, answer);
 }
 
-/* What is told, as it grows. */
+/* The report in the making. */
 struct proof {
-	FILE *out;        /* for people; of no use with `rows` */
-	json_t *rows;     /* for programs; NULL: not asked for */
-	size_t count;     /* of the rows so far */
-	size_t hold;      /* of those, how many hold */
-	size_t failed_at; /* rows that JSON had no memory for */
+	FILE *out;        /* for people; not used with `rows` */
+	json_t *rows;     /* for programs; NULL: not requested */
+	size_t count;     /* number of rows */
+	size_t hold;      /* number of rows without a failure */
+	size_t failed_at; /* rows lost because memory ran out */
 };
 
-/* One row; `wrong` has a line for each attempt that did not go as it has to, or is empty. */
+/* Adds a row; `wrong` has a line for each attempt with another answer, or is empty. */
 static void row_print(struct proof *proof, const char *id, bool holds, const char *seen, const char *text,
 		      const char *wrong)
 {
@@ -192,7 +191,7 @@ static void row_print(struct proof *proof, const char *id, bool holds, const cha
 		cut ? 22 : 24, seen, cut ? ".." : "", text, wrong);
 }
 
-/* An address in brackets, or a kind that ends in 6. */
+/* Whether the attempt needs IPv6: an address in brackets, or a kind that ends in 6. */
 static bool needs_ipv6(const struct attempt *attempt)
 {
 	return strchr(attempt->attempt, '[') || attempt->attempt[strlen(attempt->attempt) - 1] == '6';
@@ -226,7 +225,7 @@ static void sentence_print(struct proof *proof, const struct sentence *sentence,
 	free(wrong);
 }
 
-/* One limit, in a box of its own. */
+/* Tests one limit in a box of its own. */
 static int excess_print(struct proof *proof, const struct excess *excess, struct error *err)
 {
 	_cleanup_(result_freep) eb_result *result = NULL;
@@ -251,7 +250,7 @@ static int excess_print(struct proof *proof, const struct excess *excess, struct
 static int proof_print(struct proof *proof, struct error *err)
 {
 	_cleanup_free_ char *output = NULL;
-	/* Switched off on many hosts; what fails for that reason says nothing about the box. */
+	/* Many hosts have IPv6 disabled; failures for that reason say nothing about the box. */
 	bool ipv6 = access("/proc/net/if_inet6", F_OK) == 0;
 
 	if (probe_all(&output, err) < 0)
@@ -269,7 +268,7 @@ static int proof_print(struct proof *proof, struct error *err)
 	return 0;
 }
 
-/* {all_hold, hold, attempts, rows}; the caller frees it, NULL: no memory. */
+/* {all_hold, hold, attempts, rows}; the caller frees it. NULL: memory ran out. */
 static char *proof_dump(const struct proof *proof)
 {
 	json_t *root =

@@ -1,4 +1,4 @@
-/* The public face of an error: kinds become exit codes, the sentence is copied. */
+/* Conversion of internal errors to the public struct: the kind becomes the exit code, the sentence is copied. */
 #pragma once
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 struct recorded_by;
 struct spec;
 
-/* Returns -1, so that `return public_error(err, &inner)` reads well. `to` may be NULL. */
+/* Returns -1, for `return public_error(err, &inner)`. `to` may be NULL. */
 static inline int public_error(eb_error *to, const struct error *from)
 {
 	if (!to)
@@ -25,14 +25,14 @@ static inline int public_error(eb_error *to, const struct error *from)
 	return -1;
 }
 
-/* For what is built with the library and speaks for it elsewhere: the command line's client. */
+/* Internal access for code that is built with the library: the command line's client. */
 const struct spec *request_spec(const eb_request *request);
-/* eb_execute() for who knows more of the caller than eb_options.record says; `by` NULL: as that says. */
+/* eb_execute() with more details of the caller than eb_options.record; `by` NULL: as eb_options.record says. */
 int request_execute(const eb_request *request, const eb_options *options, const struct recorded_by *by,
 		    eb_result **result, eb_error *err);
-/* Bytes of files that the run left and that are kept in the state directory. */
+/* Bytes of the run's files that are kept in the state directory. */
 uint64_t result_kept(const eb_result *result);
-/* Whether the policy saw something that it only tells of. */
+/* Whether the policy reported warnings. */
 bool result_has_warnings(const eb_result *result);
-/* eb_result_of_error() of a run that was not allowed, written down as one. */
+/* eb_result_of_error() for a run that the policy blocked, with a record of it. */
 eb_result *request_blocked(const eb_request *request, const eb_error *err, const struct recorded_by *by);

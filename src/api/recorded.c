@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a run without a service is noted. */
+/* How to record a run without a service. */
 struct recording {
 	struct run_record record; /* first */
-	bool required;            /* no run without a record */
-	struct error *missing;    /* why there is none */
+	bool required;            /* a run without a record is refused */
+	struct error *missing;    /* receives the reason for a missing record */
 };
 
-/* Only who says so himself gets no run at all: a home that cannot be written to is no reason not to run. */
+/* Only a caller who requires it is refused without a record: a home directory that is not writable is no reason to
+ * refuse a run. */
 struct recorded_by recorded_by_environment(const char *caller)
 {
 	const char *audit = getenv("EMBERBOX_AUDIT");
@@ -33,7 +34,7 @@ static struct record_caller caller_of(const struct recorded_by *by)
 	};
 }
 
-static int unwritten(const struct run_record *record, bool over, struct error *err)
+static int record_unwritten(const struct run_record *record, bool over, struct error *err)
 {
 	const struct recording *recording = (const struct recording *)record;
 
@@ -49,9 +50,11 @@ static int unwritten(const struct run_record *record, bool over, struct error *e
 
 static struct recording recording_of(const struct recorded_by *by)
 {
-	return (struct recording){ .record = { .caller = caller_of(by), .code = by->code, .unwritten = unwritten },
-				   .required = by->required,
-				   .missing = by->missing };
+	return (struct recording){
+		.record = { .caller = caller_of(by), .code = by->code, .unwritten = record_unwritten },
+		.required = by->required,
+		.missing = by->missing
+	};
 }
 
 int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct engine_io *io, struct result **out,
@@ -64,7 +67,7 @@ int recorded_run(const struct spec *spec, const struct recorded_by *by, const st
 
 	result_make_id(id);
 	if (journal_open(&recording.record.journal, err) < 0)
-		done = unwritten(&recording.record, false, err);
+		done = record_unwritten(&recording.record, false, err);
 	if (done == 0)
 		done = pipeline_run(&request, out, err);
 	journal_close(recording.record.journal);
@@ -84,7 +87,7 @@ struct result *recorded_refusal(const struct spec *spec, const struct recorded_b
 	return result;
 }
 
-static void note(const struct recorded_by *by, const char *event, const char *reason, const char *how)
+static void record_note(const struct recorded_by *by, const char *event, const char *reason, const char *how)
 {
 	json_t *fields = json_pack("{s:s, s:s, s:s, s:s, s:s}", "reason", reason, "caller", by->caller, "door", "cli",
 				   "profile", by->profile, "how", how);
@@ -100,10 +103,10 @@ static void note(const struct recorded_by *by, const char *event, const char *re
 
 void recorded_confirm(const struct recorded_by *by, const char *event, const char *how)
 {
-	note(by, event, "confirm", how);
+	record_note(by, event, "confirm", how);
 }
 
 void recorded_bypass(const struct recorded_by *by, const char *how)
 {
-	note(by, "policy_bypassed", "policy", how);
+	record_note(by, "policy_bypassed", "policy", how);
 }

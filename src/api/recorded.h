@@ -1,4 +1,4 @@
-/* A run of our own that history is to know of. */
+/* Runs without a service, recorded in the history. */
 #pragma once
 
 #include "run/run.h"
@@ -6,22 +6,22 @@
 
 struct recorded_by {
 	const char *caller;    /* "uid 1000" */
-	const char *profile;   /* of the registry, or "" */
-	enum record_code code; /* when the code is kept */
-	bool required;         /* what cannot be written down is not run */
-	struct error *missing; /* why there is no record, of a run that went on without; NULL: nobody wants to know */
+	const char *profile;   /* name in the registry, or "" */
+	enum record_code code; /* when to keep the code */
+	bool required;         /* a run that cannot be recorded is refused */
+	struct error *missing; /* receives the reason if a run continues without a record; NULL: not needed */
 };
 
-/* As the environment has it: SANDBOX_STORE_CODE, EMBERBOX_AUDIT. */
+/* From SANDBOX_STORE_CODE and EMBERBOX_AUDIT in the environment. */
 struct recorded_by recorded_by_environment(const char *caller);
 
-/* As pipeline_run(), in a box of its own. What cannot be written down is run all the same unless it is required to be:
- * then it is an error, before the run if that is known before. */
+/* pipeline_run() in a box of its own. A run that cannot be recorded continues unless `required`; then it fails, before
+ * the run if possible. */
 int recorded_run(const struct spec *spec, const struct recorded_by *by, const struct engine_io *io, struct result **out,
 		 struct error *err);
-/* The result of a run that was not allowed, written down if that can be done; NULL: memory ran out. */
+/* The result of a blocked run, recorded if possible. NULL: memory ran out. */
 struct result *recorded_refusal(const struct spec *spec, const struct recorded_by *by, const struct error *why);
-/* For the audit log: that a person was asked, agreed or did not, and by which way ("--yes", "terminal"). */
+/* Records in the audit log that a person was asked, the answer, and its source ("--yes", "terminal"). */
 void recorded_confirm(const struct recorded_by *by, const char *event, const char *how);
-/* The same: that the policy of the settings was left out, and by which way ("--policy"). */
+/* Records in the audit log that the policy of the settings was bypassed, and how ("--policy"). */
 void recorded_bypass(const struct recorded_by *by, const char *how);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-	TYPE_ERRORS_MAX = 100,   /* of a report */
-	COMPILER_TEXT = 1 << 20, /* bytes of what a compiler says that are read */
+	TYPE_ERRORS_MAX = 100,   /* maximum of errors in a report */
+	COMPILER_TEXT = 1 << 20, /* bytes of a compiler's output that are read */
 };
 
 bool type_check_there(const struct runtime *runtime)
@@ -24,7 +24,7 @@ static void not_checked(struct policy_report *report, const char *why)
 	report->types->unchecked = copy ? copy : "no memory for the reason";
 }
 
-/* The compiler has ended, but not well: its errors, or why there are none. */
+/* The compiler failed: takes its errors, or the reason why there are none. */
 static void take_errors(const struct spec *spec, struct result *result, struct policy_report *report)
 {
 	struct policy_types *types = report->types;
@@ -34,12 +34,12 @@ static void take_errors(const struct spec *spec, struct result *result, struct p
 	long n = found && text ? output_read(&result->outputs[1], text, COMPILER_TEXT, 0) : -1;
 
 	if (n < 0) {
-		not_checked(report, "what the compiler said cannot be read");
+		not_checked(report, "cannot read the compiler's output");
 		return;
 	}
 	text[n] = '\0';
 	said.size = (size_t)n;
-	/* A compiler that was ended has not said all, and perhaps nothing. */
+	/* The output of a compiler that was killed is incomplete. */
 	if (result->verdict.status == STATUS_FAILED)
 		types->count = errors_list(spec->runtime, &said, found, TYPE_ERRORS_MAX + 1);
 	types->errors = found;
@@ -51,7 +51,7 @@ static void take_errors(const struct spec *spec, struct result *result, struct p
 	not_checked(report, result->message[0] ? result->message : "the compiler failed");
 }
 
-static int compile(const struct spec *spec, struct policy_report *report, struct error *err)
+static int types_compile(const struct spec *spec, struct policy_report *report, struct error *err)
 {
 	struct result *result = result_new(spec);
 	int done = result ? run_compile(spec, result, err)
@@ -78,11 +78,11 @@ void type_check(const struct runtime *runtime, const char *filename, const void 
 	done = spec_set(&spec, "language", runtime->name, &err);
 	if (done == 0)
 		done = spec_set_code(&spec, code, size, &err);
-	/* A name that cannot be one in the box is nobody's mistake: the language's own is used then. */
+	/* If the name is invalid in the box, the language's default is used. */
 	if (done == 0 && filename)
 		(void)spec_set(&spec, "filename", filename, &ignored);
 	if (done == 0)
-		done = compile(&spec, report, &err);
+		done = types_compile(&spec, report, &err);
 	if (done < 0)
 		not_checked(report, err.text);
 	spec_free(&spec);

@@ -1,17 +1,17 @@
 /*
- * What the compiler says of a program's types. Nothing of the program is executed.
+ * Type errors reported by a language's compiler. The program is not executed.
  *
- * It is the compile step of a run, in a box and with that step's limits. What it
- * makes is kept, so that a run of the same program need not compile it again.
+ * This is the compile step of a run, in a box with that step's limits. Its result is cached, so a run of the same
+ * program need not compile it again.
  */
 #pragma once
 
 #include "policy/policy_report.h"
 
-/* Whether the compiler of the language checks types, so that there is something to ask it. */
+/* Whether the language's compiler checks types. */
 bool type_check_there(const struct runtime *runtime);
 
-/* Adds what the compiler says to the report. `filename` is what the program's file is called, or NULL. No failure is an
+/* Adds the compiler's errors to the report. `filename` is the name of the program's file, or NULL. A failure is no
  * error: the report says why the types were not checked. */
 void type_check(const struct runtime *runtime, const char *filename, const void *code, size_t size,
 		struct policy_report *report);

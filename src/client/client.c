@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MSEC = 3000,                  /* for the answer to a run that was cancelled */
-	ROOM = FRAME_HEADER + FRAME_BYTES_MAX, /* bytes read at once; a larger frame gets more */
+	PATIENCE_MSEC = 3000,                  /* timeout for the answer after a cancellation */
+	ROOM = FRAME_HEADER + FRAME_BYTES_MAX, /* bytes of one read; a larger frame gets a larger buffer */
 };
 
 enum {
@@ -26,31 +26,32 @@ enum {
 	WATCHES
 };
 
-/* One run over one connection. The socket never blocks: who writes while he is written to would wait for ever. */
+/* One run over one connection. The socket is non-blocking: if both sides wrote at the same time, a blocking write could
+ * deadlock. */
 struct client_link {
-	int socket;                         /* to the service */
-	const struct client_io *io;         /* the caller's side */
-	struct client_answer *answer;       /* being made */
-	unsigned char header[FRAME_HEADER]; /* of the frame on its way out */
-	struct iovec out[2];                /* what is left of that frame */
-	bool deaf;                          /* the service hears no more; it may have said why */
-	bool cancelled;                     /* CANCEL was asked for */
-	bool cancel_sent;                   /* and sent */
+	int socket;                         /* connected to the service */
+	const struct client_io *io;         /* the caller's descriptors and callbacks */
+	struct client_answer *answer;       /* receives the answer */
+	unsigned char header[FRAME_HEADER]; /* header of the outgoing frame */
+	struct iovec out[2];                /* unsent part of that frame */
+	bool deaf;                          /* the service has closed its receiving side; it may have sent the reason */
+	bool cancelled;                     /* cancellation was requested */
+	bool cancel_sent;                   /* the CANCEL frame is queued */
 	bool input_open;                    /* stdin has not ended */
-	bool window_open;                   /* sizes may still come */
-	unsigned char window[FRAME_WINDOW]; /* the last, on its way */
-	char *block;                        /* stdin's bytes on their way; owned */
-	char *in;                           /* bytes that came and are not read yet; owned */
-	size_t have;                        /* how many */
-	size_t room;                        /* allocated */
+	bool window_open;                   /* more window sizes may arrive */
+	unsigned char window[FRAME_WINDOW]; /* the last size, being sent */
+	char *block;                        /* bytes of stdin, being sent; owned */
+	char *in;                           /* received, unread bytes; owned */
+	size_t have;                        /* number of them */
+	size_t room;                        /* allocated bytes */
 };
 
-static bool sending(const struct client_link *link)
+static bool is_sending(const struct client_link *link)
 {
 	return link->out[0].iov_len + link->out[1].iov_len > 0;
 }
 
-static void flush(struct client_link *link)
+static void frame_flush(struct client_link *link)
 {
 	struct msghdr message = { .msg_iov = link->out, .msg_iovlen = 2 };
 	ssize_t sent = sendmsg(link->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -71,7 +72,7 @@ static void flush(struct client_link *link)
 	}
 }
 
-/* Only while nothing else is on its way. */
+/* Requires that no other frame is being sent. */
 static void send_frame(struct client_link *link, enum frame_kind kind, const void *data, size_t size)
 {
 	const struct frame frame = { .kind = kind, .size = (uint32_t)size };
@@ -79,7 +80,7 @@ static void send_frame(struct client_link *link, enum frame_kind kind, const voi
 	frame_encode(&frame, link->header);
 	link->out[0] = (struct iovec){ link->header, FRAME_HEADER };
 	link->out[1] = (struct iovec){ (void *)data, size };
-	flush(link);
+	frame_flush(link);
 }
 
 static void on_input(struct client_link *link)
@@ -95,7 +96,7 @@ static void on_input(struct client_link *link)
 	send_frame(link, FRAME_INPUT, link->block, n > 0 ? (size_t)n : 0);
 }
 
-/* All that wait; only the last counts. */
+/* Reads all waiting sizes; only the last one is sent. */
 static void on_window(struct client_link *link)
 {
 	struct terminal_size sizes[64];
@@ -116,7 +117,7 @@ static int bad_answer(struct error *err)
 	return error_set(err, ERROR_FAILED, EPROTO, "the service gave an invalid answer");
 }
 
-/* 1: that was the answer. */
+/* Returns 1 after the answer. */
 static int on_frame(struct client_link *link, const struct frame *frame, const char *payload, struct error *err)
 {
 	struct client_answer *answer = link->answer;
@@ -147,7 +148,7 @@ static int on_frame(struct client_link *link, const struct frame *frame, const c
 	}
 }
 
-/* All frames that are whole. 1: the last was the answer. */
+/* Handles all complete frames. Returns 1 after the answer. */
 static int take_frames(struct client_link *link, struct error *err)
 {
 	size_t at = 0;
@@ -190,25 +191,25 @@ static int on_answer(struct client_link *link, struct error *err)
 	return take_frames(link, err);
 }
 
-static void fill(const struct client_link *link, struct pollfd *fds)
+static void polls_fill(const struct client_link *link, struct pollfd *fds)
 {
-	/* Input is the run's: while there is none, it stays where it is. */
-	bool reading = link->input_open && link->answer->began && !link->cancelled && !link->deaf && !sending(link);
-	bool resizing = link->window_open && link->answer->began && !link->deaf && !sending(link);
+	/* Input belongs to the run, so it is not read before the run has started. */
+	bool reading = link->input_open && link->answer->began && !link->cancelled && !link->deaf && !is_sending(link);
+	bool resizing = link->window_open && link->answer->began && !link->deaf && !is_sending(link);
 
-	fds[WATCH_SOCKET] = (struct pollfd){ .fd = link->socket, .events = POLLIN | (sending(link) ? POLLOUT : 0) };
+	fds[WATCH_SOCKET] = (struct pollfd){ .fd = link->socket, .events = POLLIN | (is_sending(link) ? POLLOUT : 0) };
 	fds[WATCH_CANCEL] = (struct pollfd){ .fd = link->cancelled ? -1 : link->io->cancel_fd, .events = POLLIN };
 	fds[WATCH_INPUT] = (struct pollfd){ .fd = reading ? link->io->stdin_fd : -1, .events = POLLIN };
 	fds[WATCH_WINDOW] = (struct pollfd){ .fd = resizing ? link->io->window_fd : -1, .events = POLLIN };
 }
 
-static int converse(struct client_link *link, struct error *err)
+static int link_converse(struct client_link *link, struct error *err)
 {
 	struct pollfd fds[WATCHES];
 	int done = 0;
 
 	while (done == 0) {
-		fill(link, fds);
+		polls_fill(link, fds);
 		int ready = poll(fds, WATCHES, link->cancelled ? PATIENCE_MSEC : -1);
 
 		if (ready < 0 && errno == EINTR)
@@ -216,21 +217,21 @@ static int converse(struct client_link *link, struct error *err)
 		if (ready < 0)
 			return error_errno(err, "cannot wait for the service");
 		if (ready == 0) {
-			/* Whoever wanted it to end does not want it done again. */
+			/* A cancelled run must not be repeated. */
 			link->answer->began = true;
 			return error_set(err, ERROR_FAILED, 0, "the service does not answer");
 		}
 		if (fds[WATCH_CANCEL].revents)
 			link->cancelled = true;
-		if (sending(link) && fds[WATCH_SOCKET].revents)
-			flush(link);
-		if (link->cancelled && !link->cancel_sent && !sending(link) && !link->deaf) {
+		if (is_sending(link) && fds[WATCH_SOCKET].revents)
+			frame_flush(link);
+		if (link->cancelled && !link->cancel_sent && !is_sending(link) && !link->deaf) {
 			link->cancel_sent = true;
 			send_frame(link, FRAME_CANCEL, NULL, 0);
 		}
-		if (fds[WATCH_WINDOW].revents && !sending(link))
+		if (fds[WATCH_WINDOW].revents && !is_sending(link))
 			on_window(link);
-		if (fds[WATCH_INPUT].revents && !sending(link))
+		if (fds[WATCH_INPUT].revents && !is_sending(link))
 			on_input(link);
 		if (fds[WATCH_SOCKET].revents & (POLLIN | POLLHUP | POLLERR))
 			done = on_answer(link, err);
@@ -257,7 +258,7 @@ int client_run(int socket, const char *json, size_t size, const struct client_io
 		error_set(err, ERROR_FAILED, link.in ? EMSGSIZE : ENOMEM, "cannot send the request to the service");
 	} else {
 		send_frame(&link, FRAME_REQUEST, json, size);
-		done = converse(&link, err);
+		done = link_converse(&link, err);
 	}
 	free(link.block);
 	free(link.in);

@@ -37,7 +37,7 @@ static int read_length(struct http_text value, uint64_t *length, struct error *e
 	return 0;
 }
 
-/* One line of the head. A length and chunks together are refused, as the parser of requests does. */
+/* One line of the head. A length together with chunks is refused, as in the parser of requests. */
 static int read_field(struct http_answer *answer, const char *line, size_t size, bool *sized, struct error *err)
 {
 	const char *colon = memchr(line, ':', size);
@@ -88,7 +88,7 @@ static int read_head(struct http_answer *answer, struct error *err)
 	}
 	if (first)
 		return not_http(err, "no status line");
-	/* An interim answer: the real one follows. */
+	/* An interim response: the final one follows. */
 	if (answer->status < 200) {
 		if (answer->status == 101)
 			return not_http(err, "another protocol");
@@ -104,7 +104,7 @@ static int read_head(struct http_answer *answer, struct error *err)
 	return 0;
 }
 
-/* Bytes taken, or -1. */
+/* Returns the number of consumed bytes, or -1. */
 static long take_head(struct http_answer *answer, const char *data, size_t size, struct error *err)
 {
 	size_t before = answer->head.size, from = before < 3 ? 0 : before - 3;
@@ -125,7 +125,7 @@ static long take_head(struct http_answer *answer, const char *data, size_t size,
 	return read_head(answer, err) < 0 ? -1 : (long)size;
 }
 
-/* Bytes taken, or -1. */
+/* Returns the number of consumed bytes, or -1. */
 static long take_body(struct http_answer *answer, const char *data, size_t size, struct buf *out, struct error *err)
 {
 	struct http_fault fault;
@@ -133,7 +133,7 @@ static long take_body(struct http_answer *answer, const char *data, size_t size,
 	int done;
 
 	if (answer->body == HTTP_BODY_CHUNKED) {
-		/* Events are taken out as they come; what is kept whole is bounded. */
+		/* Events are removed as they arrive; a body that is kept is bounded. */
 		done = http_chunks_take(&answer->chunks, data, size, &used,
 					answer->events ? UINT64_MAX : HTTP_ANSWER_MAX, out, &fault);
 		if (done < 0)
@@ -168,7 +168,7 @@ int http_answer_take(struct http_answer *answer, const char *data, size_t size, 
 		data += used;
 		size -= (size_t)used;
 	}
-	/* Nobody asked for more than one answer. */
+	/* Only one answer is expected. */
 	if (size > 0)
 		return not_http(err, "there is more than one answer");
 	return answer->body == HTTP_BODY_DONE;
@@ -225,7 +225,7 @@ static void end_line(struct http_events *events, http_event_fn *on_event, void *
 		buf_add(&events->data, value, size);
 		events->has_data = true;
 	}
-	/* A comment (no name), or a field that means nothing to us. */
+	/* A comment (no name), or an unknown field. */
 }
 
 int http_events_take(struct http_events *events, const char *data, size_t size, http_event_fn *on_event, void *userdata,

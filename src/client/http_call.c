@@ -11,20 +11,21 @@
 #include <sys/socket.h>
 
 enum {
-	READ_MAX = 64 << 10, /* bytes read at once */
+	READ_MAX = 64 << 10, /* bytes of one read */
 };
 
-/* One call under way. The socket never blocks: who writes while he is written to would wait for ever. */
+/* A call in progress. The socket is non-blocking: if both sides wrote at the same time, a blocking write could
+ * deadlock. */
 struct http_exchange {
-	const struct http_call *call;    /* what is asked */
-	struct http_reply *reply;        /* being made */
-	int socket;                      /* to the service */
+	const struct http_call *call;    /* the call */
+	struct http_reply *reply;        /* receives the answer */
+	int socket;                      /* connected to the service */
 	struct buf out;                  /* the request; owned */
-	size_t sent;                     /* of it */
-	bool deaf;                       /* the service hears no more; it may have said why */
-	struct http_answer answer;       /* what came of it */
-	struct http_events events;       /* the same as events */
-	bool watched[HTTP_CALL_WATCHES]; /* which are looked at */
+	size_t sent;                     /* bytes sent */
+	bool deaf;                       /* the service has closed its receiving side; it may have sent the reason */
+	struct http_answer answer;       /* parser of the answer */
+	struct http_events events;       /* parser of its events */
+	bool watched[HTTP_CALL_WATCHES]; /* watches that are still active */
 };
 
 static void write_request(struct http_exchange *exchange)
@@ -54,7 +55,7 @@ static void send_some(struct http_exchange *exchange)
 		exchange->deaf = true;
 }
 
-static int take(struct http_exchange *exchange, const char *data, size_t size, struct error *err)
+static int answer_take(struct http_exchange *exchange, const char *data, size_t size, struct error *err)
 {
 	struct http_answer *answer = &exchange->answer;
 	struct buf *body = &exchange->reply->body;
@@ -71,18 +72,18 @@ static int take(struct http_exchange *exchange, const char *data, size_t size, s
 	return done;
 }
 
-/* 1: the answer is whole. */
-static int receive(struct http_exchange *exchange, struct error *err)
+/* Returns 1 when the answer is complete. */
+static int exchange_receive(struct http_exchange *exchange, struct error *err)
 {
 	char data[READ_MAX];
 	ssize_t n = recv(exchange->socket, data, sizeof(data), MSG_DONTWAIT);
 
 	if (n > 0)
-		return take(exchange, data, (size_t)n, err);
+		return answer_take(exchange, data, (size_t)n, err);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n < 0)
-		return error_errno(err, "cannot hear the service");
+		return error_errno(err, "cannot read the service's answer");
 	return http_answer_end(&exchange->answer, err) < 0 ? -1 : 1;
 }
 
@@ -102,8 +103,8 @@ static int look_around(struct http_exchange *exchange, const struct pollfd *fds)
 	return 0;
 }
 
-/* What is looked at now. Milliseconds until that changes, -1: it does not. */
-static int fill(const struct http_exchange *exchange, int age, struct pollfd *fds)
+/* Fills the list for poll(). Returns the milliseconds until the list changes, -1: never. */
+static int polls_fill(const struct http_exchange *exchange, int age, struct pollfd *fds)
 {
 	bool sending = !exchange->deaf && exchange->sent < exchange->out.size;
 	int limit = exchange->call->timeout_msec, wait = limit > 0 ? limit - age : -1;
@@ -120,16 +121,16 @@ static int fill(const struct http_exchange *exchange, int age, struct pollfd *fd
 	return wait;
 }
 
-static int converse(struct http_exchange *exchange, struct error *err)
+static int exchange_converse(struct http_exchange *exchange, struct error *err)
 {
 	struct pollfd fds[HTTP_CALL_WATCHES + 1], *service = &fds[HTTP_CALL_WATCHES];
 	uint64_t began = clock_usec();
 	int limit = exchange->call->timeout_msec, done = 0;
 
 	while (done == 0) {
-		/* In whole milliseconds, rounded down: who waits until then has waited enough. */
+		/* Whole milliseconds, rounded down, so that a poll() until then is long enough. */
 		uint64_t age = (clock_usec() - began) / 1000;
-		int wait = fill(exchange, age < INT_MAX ? (int)age : INT_MAX, fds);
+		int wait = polls_fill(exchange, age < INT_MAX ? (int)age : INT_MAX, fds);
 
 		if (limit > 0 && age >= (uint64_t)limit)
 			return error_set(err, ERROR_FAILED, 0, "the service does not answer");
@@ -145,7 +146,7 @@ static int converse(struct http_exchange *exchange, struct error *err)
 		if (service->revents & (POLLOUT | POLLERR | POLLHUP) && exchange->sent < exchange->out.size)
 			send_some(exchange);
 		if (service->revents & (POLLIN | POLLERR | POLLHUP))
-			done = receive(exchange, err);
+			done = exchange_receive(exchange, err);
 	}
 	return done < 0 ? -1 : 0;
 }
@@ -166,7 +167,7 @@ int http_call(const struct http_call *call, struct http_reply *reply, struct err
 	if (exchange.out.failed)
 		error_set(err, ERROR_FAILED, ENOMEM, "cannot make the request");
 	else
-		done = converse(&exchange, err);
+		done = exchange_converse(&exchange, err);
 	close_fd(&exchange.socket);
 	buf_free(&exchange.out);
 	http_answer_free(&exchange.answer);

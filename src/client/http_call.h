@@ -1,7 +1,7 @@
 /*
- * HTTP over the service's Unix socket, where no token is needed: a request, and
- * its answer whole or event by event. A connection a call: on a Unix socket it
- * costs less than keeping one and being wrong about it.
+ * HTTP over the service's Unix socket, which needs no token: sends a request,
+ * and receives the answer as a whole or event by event. Each call opens a
+ * connection, which is cheap on a Unix socket and simpler than keeping one.
  */
 #pragma once
 
@@ -12,41 +12,41 @@
 #include <stddef.h>
 
 enum {
-	HTTP_CALL_WATCHES = 4, /* descriptors at most */
+	HTTP_CALL_WATCHES = 4, /* maximum of watches */
 };
 
-/* Something else to look at while the answer is waited for. */
+/* A descriptor to poll while waiting for the answer. */
 struct http_watch {
-	int fd;                              /* readable: the function is called; -1: none */
-	int (*on_ready)(int fd, void *data); /* 0; 1: do not watch it any more; -1: give the call up */
-	void *data;                          /* for it */
-	int after_msec;                      /* not looked at before the call is so old */
+	int fd;                              /* the function is called if it is readable; -1: none */
+	int (*on_ready)(int fd, void *data); /* returns 0, 1 to stop watching, or -1 to abandon the call */
+	void *data;                          /* its argument */
+	int after_msec;                      /* age of the call at which watching starts */
 };
 
 struct http_call {
-	const char *socket;                           /* the service's path */
+	const char *socket;                           /* path of the service's socket */
 	const char *method;                           /* "GET", "POST"… */
-	const char *path;                             /* of the resource, encoded already */
+	const char *path;                             /* encoded path */
 	const char *body;                             /* NULL: none */
-	size_t body_size;                             /* of it */
+	size_t body_size;                             /* bytes */
 	const char *body_type;                        /* NULL: application/json */
-	http_event_fn *on_event;                      /* not NULL: events are asked for, and come here */
-	void *userdata;                               /* for it */
-	int timeout_msec;                             /* for the whole of it; 0: none */
-	struct http_watch watches[HTTP_CALL_WATCHES]; /* the first without a function ends the list */
+	http_event_fn *on_event;                      /* if not NULL: requests events, and is called for each */
+	void *userdata;                               /* its argument */
+	int timeout_msec;                             /* for the whole call; 0: none */
+	struct http_watch watches[HTTP_CALL_WATCHES]; /* an entry without a function ends the list */
 };
 
 struct http_reply {
 	int status;      /* 200… */
-	bool events;     /* it came as events: no body */
-	bool given_up;   /* a watch said so */
-	struct buf body; /* terminated if there is any; owned */
+	bool events;     /* the answer was a stream of events: no body */
+	bool given_up;   /* a watch abandoned the call */
+	struct buf body; /* terminated, if there is one; owned */
 };
 
-/* -1: no service, or none that speaks HTTP, or it took too long. Whatever status it answers with is a reply. */
+/* -1: there is no service, it does not speak HTTP, or it timed out. An answer of any status is a success. */
 int http_call(const struct http_call *call, struct http_reply *reply, struct error *err);
 void http_reply_free(struct http_reply *reply);
 #define _cleanup_http_reply_ _cleanup_(http_reply_free)
 
-/* A name as a part of a path: what is not plain is encoded; '/' only if `slash`. */
+/* Appends a name to a path: special characters are encoded; '/' only if `slash`. */
 void http_path_add(struct buf *path, const char *name, bool slash);

@@ -18,62 +18,62 @@
 #include <sys/socket.h>
 
 enum {
-	CALLS_MAX = 128,           /* messages under way; what comes then waits */
-	LINE_MAX_BYTES = 64 << 20, /* of a line: as much as any request may have */
+	CALLS_MAX = 128,           /* concurrent messages; others wait */
+	LINE_MAX_BYTES = 64 << 20, /* bytes of a line: the size limit of any request */
 	READ_AT_ONCE = 64 << 10,   /* bytes */
-	WRITE_AT_ONCE = 4096,      /* bytes that a pipe which can be written to takes without blocking: PIPE_BUF */
-	BEHIND_MAX = 8 << 20,      /* bytes that the client has not read when nothing more is taken for it */
-	LINGER_USEC = 800 * 1000,  /* for the answers to what was asked before the end */
-	GOODBYE_MSEC = 200,        /* for the service to forget the session */
-	SESSION_DIGITS = 48,       /* of a session's id */
+	WRITE_AT_ONCE = 4096,      /* bytes that a writable pipe takes without blocking: PIPE_BUF */
+	BEHIND_MAX = 8 << 20,      /* bytes not read by the client at which no more input is taken */
+	LINGER_USEC = 800 * 1000,  /* wait after the end of the input for the remaining answers */
+	GOODBYE_MSEC = 200,        /* timeout for the service to delete the session */
+	SESSION_DIGITS = 48,       /* digits of a session's id */
 };
 
-/* A message on its way to the service, and its answer. */
+/* A message sent to the service, and its answer. */
 struct state;
 struct call {
-	struct state *state;       /* whose it is */
-	int fd;                    /* the connection; -1: this place is free */
-	struct buf request;        /* what is sent; owned */
-	size_t sent;               /* bytes of it that are */
-	char *line;                /* the message, as it came; owned */
-	size_t line_size;          /* of it */
-	json_t *id;                /* of a request; NULL: it is none. Owned */
-	bool initialize;           /* it begins the conversation */
-	bool internal;             /* nobody wants to hear its answer */
-	bool again;                /* it was sent before, in a session that the service did not know */
-	bool told;                 /* its answer was passed on */
-	struct http_answer answer; /* as far as it came */
-	struct http_events events; /* of it */
-	struct buf body;           /* of it; owned */
+	struct state *state;       /* the relay */
+	int fd;                    /* the connection; -1: this entry is free */
+	struct buf request;        /* the HTTP request; owned */
+	size_t sent;               /* bytes sent */
+	char *line;                /* the message as received; owned */
+	size_t line_size;          /* bytes */
+	json_t *id;                /* of a request; NULL: the message is none. Owned */
+	bool initialize;           /* the message is `initialize` */
+	bool internal;             /* the client does not expect an answer */
+	bool again;                /* sent a second time, because the service did not know the session */
+	bool told;                 /* the answer was passed on */
+	struct http_answer answer; /* parser of the answer */
+	struct http_events events; /* parser of its events */
+	struct buf body;           /* its body; owned */
 };
 
 struct state {
 	const struct mcp_relay *relay;
-	const char *socket;               /* the service's; NULL: it has to be asked for */
-	struct call calls[CALLS_MAX];     /* in no order */
-	struct buf in;                    /* bytes that came and are no whole line yet */
-	size_t scanned;                   /* of them, those in which there is no end of a line */
-	bool skipping;                    /* the line is too long, and forgotten up to its end */
-	bool hung;                        /* no more comes behind what is not read yet */
-	bool ended;                       /* no more comes */
-	struct buf out;                   /* lines that wait to be written */
-	size_t written;                   /* bytes of it that are */
-	bool deaf;                        /* nobody reads them */
-	char session[SESSION_DIGITS + 1]; /* ours; "" before the conversation began */
-	char *initialize;                 /* the message that began it, to begin it again; owned */
-	size_t initialize_size;           /* of it */
-	bool renewing;                    /* it is being begun: what comes next waits */
-	uint64_t until_usec;              /* when it is over, whatever is still missing; 0: not yet */
-	char room[READ_AT_ONCE];          /* where bytes are read to */
+	const char *socket;               /* path of the service's socket; NULL: unknown */
+	struct call calls[CALLS_MAX];     /* unordered */
+	struct buf in;                    /* input that is not yet a complete line */
+	size_t scanned;                   /* bytes of `in` that contain no end of a line */
+	bool skipping;                    /* the line is too long, and is skipped */
+	bool hung;                        /* the input ends after the unread data */
+	bool ended;                       /* the input has ended */
+	struct buf out;                   /* lines for the client */
+	size_t written;                   /* bytes of `out` that are written */
+	bool deaf;                        /* the client no longer reads */
+	char session[SESSION_DIGITS + 1]; /* id of the session; "" before `initialize` */
+	char *initialize;                 /* the `initialize` message, to repeat it; owned */
+	size_t initialize_size;           /* bytes */
+	bool renewing;                    /* `initialize` is being repeated: other messages wait */
+	uint64_t until_usec;              /* when to end, even with answers missing; 0: not yet */
+	char room[READ_AT_ONCE];          /* buffer for reads */
 };
 
-static size_t pending(const struct state *s)
+static size_t out_pending(const struct state *s)
 {
 	return s->out.size - s->written;
 }
 
-/* A line for the client; a message has no end of line in itself. */
-static void say(struct state *s, const char *text, size_t size)
+/* Sends a line to the client; a message contains no line end. */
+static void line_put(struct state *s, const char *text, size_t size)
 {
 	while (size > 0 && text[size - 1] == '\n')
 		size--;
@@ -89,7 +89,7 @@ static void say_error(struct state *s, json_t *id, enum rpc_code code, const cha
 	_cleanup_free_ char *text = rpc_error_text(id, code, message, NULL);
 
 	if (text)
-		say(s, text, strlen(text));
+		line_put(s, text, strlen(text));
 }
 
 static void call_end(struct call *call)
@@ -104,7 +104,7 @@ static void call_end(struct call *call)
 	*call = (struct call){ .fd = -1 };
 }
 
-/* It could not be answered. */
+/* Reports that the message could not be answered. */
 static void call_fail(struct state *s, struct call *call, const char *why)
 {
 	if (call->initialize)
@@ -130,8 +130,8 @@ static bool has_calls(const struct state *s)
 	return false;
 }
 
-/* A connection to the service, which may have to be started first. */
-static int reach(struct state *s, struct error *err)
+/* Connects to the service, starting it if necessary. */
+static int service_connect(struct state *s, struct error *err)
 {
 	int fd = s->socket ? service_socket_connect(s->socket) : -1;
 
@@ -161,17 +161,17 @@ static void call_send(struct state *s, struct call *call)
 	if (n >= 0)
 		call->sent += (size_t)n;
 	else if (errno != EAGAIN && errno != EINTR)
-		/* It may have said why. */
+		/* The service may have sent the reason. */
 		call->sent = call->request.size;
 	if (call->sent == call->request.size)
 		buf_free(&call->request);
 }
 
-/* The message goes out; takes the line, and the id. */
+/* Sends the message; takes the line and the id. */
 static void call_begin(struct state *s, struct call *call, char *line, size_t size, json_t *id)
 {
 	struct error err = { 0 };
-	int fd = reach(s, &err);
+	int fd = service_connect(s, &err);
 
 	*call = (struct call){ .state = s, .fd = fd, .line = line, .line_size = size, .id = id };
 	if (fd < 0) {
@@ -185,7 +185,7 @@ static void call_begin(struct state *s, struct call *call, char *line, size_t si
 		call_send(s, call);
 }
 
-static void renew(struct state *s, bool internal)
+static void session_renew(struct state *s, bool internal)
 {
 	struct call *call = call_free_place(s);
 	char *line = call ? strndup(s->initialize, s->initialize_size) : NULL;
@@ -202,7 +202,7 @@ static void renew(struct state *s, bool internal)
 	}
 }
 
-/* Whether a message is the answer to a request, and not a notification or a question on the way. */
+/* Whether a message is the answer to a request, not a notification or another request. */
 static bool is_last(const char *text, size_t size)
 {
 	const char *value;
@@ -218,10 +218,10 @@ static void on_event(const char *name, const char *data, size_t size, void *user
 	if (strcmp(name, "message") != 0 || call->internal)
 		return;
 	call->told |= is_last(data, size);
-	say(call->state, data, size);
+	line_put(call->state, data, size);
 }
 
-/* What is no message of the protocol, but a word of the service about itself. */
+/* Handles an answer that is not a message of the protocol but the service's error. */
 static void tell_status(struct state *s, struct call *call)
 {
 	char sentence[512] = "the service cannot answer now";
@@ -234,7 +234,7 @@ static void tell_status(struct state *s, struct call *call)
 	call_fail(s, call, sentence);
 }
 
-/* The service does not know our session: it was restarted. Begin again, and send the message again. */
+/* The service was restarted and does not know our session: repeat `initialize`, then send the message again. */
 static void call_again(struct state *s, struct call *call)
 {
 	char *line = take_ptr(call->line);
@@ -242,9 +242,9 @@ static void call_again(struct state *s, struct call *call)
 	size_t size = call->line_size;
 
 	call_end(call);
-	/* It was answered before we began again: sent before ours, heard after it. */
+	/* The answer to a message from before the repeated `initialize` may arrive after it. */
 	if (!s->renewing)
-		renew(s, true);
+		session_renew(s, true);
 	call = call_free_place(s);
 	call_begin(s, call, line, size, id);
 	if (call->fd >= 0)
@@ -271,7 +271,7 @@ static void call_answered(struct state *s, struct call *call)
 	}
 	if (!call->answer.events && spoken && !call->internal && (call->id || call->answer.status < 400)) {
 		call->told = true;
-		say(s, call->body.data, call->body.size);
+		line_put(s, call->body.data, call->body.size);
 	}
 	call_fail(s, call, "the service ended before it answered");
 }
@@ -298,10 +298,10 @@ static void call_receive(struct state *s, struct call *call)
 		call_answered(s, call);
 }
 
-/* Lines */
+/* Lines. */
 
-/* Closing its connection ends what it runs; nobody hears of it any more. */
-static void cancel(struct state *s, const json_t *id)
+/* Closing the connection of a call ends its run; its answer is not needed any more. */
+static void call_cancel(struct state *s, const json_t *id)
 {
 	for (size_t i = 0; i < CALLS_MAX; i++)
 		if (s->calls[i].fd >= 0 && s->calls[i].id && !s->calls[i].initialize && json_equal(s->calls[i].id, id))
@@ -356,7 +356,7 @@ static void take_line(struct state *s, const char *data, size_t size)
 		return;
 	}
 	if (message.kind == RPC_NOTIFICATION && strcmp(message.method, "notifications/cancelled") == 0) {
-		cancel(s, json_object_get(message.params, "requestId"));
+		call_cancel(s, json_object_get(message.params, "requestId"));
 	} else if ((line = malloc(size + 1)) != NULL) {
 		memcpy(line, data, size);
 		line[size] = '\0';
@@ -372,15 +372,15 @@ static void take_line(struct state *s, const char *data, size_t size)
 
 static bool can_take(const struct state *s)
 {
-	/* Two places are kept: for beginning again, and for the message that found out that it is necessary. */
+	/* Two entries are reserved: for the repeated `initialize`, and for the message that made it necessary. */
 	size_t used = 0;
 
 	for (size_t i = 0; i < CALLS_MAX; i++)
 		used += s->calls[i].fd >= 0;
-	return !s->renewing && !s->deaf && used + 2 < CALLS_MAX && pending(s) <= BEHIND_MAX;
+	return !s->renewing && !s->deaf && used + 2 < CALLS_MAX && out_pending(s) <= BEHIND_MAX;
 }
 
-/* All lines that are whole and can be taken now. */
+/* Handles all complete lines that can be handled now. */
 static void take_lines(struct state *s)
 {
 	size_t at = 0;
@@ -409,7 +409,7 @@ static void take_lines(struct state *s)
 		buf_free(&s->in);
 		s->scanned = 0;
 	}
-	/* The last one may lack its end. */
+	/* The last line may lack its end. */
 	if (s->ended && s->in.size > 0 && s->scanned == s->in.size && can_take(s)) {
 		take_line(s, s->in.data, s->in.size);
 		s->in.size = s->scanned = 0;
@@ -433,38 +433,38 @@ static void read_in(struct state *s)
 
 static void write_out(struct state *s)
 {
-	size_t part = pending(s) < WRITE_AT_ONCE ? pending(s) : WRITE_AT_ONCE;
+	size_t part = out_pending(s) < WRITE_AT_ONCE ? out_pending(s) : WRITE_AT_ONCE;
 	ssize_t n = write(s->relay->out, s->out.data + s->written, part);
 
 	if (n > 0)
 		s->written += (size_t)n;
 	else if (n < 0 && errno != EAGAIN && errno != EINTR)
 		s->deaf = true;
-	if (pending(s) == 0 || s->written > BEHIND_MAX) {
-		memmove(s->out.data, s->out.data + s->written, pending(s));
+	if (out_pending(s) == 0 || s->written > BEHIND_MAX) {
+		memmove(s->out.data, s->out.data + s->written, out_pending(s));
 		s->out.size -= s->written;
 		s->written = 0;
 	}
 }
 
-/* Descriptors to watch: in, out, and the calls in their places. */
-static void fill(const struct state *s, struct pollfd fds[2 + CALLS_MAX])
+/* Fills the list for poll(): in, out, and the calls by index. */
+static void polls_fill(const struct state *s, struct pollfd fds[2 + CALLS_MAX])
 {
-	const bool room = pending(s) <= BEHIND_MAX;
-	/* A line that has to wait is not read on; an end is heard all the same. */
+	const bool room = out_pending(s) <= BEHIND_MAX;
+	/* A line that has to wait is not read further; the end of the input is still noticed. */
 	const bool reads = !s->ended && can_take(s) && s->scanned == s->in.size;
 
-	/* An end that is known and cannot be read yet would be told again and again. */
+	/* A hangup that cannot be handled yet would wake poll() again and again. */
 	fds[0] = (struct pollfd){ .fd = s->ended || (s->hung && !reads) ? -1 : s->relay->in,
 				  .events = reads ? POLLIN : 0 };
-	fds[1] = (struct pollfd){ .fd = s->relay->out, .events = pending(s) > 0 ? POLLOUT : 0 };
+	fds[1] = (struct pollfd){ .fd = s->relay->out, .events = out_pending(s) > 0 ? POLLOUT : 0 };
 	for (size_t i = 0; i < CALLS_MAX; i++)
 		fds[2 + i] =
 			(struct pollfd){ .fd = s->calls[i].fd,
 					 .events = (room ? POLLIN : 0) | (s->calls[i].request.size > 0 ? POLLOUT : 0) };
 }
 
-static int patience(const struct state *s)
+static int poll_timeout(const struct state *s)
 {
 	uint64_t now = clock_usec();
 
@@ -475,21 +475,21 @@ static bool is_over(const struct state *s)
 {
 	if (s->deaf)
 		return true;
-	return (s->ended && !has_calls(s) && pending(s) == 0 && s->in.size == 0) || patience(s) == 0;
+	return (s->ended && !has_calls(s) && out_pending(s) == 0 && s->in.size == 0) || poll_timeout(s) == 0;
 }
 
-static int step(struct state *s, struct error *err)
+static int relay_step(struct state *s, struct error *err)
 {
 	struct pollfd fds[2 + CALLS_MAX];
 	int ready;
 
-	fill(s, fds);
-	ready = poll(fds, 2 + CALLS_MAX, patience(s));
+	polls_fill(s, fds);
+	ready = poll(fds, 2 + CALLS_MAX, poll_timeout(s));
 	if (ready < 0 && errno != EINTR)
 		return error_errno(err, "cannot wait");
 	if (ready <= 0)
 		return 0;
-	/* Nobody reads any more; a pipe says so at once. */
+	/* The client no longer reads; a pipe reports this at once. */
 	if (fds[1].revents & (POLLERR | POLLNVAL))
 		s->deaf = true;
 	else if (fds[1].revents & POLLOUT)
@@ -507,7 +507,7 @@ static int step(struct state *s, struct error *err)
 	if (fds[0].revents & POLLIN) {
 		read_in(s);
 	} else if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) {
-		/* An end behind lines that have to wait; or just an end. */
+		/* The input ends after lines that have to wait, or at once. */
 		s->hung = true;
 		s->ended = fds[0].events & POLLIN;
 		s->until_usec = s->until_usec ? s->until_usec : clock_usec() + LINGER_USEC;
@@ -516,7 +516,7 @@ static int step(struct state *s, struct error *err)
 	return 0;
 }
 
-/* The service need not wait until the session is too old. */
+/* Deletes the session, so that the service need not wait for its timeout. */
 static void say_goodbye(const struct state *s)
 {
 	_cleanup_close_ int fd = s->session[0] && s->socket ? service_socket_connect(s->socket) : -1;
@@ -544,7 +544,7 @@ int mcp_relay_run(const struct mcp_relay *relay, struct error *err)
 		s->calls[i].fd = -1;
 	signal(SIGPIPE, SIG_IGN);
 	while (done == 0 && !is_over(s))
-		done = step(s, err);
+		done = relay_step(s, err);
 	for (size_t i = 0; i < CALLS_MAX; i++)
 		if (s->calls[i].fd >= 0)
 			call_end(&s->calls[i]);

@@ -1,20 +1,20 @@
 /*
- * MCP by a pipe: what comes by lines goes to the service's /mcp, a connection a
- * message, and what that answers comes back as lines. The protocol is spoken
- * there and nowhere else; here is only what a pipe needs: lines and their bound,
- * which answer belongs to which message, and the end.
+ * MCP over a pipe: forwards each line to the service's /mcp, with a connection
+ * for each message, and writes the answers as lines. The service implements the
+ * protocol. The relay only handles lines and their limit, the order of answers,
+ * and the end.
  */
 #pragma once
 
 #include "base/error.h"
 
 struct mcp_relay {
-	int in, out; /* the client's; not closed, and `out` may be one that blocks */
-	/* The path of the service's socket; called again when it cannot be reached there. NULL: there is none, see err.
-	 */
+	int in, out; /* the client's; not closed; `out` may be blocking */
+	/* The path of the service's socket; called again if it cannot be reached there. NULL: there is none, see
+	 * err. */
 	const char *(*service)(void *data, struct error *err);
-	void *data; /* for it */
+	void *data; /* its argument */
 };
 
-/* Until `in` ends, or nobody reads `out`. -1: it cannot go on. */
+/* Returns when `in` has ended, or `out` has no reader. -1: the relay cannot continue. */
 int mcp_relay_run(const struct mcp_relay *relay, struct error *err);

@@ -20,8 +20,8 @@
 
 enum {
 	EXIT_BROKEN = 125,
-	PATIENCE_MSEC = 1500, /* for each way to end it */
-	SWEPT_MAX = 64,       /* directories looked at by one start */
+	PATIENCE_MSEC = 1500, /* wait after each signal */
+	SWEPT_MAX = 64,       /* directories checked at one start */
 };
 
 #define PLACE  "private"
@@ -36,11 +36,10 @@ static void remove_content(int dir)
 }
 
 /*
- * Whoever is killed cannot tidy up: the next one does. A directory that nobody
- * has locked has no owner any more; its service is ended or about to be, and does
- * not mind that its socket is gone.
+ * Removes directories of killed callers. An unlocked directory has no owner any more; its service has ended or is
+ * ending, and does not need its socket.
  */
-static void sweep(int place)
+static void directories_sweep(int place)
 {
 	int copy = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), looked = 0;
 	_cleanup_closedir_ DIR *list = copy < 0 ? NULL : fdopendir(copy);
@@ -62,8 +61,8 @@ static void sweep(int place)
 	}
 }
 
-/* Where directories of services are, locked: nobody sweeps away what was made and is not locked yet. -1: they are in
- * /tmp, because there is no state directory, or its name is too long for a socket's. */
+/* Opens the directory that contains the services' directories, and locks it, so that no other process removes one that
+ * is not locked yet. -1: use /tmp, because there is no state directory, or its path is too long for a socket. */
 static int open_place(struct private_service *service)
 {
 	const size_t most = sizeof(((struct sockaddr_un *)0)->sun_path) - sizeof("/XXXXXX/" SOCKET);
@@ -80,7 +79,7 @@ static int make_place(struct private_service *service, struct error *err)
 	_cleanup_close_ int place = open_place(service);
 
 	if (place >= 0)
-		sweep(place);
+		directories_sweep(place);
 	else
 		strcpy(service->path, "/tmp/emberbox");
 	strcat(service->path, place >= 0 ? "/XXXXXX" : "-XXXXXX");
@@ -96,7 +95,7 @@ static int make_place(struct private_service *service, struct error *err)
 	return 0;
 }
 
-/* The last line that it wrote, for it says why. */
+/* Reports the last line of the service's log. */
 static int tell_failure(struct private_service *service, struct error *err)
 {
 	char text[4096] = "", *line;
@@ -116,8 +115,8 @@ static _Noreturn void be_service(const struct private_service *service, pid_t pa
 {
 	const char *const options[] = { "--listen", "none", "--socket", service->socket, NULL };
 
-	/* A group of its own: Ctrl-C at the terminal is for us. Who died before the leash was on is asked afterwards.
-	 */
+	/* A session of its own, because Ctrl-C at the terminal is for the caller. If the parent died before prctl(),
+	 * getppid() shows it. */
 	if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(EXIT_BROKEN);
 	service_become(null, log, ready, options);
@@ -158,7 +157,7 @@ int private_service_start(struct private_service *service, struct error *err)
 	return -1;
 }
 
-/* True: it is gone. */
+/* True if the process has ended in time. */
 static bool gone_within(pid_t pid, int msec)
 {
 	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -171,7 +170,7 @@ static bool gone_within(pid_t pid, int msec)
 
 void private_service_end(struct private_service *service)
 {
-	/* Once: it lets runs finish. Again: it ends them. Its roles and boxes die with it in any case. */
+	/* The first SIGTERM lets runs finish, the second one ends them. Its roles and boxes die with it in any case. */
 	static const int signals[] = { SIGTERM, SIGTERM, SIGKILL };
 
 	if (service->pid > 0) {

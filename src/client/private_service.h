@@ -1,10 +1,10 @@
 /*
- * A service for one caller: it lives as long as we do.
+ * A service for one caller, with the caller's lifetime.
  *
- * For what needs a keeper where no service runs: sessions at a terminal, or for
- * an MCP client. It listens on no port, at a socket in a directory of its own
- * that only we can enter, and shares languages, history and settings with any
- * other service of the same EMBERBOX_HOME.
+ * Sessions at a terminal or for an MCP client need a keeper even if no service
+ * is running. This service listens on no port, only on a socket in a directory
+ * that only its user can enter. It shares languages, history and settings with
+ * other services of the same EMBERBOX_HOME.
  */
 #pragma once
 
@@ -14,10 +14,10 @@
 #include <sys/types.h>
 
 struct private_service {
-	pid_t pid;             /* of its supervisor; 0: there is none */
-	int dir;               /* its directory, locked for as long as we live; -1: none */
+	pid_t pid;             /* of its supervisor; 0: none */
+	int dir;               /* its directory, locked while the caller lives; -1: none */
 	char path[PATH_MAX];   /* the directory's name */
-	char socket[PATH_MAX]; /* where it listens: EMBERBOX_SOCKET for whatever is to use it */
+	char socket[PATH_MAX]; /* path of its socket: EMBERBOX_SOCKET for its users */
 };
 
 #define PRIVATE_SERVICE_INIT                                                                                           \
@@ -26,11 +26,11 @@ struct private_service {
 	}
 
 /*
- * Starts one and returns when it listens, or -1 with what it said. It ends with
- * the thread that called this, however that ends: the kernel sends it SIGTERM.
- * So call it from a thread that lives as long as the process, as main() does.
+ * Starts a service and returns when it listens, or -1 with its error. It ends
+ * with the calling thread, because the kernel then sends it SIGTERM. So call
+ * this from a thread that lives as long as the process, such as main()'s.
  */
 int private_service_start(struct private_service *service, struct error *err);
-/* Ends it, its boxes with it, and removes its directory. Of one that was not started: nothing. */
+/* Ends the service and its boxes, and removes its directory. Does nothing if it was not started. */
 void private_service_end(struct private_service *service);
 #define _cleanup_private_service_ _cleanup_(private_service_end)

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Between quotes; the text is plain. */
+/* Writes text inside quotes; the text has been checked. */
 static void put_escaped(struct buf *out, const char *text, size_t size)
 {
 	size_t from = 0;
@@ -32,7 +32,7 @@ static void put_escaped(struct buf *out, const char *text, size_t size)
 	buf_add(out, text + from, size - from);
 }
 
-/* False: it is not text. */
+/* False if the bytes are not text. */
 static bool put_string(struct buf *out, const char *text, size_t size)
 {
 	if (!json_is_plain_text(text, size))
@@ -43,7 +43,7 @@ static bool put_string(struct buf *out, const char *text, size_t size)
 	return true;
 }
 
-/* A member whose value is a word that the user gave; NULL: none. False: it is not text. */
+/* Adds a member whose value the user gave; NULL: none. False if it is not text. */
 static bool put_member(struct buf *out, const char *key, const char *value)
 {
 	if (!value)
@@ -75,7 +75,7 @@ static bool put_args(struct buf *out, const struct spec *spec)
 	return true;
 }
 
-/* Of those with one name the last counts: it would be a key of the object twice. */
+/* Whether a later entry sets the same name: the last one counts, and a key must not occur twice. */
 static bool set_again(const struct spec *spec, size_t at, size_t name)
 {
 	for (size_t i = at + 1; i < spec->env_count; i++)
@@ -116,7 +116,7 @@ static void put_limits(struct buf *out, const struct limits *limits)
 
 		if (amount <= 0)
 			continue;
-		/* Sizes as text: a number might be taken for megabytes. */
+		/* Sizes as strings: a number could be taken for megabytes. */
 		buf_printf(out, limit_rows[id].kind == LIMIT_BYTES ? "%s\"%s\":\"%s\"" : "%s\"%s\":%s", before,
 			   limit_rows[id].name, text_number_format(amount, text));
 		before = ",";
@@ -137,7 +137,7 @@ static void put_weaker(struct buf *out, const struct spec *spec)
 	buf_text(out, before[1] == '\0' ? "]" : "");
 }
 
-/* Rules as texts; what narrows them was decided by the caller's own registry, and counts there as here. */
+/* Rules as text. The caller's registry has decided the further lists, which also apply to the service. */
 static bool put_rules(struct buf *out, const struct net_list *list)
 {
 	buf_text(out, "[");
@@ -173,7 +173,7 @@ static bool put_network(struct buf *out, const struct net_policy *policy)
 	return true;
 }
 
-/* One byte more than was promised is asked for, so that a file that grows meanwhile is seen. */
+/* Reads one byte more than the file's size, to notice growth. */
 static bool put_host_file(struct buf *out, const char *host, uint64_t *left)
 {
 	_cleanup_free_ char *data = NULL;
@@ -194,7 +194,7 @@ static bool put_host_file(struct buf *out, const char *host, uint64_t *left)
 	return true;
 }
 
-/* A box that is smaller than its files is told of by the run itself. */
+/* The run itself reports a box that is too small for its files. */
 static bool put_files(struct buf *out, const struct spec *spec)
 {
 	uint64_t left = REQUEST_FILES_MAX;
@@ -209,7 +209,7 @@ static bool put_files(struct buf *out, const struct spec *spec)
 			return false;
 		put_escaped(out, file->box, strlen(file->box));
 		buf_text(out, "\":{\"base64\":\"");
-		/* Contents of a request of the command line all come from the host. */
+		/* The command line's files are all on the host. */
 		if (!file->host || !put_host_file(out, file->host, &left))
 			return false;
 		buf_text(out, "}");
@@ -218,7 +218,7 @@ static bool put_files(struct buf *out, const struct spec *spec)
 	return true;
 }
 
-/* A cell is code, its times and how much is shown: all else is the session's. */
+/* A cell has only code, times and the size of the output; the session has the rest. */
 static bool cell_json(const struct spec *spec, const struct request_extra *extra, struct buf *out)
 {
 	const struct limits limits = limits_of_run(&spec->limits, &(struct limits){ 0 });

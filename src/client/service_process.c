@@ -33,20 +33,20 @@ _Noreturn void service_become(int null, int log, int ready, const char *const *o
 
 	for (size_t i = 0; i < OPTIONS_MAX && options[i]; i++)
 		argv[i + 2] = (char *)options[i];
-	/* All three lie above SERVICE_READY_FD, or dup2() would lose one of them. */
+	/* All three must be above SERVICE_READY_FD, or dup2() would overwrite one of them. */
 	if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0 ||
 	    dup2(ready, SERVICE_READY_FD) < 0 || close_range(SERVICE_READY_FD + 1, ~0U, 0) < 0 || chdir("/") < 0 ||
 	    setenv("EMBERBOX_READY_FD", "3", 1) < 0)
 		_exit(EXIT_BROKEN);
-	/* What a service manager told us is not meant for it. */
+	/* The service manager's socket is the caller's. */
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("LISTEN_PID");
-	/* It reads the files itself, also when they change. */
+	/* The service reads the files itself, and again when they change. */
 	config_unexport();
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* By its name, which `ps` then shows; if that is gone, by what it was. */
+	/* By its path, which `ps` then shows; if the file was removed, by the running executable. */
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0)
 		execv(self, argv);
 	execv("/proc/self/exe", argv);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-	PATIENCE_MSEC = 30000, /* for what is answered at once, and waits behind a cell at most */
+	PATIENCE_MSEC = 30000, /* for requests without a long run, which may wait for one cell */
 	PATH_SIZE = 256,       /* bytes of a path without a file's name */
 };
 
@@ -24,7 +24,7 @@ int session_link_refusal(const struct http_reply *reply, struct error *err)
 	const char *message = json_string_value(json_object_get(error, "message"));
 	enum error_code code = error_code_find(json_string_value(json_object_get(error, "code")) ?: "");
 
-	/* A newer service may have codes that we do not know. */
+	/* A newer service may have codes that are unknown here. */
 	if (code == CODE_NONE)
 		code = reply->status == 400 ? CODE_BAD_REQUEST : CODE_FAILED;
 	if (message)
@@ -34,8 +34,8 @@ int session_link_refusal(const struct http_reply *reply, struct error *err)
 	return error_about(err, json_string_value(json_object_get(error, "field")) ?: "");
 }
 
-static int ask(const struct session_link *link, const char *method, const char *path, const json_t *body,
-	       json_t **answer, struct error *err)
+static int link_ask(const struct session_link *link, const char *method, const char *path, const json_t *body,
+		    json_t **answer, struct error *err)
 {
 	_cleanup_http_reply_ struct http_reply reply = { 0 };
 	_cleanup_free_ char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
@@ -48,8 +48,8 @@ static int ask(const struct session_link *link, const char *method, const char *
 	json_error_t why;
 
 	if (body && !text)
-		return error_set(err, ERROR_FAILED, 0, "that is no text that can be sent");
-	/* A POST has a body. */
+		return error_set(err, ERROR_FAILED, 0, "the code is not valid UTF-8 text");
+	/* A POST needs a body. */
 	if (!text && strcmp(method, "POST") == 0) {
 		call.body = "{}";
 		call.body_size = 2;
@@ -62,26 +62,26 @@ static int ask(const struct session_link *link, const char *method, const char *
 		return 0;
 	*answer = json_loadb(reply.body.data ? reply.body.data : "", reply.body.size, JSON_DECODE_ANY, &why);
 	if (!*answer)
-		return error_set(err, ERROR_FAILED, 0, "the service answered what is no JSON: %s", why.text);
+		return error_set(err, ERROR_FAILED, 0, "the service's answer is not JSON: %s", why.text);
 	return 0;
 }
 
 int session_link_list(const struct session_link *link, json_t **answer, struct error *err)
 {
-	return ask(link, "GET", "/v1/sessions", NULL, answer, err);
+	return link_ask(link, "GET", "/v1/sessions", NULL, answer, err);
 }
 
 int session_link_open(struct session_link *link, const json_t *request, json_t **object, struct error *err)
 {
 	const char *id;
 
-	if (ask(link, "POST", "/v1/sessions", request, object, err) < 0)
+	if (link_ask(link, "POST", "/v1/sessions", request, object, err) < 0)
 		return -1;
 	id = json_string_value(json_object_get(*object, "id"));
 	if (!id || strlen(id) >= sizeof(link->id)) {
 		json_decref(*object);
 		*object = NULL;
-		return error_set(err, ERROR_FAILED, 0, "the service made a session without an id");
+		return error_set(err, ERROR_FAILED, 0, "the service's answer has no session id");
 	}
 	strcpy(link->id, id);
 	return 0;
@@ -102,8 +102,8 @@ int session_link_ask(const struct session_link *link, const char *method, const 
 
 	put_path(link, tail, &path);
 	if (path.failed)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the request");
-	return ask(link, method, path.data, body, answer, err);
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot create the request");
+	return link_ask(link, method, path.data, body, answer, err);
 }
 
 int session_link_execute(const struct session_link *link, const json_t *body, http_event_fn *on_event, void *userdata,
@@ -121,7 +121,7 @@ int session_link_execute(const struct session_link *link, const json_t *body, ht
 
 	put_path(link, "execute", &path);
 	if (!text || path.failed)
-		return error_set(err, ERROR_FAILED, 0, "that is no text that can be sent");
+		return error_set(err, ERROR_FAILED, 0, "the code is not valid UTF-8 text");
 	call.path = path.data;
 	for (size_t i = 0; i < HTTP_CALL_WATCHES && watches; i++)
 		call.watches[i] = watches[i];
@@ -129,7 +129,7 @@ int session_link_execute(const struct session_link *link, const json_t *body, ht
 		return -1;
 	if (reply.status >= 300)
 		return session_link_refusal(&reply, err);
-	/* Of a cell that was over at once a service may answer without events. */
+	/* The service may answer a short cell without events. */
 	if (!reply.events)
 		on_event("result", reply.body.data ? reply.body.data : "", reply.body.size, userdata);
 	return 0;
@@ -151,7 +151,7 @@ int session_link_get_file(const struct session_link *link, const char *path, str
 	put_path(link, "files/", &full);
 	http_path_add(&full, session_link_path(path), true);
 	if (full.failed)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the request");
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot create the request");
 	call.path = full.data;
 	if (http_call(&call, &reply, err) < 0)
 		return -1;
@@ -177,7 +177,7 @@ int session_link_put_file(const struct session_link *link, const char *path, con
 	put_path(link, "files/", &full);
 	http_path_add(&full, session_link_path(path), true);
 	if (full.failed)
-		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the request");
+		return error_set(err, ERROR_FAILED, ENOMEM, "cannot create the request");
 	call.path = full.data;
 	if (http_call(&call, &reply, err) < 0)
 		return -1;

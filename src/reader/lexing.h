@@ -1,13 +1,12 @@
 /*
- * How a grammar moves from one character to the next. The build puts this before its tables.
+ * Moves a lexer from one character to the next. The build inserts this before a grammar's tables.
  *
- * A grammar's own way is a call through a pointer for each character, into a function for any
- * encoding, several ranges and a source in pieces, and another to ask whether that was the last.
- * Nearly all characters are ASCII in the middle of a line and of the one piece that there is. So
- * these are counted here, and the lexer is told of them when something else comes, or at the end.
+ * A grammar normally calls a function pointer for each character, which supports every encoding, several ranges and a
+ * source in pieces, and another one to check for the end. Nearly all characters are ASCII, in the middle of a line of
+ * the single piece. So they are handled here, and the lexer is updated when another character comes, or at the end.
  *
- * "tree_sitter/parser.h" is the grammar's, because they differ by its age; struct Lexer begins
- * with what they have in common.
+ * "tree_sitter/parser.h" is the grammar's, because it differs between versions; struct Lexer begins with the common
+ * members.
  */
 #pragma once
 
@@ -21,13 +20,13 @@
 
 #define LEXING_INLINE static inline __attribute__((always_inline))
 
-/* The next is ASCII, and what comes before it stays in its line. A NUL may be the end. */
+/* Whether the next character is ASCII and its predecessor does not end a line. A NUL may be the end. */
 LEXING_INLINE bool lexing_easy(const Lexer *lexer, uint32_t next)
 {
 	return next < lexer->chunk_size && (signed char)lexer->chunk[next] > 0;
 }
 
-/* For scanners, which know nothing of this. */
+/* For scanners, which use the ordinary interface. */
 LEXING_INLINE void lexer_advance(TSLexer *data, bool skip, void (*slowly)(TSLexer *, bool))
 {
 	Lexer *lexer = (Lexer *)(void *)data;
@@ -45,15 +44,15 @@ LEXING_INLINE void lexer_advance(TSLexer *data, bool skip, void (*slowly)(TSLexe
 		lexer->token_start_position = lexer->current_position;
 }
 
-/* Places are counted in bytes from the piece's beginning. */
+/* Positions are in bytes from the start of the piece. */
 struct lexing {
-	uint32_t known;  /* where the lexer believes to be */
-	uint32_t here;   /* where it is */
-	uint32_t begins; /* the token, if `skipped` */
-	uint32_t ends;   /* the same, if `marked` */
-	bool easy;       /* the character here is one byte, so that the next is the next byte */
-	bool skipped;    /* what was before the token */
-	bool marked;     /* the end of a token */
+	uint32_t known;  /* position that the lexer knows */
+	uint32_t here;   /* current position */
+	uint32_t begins; /* start of the token, if `skipped` */
+	uint32_t ends;   /* end of the token, if `marked` */
+	bool easy;       /* the current character is one byte */
+	bool skipped;    /* the characters before the token were skipped */
+	bool marked;     /* the end of the token was marked */
 };
 
 LEXING_INLINE void lexing_open(struct lexing *at, const Lexer *lexer)
@@ -76,7 +75,7 @@ LEXING_INLINE void lexing_tell(struct lexing *at, Lexer *lexer, int32_t lookahea
 {
 	const uint32_t more = at->here - at->known;
 
-	/* Of one range the end is where it was marked. */
+	/* With one range, the end is the marked position. */
 	if (at->marked)
 		lexer->token_end_position = lexing_place(lexer, at->ends - at->known);
 	if (at->skipped)
@@ -105,7 +104,7 @@ LEXING_INLINE int32_t lexing_step(struct lexing *at, TSLexer *data, int32_t look
 	return data->lookahead;
 }
 
-/* The ranges are in order, and those of ASCII few: looked through from the front, else halved. */
+/* The ranges are sorted. Few of them are ASCII, so those are searched linearly, the others by bisection. */
 static inline bool set_has(const TSCharacterRange *ranges, uint32_t count, int32_t character)
 {
 	if (character < 0 || character > 127)
@@ -133,7 +132,8 @@ static inline bool set_has(const TSCharacterRange *ranges, uint32_t count, int32
 	start:                                                                                                         \
 	skip = false;
 
-/* Tables say "eof = lexer->eof(lexer)" for each character. At the end it is a NUL, which is never easy. */
+/* Generated tables contain "eof = lexer->eof(lexer)" for each character. The character at the end is a NUL, which is
+ * never easy. */
 #define eof(lexer) eof &&lookahead == 0 && (lexer)->eof(lexer)
 
 #undef ACCEPT_TOKEN

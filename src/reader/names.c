@@ -1,14 +1,14 @@
-/* Names: of nodes, of what they were imported or assigned from, and texts that do not depend on the run. */
+/* Names of nodes, with imports and assignments resolved, and constant strings. */
 #include "reader/reader.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-	DEPTH_MAX = 16 /* of an expression that is looked at */
+	DEPTH_MAX = 16 /* maximum depth of an expression */
 };
 
-TSNode field(const struct reader *r, TSNode node, enum field which)
+TSNode node_field(const struct reader *r, TSNode node, enum field which)
 {
 	return ts_node_is_null(node) ? node : ts_node_child_by_field_id(node, r->numbers->fields[which]);
 }
@@ -25,8 +25,8 @@ bool is_type(const struct reader *r, TSNode node, enum type type)
 	return type_of(r, node) == type;
 }
 
-/* At the end of what is there, as far as there is room. */
-static void append(char out[NAME_ROOM], const char *text, size_t size)
+/* Appends text, truncated to the room. */
+static void name_append(char out[NAME_ROOM], const char *text, size_t size)
 {
 	size_t used = strlen(out), room = NAME_ROOM - 1 - used;
 
@@ -40,7 +40,7 @@ static void append_node(const struct reader *r, TSNode node, char out[NAME_ROOM]
 	uint32_t from = ts_node_start_byte(node), to = ts_node_end_byte(node);
 
 	if (from <= to && to <= r->size)
-		append(out, r->source + from, strnlen(r->source + from, to - from));
+		name_append(out, r->source + from, strnlen(r->source + from, to - from));
 }
 
 void node_text(const struct reader *r, TSNode node, char out[NAME_ROOM])
@@ -58,14 +58,14 @@ bool node_is(const struct reader *r, TSNode node, const char *text)
 	       memcmp(r->source + from, text, to - from) == 0;
 }
 
-/* The parts of a text literal; false: something in it is computed. */
+/* Appends the parts of a string literal. False if a part is computed. */
 static bool literal_add(const struct reader *r, TSNode node, char out[NAME_ROOM])
 {
 	_cleanup_children_ struct children parts;
 	TSNode child;
 
 	children_begin(&parts, node);
-	/* What there is no room for is not looked at either. */
+	/* Parts that do not fit are ignored. */
 	while (strlen(out) < NAME_ROOM - 1 && children_next(&parts, &child)) {
 		switch (type_of(r, child)) {
 		case TYPE_STRING_CONTENT:
@@ -114,16 +114,16 @@ static bool constant_add(const struct reader *r, TSNode node, char out[NAME_ROOM
 		return literal_add(r, node, out);
 	case TYPE_SIMPLE_SYMBOL:
 		node_text(r, node, text);
-		append(out, text + 1, strlen(text) > 0 ? strlen(text) - 1 : 0);
+		name_append(out, text + 1, strlen(text) > 0 ? strlen(text) - 1 : 0);
 		return true;
 	case TYPE_PARENTHESIZED_EXPRESSION:
 		return constant_add(r, ts_node_named_child(node, 0), out, depth + 1);
 	case TYPE_BINARY_OPERATOR:
 	case TYPE_BINARY_EXPRESSION:
 	case TYPE_BINARY:
-		return node_is(r, field(r, node, FIELD_OPERATOR), "+") &&
-		       constant_add(r, field(r, node, FIELD_LEFT), out, depth + 1) &&
-		       constant_add(r, field(r, node, FIELD_RIGHT), out, depth + 1);
+		return node_is(r, node_field(r, node, FIELD_OPERATOR), "+") &&
+		       constant_add(r, node_field(r, node, FIELD_LEFT), out, depth + 1) &&
+		       constant_add(r, node_field(r, node, FIELD_RIGHT), out, depth + 1);
 	case TYPE_CONCATENATED_STRING:
 	case TYPE_CHAINED_STRING:
 		return list_add(r, node, out, depth);
@@ -132,13 +132,13 @@ static bool constant_add(const struct reader *r, TSNode node, char out[NAME_ROOM
 	}
 }
 
-bool constant(const struct reader *r, TSNode node, char out[NAME_ROOM])
+bool constant_of(const struct reader *r, TSNode node, char out[NAME_ROOM])
 {
 	out[0] = '\0';
 	return constant_add(r, node, out, 0);
 }
 
-/* The list that a name is in. Whoever fills one on purpose makes it as slow as if there were only one. */
+/* The list for a name. A program with many collisions only makes the lookup linear. */
 static size_t slot_of(const char *name, size_t size)
 {
 	uint32_t hash = 2166136261U;
@@ -170,7 +170,7 @@ void alias_add(struct reader *r, const char *name, const char *target)
 	snprintf(alias->target, sizeof(alias->target), "%s", target);
 }
 
-/* The newest of that name: what came later holds. */
+/* The newest entry of that name: later assignments replace earlier ones. */
 static const char *alias_find(const struct reader *r, const char *name, size_t size)
 {
 	for (uint32_t i = r->newest[slot_of(name, size)]; i > 0; i = r->aliases[i - 1].older)
@@ -179,11 +179,11 @@ static const char *alias_find(const struct reader *r, const char *name, size_t s
 	return NULL;
 }
 
-void resolve(const struct reader *r, char name[NAME_ROOM])
+void alias_resolve(const struct reader *r, char name[NAME_ROOM])
 {
 	char whole[NAME_ROOM];
 
-	/* An alias of an alias of an alias; a circle ends. */
+	/* Follows aliases of aliases; the bound ends a cycle. */
 	for (int i = 0; i < 4; i++) {
 		size_t first = strcspn(name, ".");
 		const char *target = alias_find(r, name, first);
@@ -191,59 +191,59 @@ void resolve(const struct reader *r, char name[NAME_ROOM])
 		if (!target)
 			return;
 		whole[0] = '\0';
-		append(whole, target, strlen(target));
-		append(whole, name + first, strlen(name + first));
+		name_append(whole, target, strlen(target));
+		name_append(whole, name + first, strlen(name + first));
 		memcpy(name, whole, sizeof(whole));
 	}
 }
 
 static bool name_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth);
 
-/* object.member; what has no name itself has members: ().__class__. */
+/* object.member; an object without a name has members too: ().__class__. */
 static bool member_add(const struct reader *r, TSNode node, enum field object, enum field member, char out[NAME_ROOM],
 		       int depth)
 {
-	TSNode last = field(r, node, member);
+	TSNode last = node_field(r, node, member);
 
 	if (ts_node_is_null(last))
 		return false;
-	(void)name_add(r, field(r, node, object), out, depth + 1);
-	/* x.__dict__["y"] is x.y */
+	(void)name_add(r, node_field(r, node, object), out, depth + 1);
+	/* x.__dict__["y"] is x.y. */
 	if (node_is(r, last, "__dict__"))
 		return *out != '\0';
-	append(out, ".", 1);
+	name_append(out, ".", 1);
 	append_node(r, last, out);
 	return true;
 }
 
-/* Python's globals(), which has every name, and vars(x), which has those of x. */
+/* Python's globals(), which has every name, and vars(x), which has the members of x. */
 static bool scope_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
 {
-	TSNode function = field(r, node, FIELD_FUNCTION), first;
+	TSNode function = node_field(r, node, FIELD_FUNCTION), first;
 
 	if (r->language->visitors != python_visitors || !is_type(r, node, TYPE_CALL))
 		return false;
 	if (node_is(r, function, "globals") || node_is(r, function, "locals"))
 		return true;
-	first = ts_node_named_child(field(r, node, FIELD_ARGUMENTS), 0);
+	first = ts_node_named_child(node_field(r, node, FIELD_ARGUMENTS), 0);
 	return node_is(r, function, "vars") && (ts_node_is_null(first) || name_add(r, first, out, depth + 1));
 }
 
-/* object["member"] */
+/* object["member"]. */
 static bool element_add(const struct reader *r, TSNode node, char out[NAME_ROOM], int depth)
 {
-	TSNode index = field(r, node, FIELD_INDEX), object = field(r, node, FIELD_OBJECT);
+	TSNode index = node_field(r, node, FIELD_INDEX), object = node_field(r, node, FIELD_OBJECT);
 	char text[NAME_ROOM];
 
 	if (ts_node_is_null(index)) {
-		index = field(r, node, FIELD_SUBSCRIPT);
-		object = field(r, node, FIELD_VALUE);
+		index = node_field(r, node, FIELD_SUBSCRIPT);
+		object = node_field(r, node, FIELD_VALUE);
 	}
-	if ((!name_add(r, object, out, depth + 1) && !scope_add(r, object, out, depth)) || !constant(r, index, text))
+	if ((!name_add(r, object, out, depth + 1) && !scope_add(r, object, out, depth)) || !constant_of(r, index, text))
 		return false;
 	if (*out)
-		append(out, ".", 1);
-	append(out, text, strlen(text));
+		name_append(out, ".", 1);
+	name_append(out, text, strlen(text));
 	return true;
 }
 
@@ -271,7 +271,7 @@ static bool name_add(const struct reader *r, TSNode node, char out[NAME_ROOM], i
 	case TYPE_AS_EXPRESSION:
 		return name_add(r, ts_node_named_child(node, 0), out, depth + 1);
 	case TYPE_SEQUENCE_EXPRESSION:
-		/* (0, eval)("…"): the last of a sequence is its value. */
+		/* (0, eval)("…"): a sequence has the value of its last expression. */
 		count = ts_node_named_child_count(node);
 		return count > 0 && name_add(r, ts_node_named_child(node, count - 1), out, depth + 1);
 	case TYPE_SUBSCRIPT_EXPRESSION:
@@ -280,7 +280,7 @@ static bool name_add(const struct reader *r, TSNode node, char out[NAME_ROOM], i
 	case TYPE_CALL:
 	case TYPE_CALL_EXPRESSION:
 		if (import_call(r, node, text) == 1) {
-			append(out, text, strlen(text));
+			name_append(out, text, strlen(text));
 			return true;
 		}
 		return type == TYPE_CALL && member_add(r, node, FIELD_RECEIVER, FIELD_METHOD, out, depth);
@@ -304,10 +304,10 @@ void name_of(const struct reader *r, TSNode node, char out[NAME_ROOM])
 	out[0] = '\0';
 	if (!name_add(r, node, out, 0))
 		out[0] = '\0';
-	/* Ruby: a method without a receiver. */
-	if (out[0] == '.' && is_type(r, node, TYPE_CALL) && ts_node_is_null(field(r, node, FIELD_RECEIVER)))
+	/* Ruby: a method call without a receiver. */
+	if (out[0] == '.' && is_type(r, node, TYPE_CALL) && ts_node_is_null(node_field(r, node, FIELD_RECEIVER)))
 		memmove(out, out + 1, strlen(out));
-	resolve(r, out);
+	alias_resolve(r, out);
 }
 
 void name_strip(const struct reader *r, char name[NAME_ROOM])
@@ -341,7 +341,7 @@ static bool is_import_function(const struct reader *r, const char *name)
 
 int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM])
 {
-	TSNode function = field(r, call, FIELD_FUNCTION), argument;
+	TSNode function = node_field(r, call, FIELD_FUNCTION), argument;
 	char name[NAME_ROOM] = "";
 
 	if (ts_node_is_null(function))
@@ -353,10 +353,10 @@ int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM])
 	name_strip(r, name);
 	if (!is_import_function(r, name))
 		return 0;
-	argument = ts_node_named_child(field(r, call, FIELD_ARGUMENTS), 0);
+	argument = ts_node_named_child(node_field(r, call, FIELD_ARGUMENTS), 0);
 	if (ts_node_is_null(argument))
 		return 0;
-	if (constant(r, argument, out)) {
+	if (constant_of(r, argument, out)) {
 		if (strncmp(out, "node:", 5) == 0)
 			memmove(out, out + 5, strlen(out + 5) + 1);
 		return 1;
@@ -365,7 +365,7 @@ int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM])
 	return 2;
 }
 
-bool matches(const char *pattern, size_t size, const char *text)
+bool pattern_matches(const char *pattern, size_t size, const char *text)
 {
 	size_t length = strlen(text);
 	bool front = size > 0 && pattern[0] == '*', back = size > 1 && pattern[size - 1] == '*';

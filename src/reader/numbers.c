@@ -26,7 +26,7 @@ static const char *const field_names[] = {
 #undef FIELD
 };
 
-static bool fill(struct numbers *numbers, const struct language *language, const TSLanguage *tree)
+static bool numbers_fill(struct numbers *numbers, const struct language *language, const TSLanguage *tree)
 {
 	numbers->symbols = ts_language_symbol_count(tree);
 	numbers->types = calloc(numbers->symbols, sizeof(*numbers->types));
@@ -66,5 +66,5 @@ const struct numbers *numbers_of(const struct language *language, const TSLangua
 	free(known[at].wanted);
 	free(known[at].visits);
 	known[at] = (struct numbers){ 0 };
-	return fill(&known[at], language, tree) ? &known[at] : NULL;
+	return numbers_fill(&known[at], language, tree) ? &known[at] : NULL;
 }

@@ -1,8 +1,8 @@
 /*
- * Types of nodes and fields that are asked for, of all grammars, as numbers.
+ * Types of nodes and fields as numbers that are the same for all grammars.
  *
- * A grammar has numbers of its own for them, and names. To compare names at each node is a fifth
- * of the work; so what its numbers mean is found out once.
+ * A grammar has its own numbers, with names. Comparing names at each node would take a fifth of the time, so the
+ * numbers are translated once.
  */
 #pragma once
 
@@ -34,13 +34,13 @@ struct reader;
 struct language;
 
 struct numbers {
-	const TSLanguage *tree;                         /* whose; NULL: this is empty */
-	uint32_t symbols;                               /* that it has */
-	uint8_t *types;                                 /* of each symbol: enum type */
-	bool *wanted;                                   /* the same: whether a function sees it */
-	void (**visits)(struct reader *r, TSNode node); /* the same: which */
-	TSFieldId fields[FIELDS];                       /* of each field; 0: it has none of that name */
+	const TSLanguage *tree;                         /* the grammar; NULL: unused entry */
+	uint32_t symbols;                               /* number of its symbols */
+	uint8_t *types;                                 /* enum type of each symbol */
+	bool *wanted;                                   /* whether a function handles the symbol */
+	void (**visits)(struct reader *r, TSNode node); /* that function */
+	TSFieldId fields[FIELDS];                       /* of each field; 0: the grammar lacks it */
 };
 
-/* NULL: there is no memory for it. */
+/* NULL: memory ran out. */
 const struct numbers *numbers_of(const struct language *language, const TSLanguage *tree);

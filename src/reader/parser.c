@@ -1,21 +1,21 @@
 /*
- * The parser of tree-sitter, compiled from here with four of its parts exchanged for what a
- * reader allows: it has one thread, its source lies in memory as a whole, and is parsed once.
+ * tree-sitter's parser, compiled here with four parts replaced. A reader has one thread, its source is in memory as a
+ * whole, and it is parsed once.
  *
- * - References to nodes are counted without locking the memory.
- * - The entries of its tables that are asked for are remembered: what a state does with a symbol
- *   stands in a list that it goes through each time, and that is a third of the work for SQL.
- * - Lists are not balanced, which is for editors, who parse the same again: 8 % of the work.
- * - Scanners get their characters by lexing.h, as the rest of a grammar does.
+ * - References to nodes are counted without atomic operations.
+ * - Table entries are cached: the actions of a state for a symbol are in a list that the parser would search each time,
+ *   which takes a third of the time for SQL.
+ * - Lists are not balanced, which helps editors that parse repeatedly: 8 % of the time.
+ * - Scanners read characters through lexing.h, as the rest of a grammar does.
  *
- * What it includes belongs to the version that tools/setup names; another may need another file.
+ * The included files depend on the version in tools/setup; another version may need changes here.
  */
 #include "reader/parser.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Instead of atomic.h. */
+/* Replaces atomic.h. */
 #define TREE_SITTER_ATOMIC_H_
 
 static inline size_t atomic_load(const volatile size_t *at)
@@ -33,24 +33,24 @@ static inline uint32_t atomic_dec(volatile uint32_t *at)
 	return --*at;
 }
 
-/* language.h has the list's function in it, which gets another name. */
+/* language.h contains the function, which gets another name. */
 #define ts_language_lookup list_lookup
 #include "language.h"
 #undef ts_language_lookup
 
 enum {
-	ENTRIES = 1 << 14 /* that are remembered; the states of a program are few */
+	ENTRIES = 1 << 14 /* cached entries; a program has few states */
 };
 
 static struct {
-	const TSLanguage *language; /* whose they are */
+	const TSLanguage *language; /* the grammar of the entries */
 	struct {
-		uint32_t key;   /* state and symbol, and 1 is added; 0: empty */
-		uint32_t value; /* what the list has */
+		uint32_t key;   /* state and symbol plus 1; 0: empty */
+		uint32_t value; /* the cached value */
 	} entries[ENTRIES];
 } known;
 
-/* TypeScript has two grammars. */
+/* For TypeScript, which has two grammars. */
 static __attribute__((noinline, cold)) void known_forget(const TSLanguage *language)
 {
 	memset(known.entries, 0, sizeof(known.entries));
@@ -75,7 +75,7 @@ static inline uint16_t ts_language_lookup(const TSLanguage *language, TSStateId 
 }
 
 /*
- * The function that balances keeps its body under another name, and its call is `true`:
+ * The balancing function keeps its body under another name, and its call becomes `true`:
  *	static bool ts_parser__balance_subtree(TSParser *self) {
  *	if (!ts_parser__balance_subtree(self)) {
  */

@@ -1,7 +1,7 @@
-/* The parser as a reader has it: parser.c. All else of it is tree-sitter's own. */
+/* The modified parser of parser.c. Its other functions are tree-sitter's. */
 #pragma once
 
 #include <tree_sitter/api.h>
 
-/* Instead of ts_parser_new(). */
+/* Replaces ts_parser_new(). */
 TSParser *parser_new(void);

@@ -1,14 +1,12 @@
 /*
- * The reader: a program of its own that parses a stranger's source and tells what is in it.
+ * The reader: a program that parses untrusted source and reports its imports, calls and mistakes.
  *
- * It is static, carries one language's grammar, and runs with nothing: no file,
- * no way to open one, a bounded amount of memory and time (reader_main.c). A fault in a
- * grammar costs one answer.
+ * It is static, contains the grammar of one language, and runs without files and with limited memory and time
+ * (reader_main.c). A fault in a grammar costs only one answer.
  *
- * The parser is tree-sitter's, made faster for this one use (parser.c, lexing.h). The tree
- * is walked once (walk.c, syntax_tree.c). A language says which nodes it wants to see, in
- * a table; its functions tell imports and calls, and names are resolved by what
- * imports and assignments said before (names.c).
+ * The parser is tree-sitter's, optimized for this use (parser.c, lexing.h). The tree is walked once (walk.c,
+ * syntax_tree.c). A language has a table of node types and functions, which report imports and calls; names are
+ * resolved by earlier imports and assignments (names.c).
  */
 #pragma once
 
@@ -23,87 +21,88 @@
 #include <stddef.h>
 
 enum {
-	NAME_ROOM = WIRE_NAME_MAX + 1, /* bytes of a name, its NUL included */
-	ALIASES_MAX = 1024,            /* names that are remembered */
-	ALIAS_SLOTS = 1024,            /* lists of them, by the names' hashes; a power of two */
-	STARS_MAX = 8,                 /* modules that are imported as a whole */
+	NAME_ROOM = WIRE_NAME_MAX + 1, /* bytes of a name, including the NUL */
+	ALIASES_MAX = 1024,            /* maximum of known names */
+	ALIAS_SLOTS = 1024,            /* hash lists of names; a power of two */
+	STARS_MAX = 8,                 /* maximum of modules imported as a whole */
 };
 
 struct alias {
-	char name[64];   /* as the program says it */
-	char target[64]; /* what it is */
-	uint32_t older;  /* another of its list, and 1 is added; 0: none */
+	char name[64];   /* name in the program */
+	char target[64]; /* its target */
+	uint32_t older;  /* index of the next in its list plus 1; 0: none */
 };
 
 struct reader;
 
-/* What a language does with a node of this type. */
+/* The function for nodes of a type. */
 struct visitor {
-	const char *type;                             /* the node's, as the grammar has it; NULL ends the table */
-	void (*visit)(struct reader *r, TSNode node); /* looks at it */
+	const char *type;                             /* name of the type in the grammar; NULL ends the table */
+	void (*visit)(struct reader *r, TSNode node); /* handles a node */
 };
 
 struct language {
-	const char *grammar;              /* as policy_rules_of() has it */
-	const TSLanguage *(*tree)(void);  /* from the grammar's package */
-	const TSLanguage *(*other)(void); /* tried when the first does not fit; NULL: none */
-	const struct visitor *visitors;   /* a table */
+	const char *grammar;              /* name for policy_rules_of() */
+	const TSLanguage *(*tree)(void);  /* function of the grammar's package */
+	const TSLanguage *(*other)(void); /* tried if the first grammar does not fit; NULL: none */
+	const struct visitor *visitors;   /* ended by NULL */
 };
 
-/* The one that this program was linked with: reader_language.c */
+/* The language that this program was built for: reader_language.c. */
 extern const struct language reader_language;
 
 struct reader {
-	char *source;                      /* all of it; SQL that the grammar does not have is made blank */
-	uint32_t size;                     /* of it */
-	const struct language *language;   /* whose it is */
-	const struct numbers *numbers;     /* of the grammar that fits */
-	const struct policy_rules *rules;  /* of the language */
-	unsigned char *out;                /* the records so far: WIRE_TELL_MAX bytes */
-	uint32_t used;                     /* of them */
-	uint32_t count;                    /* records */
-	bool cut;                          /* there was no room for more */
-	bool emptied;                      /* memory is emptied after it (reader_memory.h): trees are not given back */
+	char *source;                      /* the whole source; SQL that the grammar lacks is overwritten by blanks */
+	uint32_t size;                     /* bytes */
+	const struct language *language;   /* the language */
+	const struct numbers *numbers;     /* numbers of the grammar that fits */
+	const struct policy_rules *rules;  /* rules of the language */
+	unsigned char *out;                /* the records: WIRE_TELL_MAX bytes */
+	uint32_t used;                     /* bytes in use */
+	uint32_t count;                    /* number of records */
+	bool cut;                          /* further records were dropped */
+	bool emptied;                      /* memory_empty() is called afterwards, so trees need not be freed */
 	struct alias aliases[ALIASES_MAX]; /* known names */
-	size_t alias_count;                /* how many */
-	char stars[STARS_MAX][64];         /* modules all of whose names were imported */
-	size_t star_count;                 /* how many */
-	uint32_t newest[ALIAS_SLOTS];      /* of each list, and 1 is added; 0: the list is empty */
+	size_t alias_count;                /* number of them */
+	char stars[STARS_MAX][64];         /* modules imported with all their names */
+	size_t star_count;                 /* number of them */
+	uint32_t newest[ALIAS_SLOTS];      /* first index of each list plus 1; 0: empty */
 };
 
-/* walk.c: parses and tells; `state` is enum wire_state. */
+/* walk.c: parses the source and writes records; `state` is enum wire_state. */
 uint32_t reader_read(struct reader *r, TSParser *parser);
-void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name);
+void record_add(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name);
 void tell_at(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSPoint at, const char *name);
 void tell_import(struct reader *r, enum wire_how how, TSNode node, const char *module);
-/* Every rule that what is called, with its arguments (may be null), is one of. */
+/* Reports each rule that matches the call `name` with its arguments (may be null). */
 void tell_call(struct reader *r, TSNode node, const char *name, TSNode arguments);
-/* The rule of exactly this pattern. */
+/* Reports the rule with exactly this pattern. */
 void tell_rule(struct reader *r, TSNode node, const char *pattern, const char *name);
 
-/* names.c */
-TSNode field(const struct reader *r, TSNode node, enum field which);
+/* names.c. */
+TSNode node_field(const struct reader *r, TSNode node, enum field which);
 enum type type_of(const struct reader *r, TSNode node);
 bool is_type(const struct reader *r, TSNode node, enum type type);
-/* The node's text, cut to the room. */
+/* The text of the node, truncated to the room. */
 void node_text(const struct reader *r, TSNode node, char out[NAME_ROOM]);
 bool node_is(const struct reader *r, TSNode node, const char *text);
-/* The text that the expression always is; false: only the run will know. */
-bool constant(const struct reader *r, TSNode node, char out[NAME_ROOM]);
-/* What the expression is called, dotted and resolved: "os.path.join"; "": it has no name. */
+/* The constant string value of an expression. False if it is computed at run time. */
+bool constant_of(const struct reader *r, TSNode node, char out[NAME_ROOM]);
+/* The resolved, dotted name of an expression: "os.path.join"; "" if it has none. */
 void name_of(const struct reader *r, TSNode node, char out[NAME_ROOM]);
 void aliases_forget(struct reader *r);
 void alias_add(struct reader *r, const char *name, const char *target);
-void resolve(const struct reader *r, char name[NAME_ROOM]);
-/* What everything has: builtins.eval is eval, globalThis.eval too. */
+void alias_resolve(const struct reader *r, char name[NAME_ROOM]);
+/* Removes prefixes without effect: builtins.eval is eval, and so is globalThis.eval. */
 void name_strip(const struct reader *r, char name[NAME_ROOM]);
-/* The module that the call imports, if it is one of the language's ways to: 1 and its name, 2: only the run will know
- * (the expression), 0: it is none. */
+/* Whether the call imports a module in one of the language's ways. 1: `out` is its name; 2: the name is computed at run
+ * time (`out` is the expression); 0: it is no import. */
 int import_call(const struct reader *r, TSNode call, char out[NAME_ROOM]);
-/* visit_sql.c: statements by their words; those that the grammar does not have are made blank, before it is parsed. */
+/* visit_sql.c: finds statements by their words. Those that the grammar lacks are overwritten by blanks before
+ * parsing. */
 void sql_words(struct reader *r);
 /* `pattern` may begin or end with a star. */
-bool matches(const char *pattern, size_t size, const char *text);
+bool pattern_matches(const char *pattern, size_t size, const char *text);
 
 extern const struct visitor python_visitors[], script_visitors[], ruby_visitors[], go_visitors[], c_visitors[],
 	shell_visitors[], sql_visitors[];

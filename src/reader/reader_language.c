@@ -1,4 +1,4 @@
-/* The language that this program was built for: READER_GRAMMAR, READER_TREE and so on come from the build. */
+/* The language of this program: the build sets READER_GRAMMAR, READER_TREE and so on. */
 #include "reader/reader.h"
 
 const TSLanguage *READER_TREE(void);

@@ -1,4 +1,4 @@
-/* The reader's process: confined first, then one question after the other until there is none. */
+/* The reader's process: confines itself, then answers questions until the end of the input. */
 #include "reader/reader_memory.h"
 #include "reader/parser.h"
 #include "reader/reader.h"
@@ -28,15 +28,15 @@
 
 enum {
 	SOCKET = 0,           /* the only descriptor */
-	MEMORY_MAX = 1 << 30, /* bytes of address space: a tree is some fifty times its source */
+	MEMORY_MAX = 1 << 30, /* address space; a tree is some fifty times as large as its source */
 	TREE_MAX = 960 << 20, /* bytes of it for the parser */
-	CPU_SECONDS = 120,    /* of all questions together; then another takes over */
+	CPU_SECONDS = 120,    /* for all questions together; then a new reader replaces this one */
 };
 
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-/* It reads, writes, and has memory. Everything else ends it. */
-static int confine(void)
+/* Allows reading, writing and memory. Any other call kills the process. */
+static int reader_confine(void)
 {
 	static struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
@@ -46,12 +46,12 @@ static int confine(void)
 		ALLOW(SYS_read),
 		ALLOW(SYS_write),
 		ALLOW(SYS_brk),
-		/* Memory of its own only: there is no descriptor of a file that could be mapped. */
+		/* Only anonymous memory: there is no descriptor that could be mapped. */
 		ALLOW(SYS_mmap),
 		ALLOW(SYS_munmap),
 		ALLOW(SYS_mremap),
 		ALLOW(SYS_madvise),
-		/* The parser looks at the clock now and then. */
+		/* The parser checks the time occasionally. */
 		ALLOW(SYS_clock_gettime),
 		ALLOW(SYS_exit_group),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
@@ -66,7 +66,7 @@ static int confine(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-static int transfer(ssize_t (*move)(int, void *, size_t), void *data, size_t size)
+static int socket_transfer(ssize_t (*move)(int, void *, size_t), void *data, size_t size)
 {
 	char *at = data;
 
@@ -88,15 +88,15 @@ static ssize_t move_out(int fd, void *data, size_t size)
 	return write(fd, data, size);
 }
 
-/* 0, or -1: there are no more. */
-static int answer(struct reader *r, char *source)
+/* Returns 0, or -1 if there are no more questions. */
+static int question_answer(struct reader *r, char *source)
 {
 	struct wire_tell head = { .magic = WIRE_TELL };
 	struct wire_ask ask;
 	TSParser *parser;
 
-	if (transfer(read, &ask, sizeof(ask)) < 0 || ask.magic != WIRE_ASK || ask.size > WIRE_SOURCE_MAX ||
-	    transfer(read, source, ask.size) < 0)
+	if (socket_transfer(read, &ask, sizeof(ask)) < 0 || ask.magic != WIRE_ASK || ask.size > WIRE_SOURCE_MAX ||
+	    socket_transfer(read, source, ask.size) < 0)
 		return -1;
 	source[ask.size] = '\0';
 	r->source = source;
@@ -104,16 +104,16 @@ static int answer(struct reader *r, char *source)
 	r->used = r->count = 0;
 	aliases_forget(r);
 	r->cut = false;
-	/* A parser of its own: what it remembers is in the memory that is emptied. */
+	/* A new parser for each question, because memory_empty() also removes its caches. */
 	parser = parser_new();
 	head.state = reader_read(r, parser);
 	ts_parser_delete(parser);
 	memory_empty();
 	head.count = r->count;
 	head.size = r->used;
-	if (transfer(move_out, &head, sizeof(head)) < 0)
+	if (socket_transfer(move_out, &head, sizeof(head)) < 0)
 		return -1;
-	return transfer(move_out, r->out, r->used);
+	return socket_transfer(move_out, r->out, r->used);
 }
 
 int main(void)
@@ -122,7 +122,7 @@ int main(void)
 	static unsigned char out[WIRE_TELL_MAX];
 	static char source[WIRE_SOURCE_MAX + 1];
 
-	if (memory_open(TREE_MAX) < 0 || confine() < 0)
+	if (memory_open(TREE_MAX) < 0 || reader_confine() < 0)
 		return 1;
 	r.language = &reader_language;
 	r.rules = policy_rules_of(reader_language.grammar);
@@ -130,7 +130,7 @@ int main(void)
 	r.emptied = true;
 	if (!r.rules)
 		return 1;
-	while (answer(&r, source) == 0)
+	while (question_answer(&r, source) == 0)
 		continue;
 	return 0;
 }

@@ -7,31 +7,31 @@
 #include <unistd.h>
 
 enum {
-	STEP = 16,                 /* sizes and addresses are multiples of it */
-	SMALL = 1024,              /* up to here every size has its list */
-	SMALLS = SMALL / STEP + 1, /* those lists */
-	LISTS = SMALLS + 64,       /* and one for each power of two */
-	KEPT = 96 << 20, /* bytes that stay the reader's for the next source: enough for the tree of a megabyte */
+	STEP = 16,                 /* alignment of sizes and addresses */
+	SMALL = 1024,              /* up to this size, each size has a list */
+	SMALLS = SMALL / STEP + 1, /* number of those lists */
+	LISTS = SMALLS + 64,       /* plus one for each power of two */
+	KEPT = 96 << 20,           /* bytes kept for the next source: enough for the tree of a megabyte */
 };
 
-/* Before what is handed out; free blocks are linked through what was handed out. */
+/* Header of an allocation; free blocks are linked through their content. */
 struct block {
-	uint64_t size; /* with this */
+	uint64_t size; /* bytes of the allocation */
 };
 
 struct spare {
-	struct spare *next; /* of the same size */
+	struct spare *next; /* next block of the same list */
 };
 
 static struct {
-	char *start;                 /* the stretch */
-	char *at;                    /* what is above was never used for this source */
-	char *used;                  /* what is above was given back, or never used at all */
-	char *end;                   /* of the stretch */
-	struct spare *spares[LISTS]; /* given back, by size */
+	char *start;                 /* start of the region */
+	char *at;                    /* memory above this is unused by this source */
+	char *used;                  /* memory above this was released, or never used */
+	char *end;                   /* end of the region */
+	struct spare *spares[LISTS]; /* freed blocks, by size */
 } memory;
 
-/* Which list; `whole` gets the size that all of that list have. */
+/* The list for a size; `whole` receives the size of the list's blocks. */
 static size_t list_of(size_t size, size_t *whole)
 {
 	size_t power;
@@ -50,7 +50,8 @@ void *memory_have(size_t size)
 	struct spare *spare;
 	struct block *block;
 
-	/* There is no less: the parser does not look, and whoever asked is told that its source was too much. */
+	/* Out of memory: the parser does not check, so the process ends and the caller reports that the source is too
+	 * large. */
 	if (size > (size_t)(memory.end - memory.start))
 		_exit(1);
 	list = list_of(size, &whole);
@@ -61,7 +62,7 @@ void *memory_have(size_t size)
 	}
 	if (whole > (size_t)(memory.end - memory.at))
 		_exit(1);
-	/* What is handed out is aligned, and so what stands before it is not. */
+	/* Allocations are aligned, so their headers are not. */
 	block = (struct block *)(void *)memory.at;
 	block->size = whole;
 	memory.at += whole;
@@ -108,7 +109,7 @@ void *memory_resize(void *old, size_t size)
 void memory_empty(void)
 {
 	memory.used = memory.at > memory.used ? memory.at : memory.used;
-	/* An idle reader has no use for what the largest source needed. */
+	/* Releases memory that only the largest sources need. */
 	if (memory.used - memory.start > KEPT) {
 		madvise(memory.start + KEPT, (size_t)(memory.end - memory.start) - KEPT, MADV_DONTNEED);
 		memory.used = memory.start + KEPT;
@@ -123,7 +124,7 @@ int memory_open(size_t size)
 
 	if (stretch == MAP_FAILED)
 		return -1;
-	/* Pages of 2 MiB, where there are any: a fifth of the time for a large source goes into getting small ones. */
+	/* Huge pages, if available: for a large source, a fifth of the time goes into page faults. */
 	(void)madvise(stretch, size, MADV_HUGEPAGE);
 	memory.start = memory.at = memory.used = stretch;
 	memory.end = stretch + size;

@@ -1,17 +1,16 @@
 /*
- * Memory for one source: a stretch that is filled from its beginning and emptied at once.
+ * Memory for one source: a region that is filled from its start and emptied at once.
  *
- * A tree has some nodes for each word of the source. To give them back one by one costs as much
- * as to have them, and so the stretch is wound back instead. What is given back meanwhile
- * (arrays that grew) is kept by size for the next who asks.
+ * A tree has several nodes for each word of the source, and freeing each would cost as much as allocating it, so the
+ * region is reset instead. Memory freed meanwhile (arrays that grew) is reused by size.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* Takes the stretch, and tells the parser. 0, or -1 with errno. Once, before there is any parser. */
+/* Maps the region, and makes the parser use it. Returns 0, or -1 with errno. Call once, before any parser exists. */
 int memory_open(size_t size);
-/* All that was asked for since is gone. */
+/* Frees all allocations. */
 void memory_empty(void);
 
 void *memory_have(size_t size);

@@ -1,10 +1,9 @@
 /*
- * The tree as it lies in memory.
+ * Walks the tree in memory.
  *
- * A cursor of tree-sitter goes through it for anybody, at the price of a third of the parsing: it
- * counts descendants and keeps the way back. This goes on only, and makes nodes only of what is
- * wanted. A list of a thousand is a chain of a thousand pairs (parser.c), so that to ask for one
- * child after the other by its number would be quadratic: struct children goes along.
+ * tree-sitter's cursor is general, and costs a third of the parsing: it counts descendants and keeps the way back. This
+ * walk only goes forward and builds only the wanted nodes. A list of a thousand items is a chain of a thousand pairs
+ * (parser.c), so requesting children by number would be quadratic: struct children iterates instead.
  */
 #include "reader/syntax_tree.h"
 
@@ -12,21 +11,21 @@
 #include "language.h"
 #include "tree.h"
 
-/* A node whose children are gone through. */
+/* A node whose children are being visited. */
 struct level {
-	const Subtree *children; /* all of them */
-	const TSSymbol *aliases; /* what the rule of the grammar calls them; NULL: as they are */
-	uint32_t count;          /* of children */
-	uint32_t next;           /* the first that was not seen */
-	uint32_t place;          /* of it in the rule, in which comments do not count */
-	Length end;              /* of the one before it; at first the place of the first one */
+	const Subtree *children; /* its children */
+	const TSSymbol *aliases; /* their names in the grammar's rule; NULL: unchanged */
+	uint32_t count;          /* number of children */
+	uint32_t next;           /* index of the next child */
+	uint32_t place;          /* index of that child in the rule, which does not count comments */
+	Length end;              /* end of the previous child; initially the start of the first one */
 };
 
-/* Where one is. */
+/* A position in the tree. */
 struct spot {
-	const Subtree *node; /* it */
-	Length start;        /* of it */
-	TSSymbol alias;      /* what it is called instead; 0: as it is */
+	const Subtree *node; /* the node */
+	Length start;        /* its start */
+	TSSymbol alias;      /* its name in the rule; 0: unchanged */
 };
 
 static bool level_add(struct levels *levels, const TSTree *tree, const struct spot *spot)
@@ -42,7 +41,7 @@ static bool level_add(struct levels *levels, const TSTree *tree, const struct sp
 		levels->all = all;
 		levels->room = room;
 	}
-	/* A large tree is in no cache: its parts are sent for together, and not one after the other. */
+	/* A large tree does not fit into caches, so prefetch its parts together. */
 	for (uint32_t i = 0; i < node->child_count && i < 8; i++) {
 		const Subtree child = ts_subtree_children(*spot->node)[i];
 
@@ -60,7 +59,7 @@ static bool level_add(struct levels *levels, const TSTree *tree, const struct sp
 	return true;
 }
 
-/* The next child of the innermost that has one; false: that was all. */
+/* Moves to the next child of the innermost level that has one. False at the end. */
 static bool levels_next(struct levels *levels, struct spot *spot)
 {
 	struct level *level;
@@ -82,7 +81,7 @@ static bool levels_next(struct levels *levels, struct spot *spot)
 	return true;
 }
 
-/* A mistake: something that does not belong here, or that is missing. */
+/* Whether the node is a mistake: an unexpected or missing token. */
 static bool is_mistake(const struct spot *spot)
 {
 	return (ts_subtree_symbol(*spot->node) == ts_builtin_sym_error || ts_subtree_missing(*spot->node)) &&
@@ -109,7 +108,7 @@ bool tree_walk(const TSTree *tree, const bool *wanted, tree_visit *visit, void *
 	return whole;
 }
 
-/* As ts_node_named_child() counts. */
+/* Counts as ts_node_named_child() does. */
 static bool is_named(const TSTree *tree, const struct spot *spot)
 {
 	if (spot->alias)

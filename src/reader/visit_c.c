@@ -1,15 +1,15 @@
-/* C: what is included, called, and written as instructions. */
+/* C: includes, calls, and inline assembly. */
 #include "reader/reader.h"
 
 #include <string.h>
 
 static void visit_include(struct reader *r, TSNode node)
 {
-	TSNode path = field(r, node, FIELD_PATH);
+	TSNode path = node_field(r, node, FIELD_PATH);
 	char module[NAME_ROOM];
 	size_t size;
 
-	/* "own.h" is the program's. */
+	/* "own.h" is a file of the program. */
 	if (!is_type(r, path, TYPE_SYSTEM_LIB_STRING))
 		return;
 	node_text(r, path, module);
@@ -25,8 +25,8 @@ static void visit_call(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM];
 
-	name_of(r, field(r, node, FIELD_FUNCTION), name);
-	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
+	name_of(r, node_field(r, node, FIELD_FUNCTION), name);
+	tell_call(r, node, name, node_field(r, node, FIELD_ARGUMENTS));
 }
 
 static void visit_asm(struct reader *r, TSNode node)
@@ -37,18 +37,18 @@ static void visit_asm(struct reader *r, TSNode node)
 /* int (*run)(const char *) = system; */
 static void visit_declarator(struct reader *r, TSNode node)
 {
-	TSNode name = field(r, node, FIELD_DECLARATOR);
+	TSNode name = node_field(r, node, FIELD_DECLARATOR);
 	char own[NAME_ROOM], target[NAME_ROOM];
 
 	for (int i = 0; i < 6 && !ts_node_is_null(name) && !is_type(r, name, TYPE_IDENTIFIER); i++) {
-		TSNode inner = field(r, name, FIELD_DECLARATOR);
+		TSNode inner = node_field(r, name, FIELD_DECLARATOR);
 
 		name = ts_node_is_null(inner) ? ts_node_named_child(name, 0) : inner;
 	}
-	if (!is_type(r, name, TYPE_IDENTIFIER) || !is_type(r, field(r, node, FIELD_VALUE), TYPE_IDENTIFIER))
+	if (!is_type(r, name, TYPE_IDENTIFIER) || !is_type(r, node_field(r, node, FIELD_VALUE), TYPE_IDENTIFIER))
 		return;
 	node_text(r, name, own);
-	name_of(r, field(r, node, FIELD_VALUE), target);
+	name_of(r, node_field(r, node, FIELD_VALUE), target);
 	alias_add(r, own, target);
 }
 
@@ -57,8 +57,8 @@ static void visit_define(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM], value[NAME_ROOM], *target = value;
 
-	node_text(r, field(r, node, FIELD_NAME), name);
-	node_text(r, field(r, node, FIELD_VALUE), value);
+	node_text(r, node_field(r, node, FIELD_NAME), name);
+	node_text(r, node_field(r, node, FIELD_VALUE), value);
 	target += strspn(target, " \t");
 	target[strcspn(target, " \t\r\n")] = '\0';
 	if (*target)

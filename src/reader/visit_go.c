@@ -1,4 +1,4 @@
-/* Go: imports by their paths, and calls of what they bring. */
+/* Go: imports by path, and calls of imported packages. */
 #include "reader/reader.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@ static void visit_import(struct reader *r, TSNode node)
 	char module[NAME_ROOM], name[NAME_ROOM];
 	const char *slash;
 
-	if (!constant(r, field(r, node, FIELD_PATH), module))
+	if (!constant_of(r, node_field(r, node, FIELD_PATH), module))
 		return;
 	tell_import(r, HOW_PLAIN, node, module);
-	node_text(r, field(r, node, FIELD_NAME), name);
+	node_text(r, node_field(r, node, FIELD_NAME), name);
 	slash = strrchr(module, '/');
-	/* Without a name of its own it is called like the end of its path. */
+	/* Without an explicit name, the last part of the path is the name. */
 	if (*name != '.' && *name != '_')
 		alias_add(r, *name ? name : slash ? slash + 1 : module, module);
 }
@@ -21,19 +21,19 @@ static void visit_import(struct reader *r, TSNode node)
 static void visit_call(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM], own[NAME_ROOM];
-	TSNode function = field(r, node, FIELD_FUNCTION), package;
+	TSNode function = node_field(r, node, FIELD_FUNCTION), package;
 
 	name_of(r, function, name);
-	/* A package is only what was imported: a variable of that name is something else. */
-	package = field(r, function, FIELD_OPERAND);
+	/* Only imported names are packages: a variable of the same name is not. */
+	package = node_field(r, function, FIELD_OPERAND);
 	if (is_type(r, package, TYPE_IDENTIFIER)) {
 		node_text(r, package, own);
 		for (size_t i = 0; i < r->alias_count; i++)
 			if (strcmp(r->aliases[i].name, own) == 0)
-				tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
-		/* alias_add() leaves out names that are what they stand for: fmt, os. */
+				tell_call(r, node, name, node_field(r, node, FIELD_ARGUMENTS));
+		/* alias_add() omits names that are equal to their target: fmt, os. */
 		if (strncmp(name, own, strlen(own)) == 0)
-			tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
+			tell_call(r, node, name, node_field(r, node, FIELD_ARGUMENTS));
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Python: imports of every kind, calls, and names that are given by assignment. */
+/* Python: imports of every kind, calls, and names defined by assignment. */
 #include "reader/reader.h"
 
 #include <stdio.h>
@@ -14,8 +14,8 @@ static void visit_import(struct reader *r, TSNode node)
 	children_begin(&list, node);
 	while (children_next(&list, &child)) {
 		if (is_type(r, child, TYPE_ALIASED_IMPORT)) {
-			node_text(r, field(r, child, FIELD_NAME), module);
-			node_text(r, field(r, child, FIELD_ALIAS), name);
+			node_text(r, node_field(r, child, FIELD_NAME), module);
+			node_text(r, node_field(r, child, FIELD_ALIAS), name);
 			alias_add(r, name, module);
 		} else if (is_type(r, child, TYPE_DOTTED_NAME)) {
 			node_text(r, child, module);
@@ -37,12 +37,12 @@ static void star_add(struct reader *r, TSNode node, const char *module)
 static void visit_from(struct reader *r, TSNode node)
 {
 	_cleanup_children_ struct children list;
-	TSNode from = field(r, node, FIELD_MODULE_NAME), child;
+	TSNode from = node_field(r, node, FIELD_MODULE_NAME), child;
 	char module[NAME_ROOM], name[NAME_ROOM], alias[NAME_ROOM], target[2 * NAME_ROOM];
 
 	children_begin(&list, node);
 	node_text(r, from, module);
-	/* What begins with a dot is the program's own. */
+	/* A relative import is the program's own module. */
 	if (!is_type(r, from, TYPE_DOTTED_NAME))
 		return;
 	tell_import(r, HOW_FROM, from, module);
@@ -50,8 +50,8 @@ static void visit_from(struct reader *r, TSNode node)
 		if (ts_node_eq(child, from))
 			continue;
 		if (is_type(r, child, TYPE_ALIASED_IMPORT)) {
-			node_text(r, field(r, child, FIELD_NAME), name);
-			node_text(r, field(r, child, FIELD_ALIAS), alias);
+			node_text(r, node_field(r, child, FIELD_NAME), name);
+			node_text(r, node_field(r, child, FIELD_ALIAS), alias);
 		} else if (is_type(r, child, TYPE_DOTTED_NAME)) {
 			node_text(r, child, name);
 			memcpy(alias, name, sizeof(alias));
@@ -73,18 +73,18 @@ static void visit_call(struct reader *r, TSNode node)
 		tell_import(r, import == 1 ? HOW_DYNAMIC : HOW_COMPUTED, node, name);
 		return;
 	}
-	name_of(r, field(r, node, FIELD_FUNCTION), name);
+	name_of(r, node_field(r, node, FIELD_FUNCTION), name);
 	name_strip(r, name);
-	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
+	tell_call(r, node, name, node_field(r, node, FIELD_ARGUMENTS));
 	for (size_t i = 0; i < r->star_count && *name && !strchr(name, '.'); i++) {
 		char whole[sizeof(r->stars[0]) + NAME_ROOM + 1];
 
 		snprintf(whole, sizeof(whole), "%s.%s", r->stars[i], name);
-		tell_call(r, node, whole, field(r, node, FIELD_ARGUMENTS));
+		tell_call(r, node, whole, node_field(r, node, FIELD_ARGUMENTS));
 	}
 }
 
-/* What is only read, and leads on: x.__mro__ */
+/* Attributes that matter even if they are only read: x.__mro__. */
 static void tell_hidden(struct reader *r, TSNode node, const char *name)
 {
 	const char *last = strrchr(name, '.');
@@ -96,7 +96,7 @@ static void tell_hidden(struct reader *r, TSNode node, const char *name)
 /* x = os.system; m = __import__("os") */
 static void visit_assignment(struct reader *r, TSNode node)
 {
-	TSNode left = field(r, node, FIELD_LEFT), right = field(r, node, FIELD_RIGHT);
+	TSNode left = node_field(r, node, FIELD_LEFT), right = node_field(r, node, FIELD_RIGHT);
 	char name[NAME_ROOM], target[NAME_ROOM];
 
 	if (!is_type(r, left, TYPE_IDENTIFIER) || ts_node_is_null(right))
@@ -114,9 +114,9 @@ static void visit_subscript(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM];
 
-	name_of(r, field(r, node, FIELD_VALUE), name);
+	name_of(r, node_field(r, node, FIELD_VALUE), name);
 	tell_hidden(r, node, name);
-	if (strcmp(name, "sys.modules") == 0 && constant(r, field(r, node, FIELD_SUBSCRIPT), name))
+	if (strcmp(name, "sys.modules") == 0 && constant_of(r, node_field(r, node, FIELD_SUBSCRIPT), name))
 		tell_import(r, HOW_DYNAMIC, node, name);
 }
 

@@ -1,4 +1,4 @@
-/* Ruby: require and its kin, calls with and without a receiver, backticks. */
+/* Ruby: require and similar methods, calls with and without a receiver, backticks. */
 #include "reader/reader.h"
 
 #include <string.h>
@@ -10,13 +10,13 @@ static bool is_require(const char *name)
 
 static void visit_call(struct reader *r, TSNode node)
 {
-	TSNode arguments = field(r, node, FIELD_ARGUMENTS), first;
+	TSNode arguments = node_field(r, node, FIELD_ARGUMENTS), first;
 	char name[NAME_ROOM], text[NAME_ROOM];
 
 	name_of(r, node, name);
 	first = ts_node_is_null(arguments) ? arguments : ts_node_named_child(arguments, 0);
 	if (is_require(name) && !ts_node_is_null(first)) {
-		if (constant(r, first, text)) {
+		if (constant_of(r, first, text)) {
 			tell_import(r, HOW_PLAIN, node, text);
 			return;
 		}
@@ -24,13 +24,13 @@ static void visit_call(struct reader *r, TSNode node)
 		tell_import(r, HOW_COMPUTED, node, text);
 		return;
 	}
-	/* A block is code that can be read, not a text. */
-	if (matches("*_eval", 6, name) && ts_node_is_null(first))
+	/* A block is readable code, not a string. */
+	if (pattern_matches("*_eval", 6, name) && ts_node_is_null(first))
 		return;
-	/* send(:system, "ls") is system("ls"), and method(:system) will be. */
-	if ((matches("*send", 5, name) || matches("*public_send", 12, name) || strcmp(name, "method") == 0 ||
-	     matches("*.method", 8, name)) &&
-	    !ts_node_is_null(first) && constant(r, first, text))
+	/* send(:system, "ls") is system("ls"); method(:system) will be called. */
+	if ((pattern_matches("*send", 5, name) || pattern_matches("*public_send", 12, name) ||
+	     strcmp(name, "method") == 0 || pattern_matches("*.method", 8, name)) &&
+	    !ts_node_is_null(first) && constant_of(r, first, text))
 		memcpy(name, text, sizeof(text));
 	tell_call(r, node, name, arguments);
 }
@@ -49,11 +49,11 @@ static void visit_assignment(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM], target[NAME_ROOM];
 
-	if (!is_type(r, field(r, node, FIELD_RIGHT), TYPE_CONSTANT) &&
-	    !is_type(r, field(r, node, FIELD_RIGHT), TYPE_SCOPE_RESOLUTION))
+	if (!is_type(r, node_field(r, node, FIELD_RIGHT), TYPE_CONSTANT) &&
+	    !is_type(r, node_field(r, node, FIELD_RIGHT), TYPE_SCOPE_RESOLUTION))
 		return;
-	node_text(r, field(r, node, FIELD_LEFT), name);
-	name_of(r, field(r, node, FIELD_RIGHT), target);
+	node_text(r, node_field(r, node, FIELD_LEFT), name);
+	name_of(r, node_field(r, node, FIELD_RIGHT), target);
 	if (*target)
 		alias_add(r, name, target);
 }

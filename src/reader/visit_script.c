@@ -1,4 +1,4 @@
-/* JavaScript and TypeScript: imports of three kinds, calls, and names that are given by declarations. */
+/* JavaScript and TypeScript: imports of three kinds, calls, and names defined by declarations. */
 #include "reader/reader.h"
 
 #include <stdio.h>
@@ -20,11 +20,11 @@ static void names_add(struct reader *r, TSNode list, const char *module)
 	children_begin(&names, list);
 	while (children_next(&names, &child)) {
 		if (is_type(r, child, TYPE_IMPORT_SPECIFIER)) {
-			node_text(r, field(r, child, FIELD_NAME), name);
-			node_text(r, field(r, child, FIELD_ALIAS), alias);
+			node_text(r, node_field(r, child, FIELD_NAME), name);
+			node_text(r, node_field(r, child, FIELD_ALIAS), alias);
 		} else if (is_type(r, child, TYPE_PAIR_PATTERN)) {
-			node_text(r, field(r, child, FIELD_KEY), name);
-			node_text(r, field(r, child, FIELD_VALUE), alias);
+			node_text(r, node_field(r, child, FIELD_KEY), name);
+			node_text(r, node_field(r, child, FIELD_VALUE), alias);
 		} else {
 			node_text(r, child, name);
 			alias[0] = '\0';
@@ -57,14 +57,14 @@ static void clause_add(struct reader *r, TSNode clause, const char *module)
 static void visit_import(struct reader *r, TSNode node)
 {
 	_cleanup_children_ struct children of_source, parts;
-	TSNode source = field(r, node, FIELD_SOURCE), child;
+	TSNode source = node_field(r, node, FIELD_SOURCE), child;
 	char module[NAME_ROOM];
 
 	children_begin(&of_source, node);
 	children_begin(&parts, node);
 	while (ts_node_is_null(source) && children_next(&of_source, &child))
-		source = field(r, child, FIELD_SOURCE);
-	if (ts_node_is_null(source) || !constant(r, source, module))
+		source = node_field(r, child, FIELD_SOURCE);
+	if (ts_node_is_null(source) || !constant_of(r, source, module))
 		return;
 	strip_node(module);
 	tell_import(r, HOW_PLAIN, node, module);
@@ -75,7 +75,7 @@ static void visit_import(struct reader *r, TSNode node)
 
 static void visit_call(struct reader *r, TSNode node)
 {
-	TSNode function = field(r, node, FIELD_FUNCTION);
+	TSNode function = node_field(r, node, FIELD_FUNCTION);
 	char name[NAME_ROOM];
 	int import = import_call(r, node, name);
 
@@ -90,23 +90,23 @@ static void visit_call(struct reader *r, TSNode node)
 	}
 	name_of(r, function, name);
 	name_strip(r, name);
-	tell_call(r, node, name, field(r, node, FIELD_ARGUMENTS));
+	tell_call(r, node, name, node_field(r, node, FIELD_ARGUMENTS));
 }
 
 static void visit_new(struct reader *r, TSNode node)
 {
 	char name[NAME_ROOM], whole[NAME_ROOM + 8];
 
-	name_of(r, field(r, node, FIELD_CONSTRUCTOR), name);
+	name_of(r, node_field(r, node, FIELD_CONSTRUCTOR), name);
 	snprintf(whole, sizeof(whole), "new %s", name);
 	whole[NAME_ROOM - 1] = '\0';
-	tell_call(r, node, whole, field(r, node, FIELD_ARGUMENTS));
+	tell_call(r, node, whole, node_field(r, node, FIELD_ARGUMENTS));
 }
 
 /* const fs = require("fs"), {exec} = require("child_process"), run = cp.exec */
 static void visit_declarator(struct reader *r, TSNode node)
 {
-	TSNode name = field(r, node, FIELD_NAME), value = field(r, node, FIELD_VALUE);
+	TSNode name = node_field(r, node, FIELD_NAME), value = node_field(r, node, FIELD_VALUE);
 	char text[NAME_ROOM], target[NAME_ROOM];
 
 	if (is_type(r, value, TYPE_AWAIT_EXPRESSION))

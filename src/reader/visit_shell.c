@@ -1,16 +1,16 @@
-/* Shells: command lines, pipes, redirections, and files that are sourced. */
+/* Shells: command lines, pipes, redirections, and sourced files. */
 #include "reader/reader.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-	WORDS_MAX = 64 /* of a command that are looked at */
+	WORDS_MAX = 64 /* maximum words of a command */
 };
 
 struct shell_line {
-	char words[WORDS_MAX][NAME_ROOM]; /* the command first, without quotation marks */
-	size_t count;                     /* how many */
+	char words[WORDS_MAX][NAME_ROOM]; /* the command first, without quotes */
+	size_t count;                     /* number of them */
 };
 
 static void word_text(const struct reader *r, TSNode node, char out[NAME_ROOM])
@@ -39,7 +39,7 @@ static void line_read(const struct reader *r, TSNode command, struct shell_line 
 	}
 }
 
-/* sudo rm is rm; /bin/rm too. */
+/* The index of the command: after sudo, and without a directory as in /bin/rm. */
 static size_t line_first(const struct shell_line *line)
 {
 	static const char *const before[] = {
@@ -68,7 +68,7 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "-rf": each of its letters is among the flags. */
+/* "-rf": whether each of its letters is among the flags. */
 static bool has_flags(const struct shell_line *line, size_t from, const char *flags, size_t size)
 {
 	static const struct {
@@ -96,23 +96,23 @@ static bool has_flags(const struct shell_line *line, size_t from, const char *fl
 static bool has_word(const struct shell_line *line, size_t from, const char *pattern, size_t size)
 {
 	for (size_t i = from; i < line->count; i++)
-		if (matches(pattern, size, line->words[i]))
+		if (pattern_matches(pattern, size, line->words[i]))
 			return true;
 	return false;
 }
 
-/* Whether the command is what the pattern, of `size` bytes, says. */
+/* Whether the command matches the pattern of `size` bytes. */
 static bool line_is(const struct shell_line *line, const char *pattern, size_t size)
 {
 	size_t first = line_first(line), at = strcspn(pattern, " ");
 
-	/* Two words of a pattern look at the command as it stands. */
+	/* Two words of a pattern compare with the unchanged command. */
 	if (line->count == 0)
 		return false;
 	at = at < size ? at : size;
 	if (at == 4 && memcmp(pattern, "sudo", 4) == 0)
 		first = 0;
-	if (!matches(pattern, at, base_name(line->words[first])) && !(at == 1 && *pattern == '*'))
+	if (!pattern_matches(pattern, at, base_name(line->words[first])) && !(at == 1 && *pattern == '*'))
 		return false;
 	while (at < size) {
 		size_t next;
@@ -146,7 +146,7 @@ static void visit_command(struct reader *r, TSNode node)
 
 		if (rule->kind == POLICY_CALL && !strchr(rule->pattern, '|') && rule->pattern[0] != '>' &&
 		    strcmp(rule->pattern, "fork bomb") != 0 && line_is(&line, rule->pattern, strlen(rule->pattern)))
-			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
+			record_add(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
 	}
 }
 
@@ -162,7 +162,7 @@ static void visit_pipeline(struct reader *r, TSNode node)
 	children_begin(&commands, node);
 	while (count < 8 && children_next(&commands, &child)) {
 		if (is_type(r, child, TYPE_REDIRECTED_STATEMENT))
-			child = field(r, child, FIELD_BODY);
+			child = node_field(r, child, FIELD_BODY);
 		if (is_type(r, child, TYPE_COMMAND))
 			line_read(r, child, &lines[count++]);
 	}
@@ -177,7 +177,7 @@ static void visit_pipeline(struct reader *r, TSNode node)
 			before |= line_is(&lines[k], pattern, (size_t)(bar - pattern));
 		}
 		if (found)
-			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
+			record_add(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
 	}
 }
 
@@ -185,12 +185,12 @@ static void visit_redirect(struct reader *r, TSNode node)
 {
 	char text[NAME_ROOM];
 
-	word_text(r, field(r, node, FIELD_DESTINATION), text);
+	word_text(r, node_field(r, node, FIELD_DESTINATION), text);
 	for (size_t i = 0; i < r->rules->count; i++) {
 		const char *pattern = r->rules->rules[i].pattern;
 
-		if (strncmp(pattern, "> ", 2) == 0 && matches(pattern + 2, strlen(pattern + 2), text))
-			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
+		if (strncmp(pattern, "> ", 2) == 0 && pattern_matches(pattern + 2, strlen(pattern + 2), text))
+			record_add(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
 	}
 }
 
@@ -202,8 +202,8 @@ static void visit_function(struct reader *r, TSNode node)
 	size_t own = 0;
 	TSNode child;
 
-	node_text(r, field(r, node, FIELD_NAME), name);
-	children_begin(&lines, field(r, node, FIELD_BODY));
+	node_text(r, node_field(r, node, FIELD_NAME), name);
+	children_begin(&lines, node_field(r, node, FIELD_BODY));
 	while (children_next(&lines, &child)) {
 		_cleanup_children_ struct children commands;
 

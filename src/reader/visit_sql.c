@@ -1,4 +1,4 @@
-/* SQL: the keywords of each statement, those of what is inside of it left out. */
+/* SQL: the keywords of each statement, without those of nested statements. */
 #include "reader/reader.h"
 
 #include "base/own.h"
@@ -6,18 +6,18 @@
 #include <string.h>
 
 enum {
-	KEYWORDS_MAX = 128, /* of a statement that are looked at */
-	NODES_MAX = 4096,   /* the same of nodes */
-	WORDS_MAX = 64,     /* of a statement that are looked at, */
-	WORD_ROOM = 32,     /* and bytes of one, its NUL included */
+	KEYWORDS_MAX = 128, /* maximum keywords of a statement */
+	NODES_MAX = 4096,   /* maximum nodes of a statement */
+	WORDS_MAX = 64,     /* maximum words of a statement */
+	WORD_ROOM = 32,     /* bytes of a word, including the NUL */
 };
 
 struct keywords {
-	const char *words[KEYWORDS_MAX]; /* "drop", "table": static, of the grammar */
-	size_t count;                    /* how many */
+	const char *words[KEYWORDS_MAX]; /* "drop", "table": static strings of the grammar */
+	size_t count;                    /* number of them */
 };
 
-/* A rule begins with it. */
+/* Whether a rule begins with the word. */
 static bool is_first(const struct reader *r, const char *word)
 {
 	const size_t size = strlen(word);
@@ -29,8 +29,8 @@ static bool is_first(const struct reader *r, const char *word)
 	return false;
 }
 
-/* Nothing, if the statement is of a kind that no rule is about. */
-static void collect(const struct reader *r, TSNode node, struct keywords *out)
+/* Collects nothing if no rule is about this kind of statement. */
+static void keywords_collect(const struct reader *r, TSNode node, struct keywords *out)
 {
 	_cleanup_children_ struct children nodes;
 	TSNode child;
@@ -45,7 +45,7 @@ static void collect(const struct reader *r, TSNode node, struct keywords *out)
 				children_enter(&nodes, child);
 			continue;
 		}
-		/* WITH x AS (…) DELETE FROM t */
+		/* WITH x AS (…) DELETE FROM t. */
 		if (out->count == 0 && (strcmp(type + 8, "with") == 0 || strcmp(type + 8, "recursive") == 0))
 			continue;
 		if (out->count == 0 && !is_first(r, type + 8))
@@ -54,7 +54,7 @@ static void collect(const struct reader *r, TSNode node, struct keywords *out)
 	}
 }
 
-static bool has(const struct keywords *keywords, const char *word, size_t size)
+static bool keywords_have(const struct keywords *keywords, const char *word, size_t size)
 {
 	for (size_t i = 0; i < keywords->count; i++)
 		if (strlen(keywords->words[i]) == size && memcmp(keywords->words[i], word, size) == 0)
@@ -62,8 +62,8 @@ static bool has(const struct keywords *keywords, const char *word, size_t size)
 	return false;
 }
 
-/* The words in their order, the first at the beginning; none with a "!". */
-static bool is(const struct keywords *keywords, const char *pattern)
+/* Whether the words occur in order, the first at the beginning; words with "!" must be missing. */
+static bool keywords_match(const struct keywords *keywords, const char *pattern)
 {
 	size_t next = 0;
 
@@ -71,7 +71,7 @@ static bool is(const struct keywords *keywords, const char *pattern)
 		size_t size = strcspn(pattern, " ");
 
 		if (*pattern == '!') {
-			if (has(keywords, pattern + 1, size - 1))
+			if (keywords_have(keywords, pattern + 1, size - 1))
 				return false;
 		} else {
 			bool first = next == 0;
@@ -95,7 +95,7 @@ static bool is_word_letter(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* How a statement begins that the grammar does not have: its words are looked at, and nobody else sees it. */
+/* First words of statements that the grammar lacks, which are only matched by words. */
 static const char *const foreign[] = { "attach", "copy",   "detach", "do",     "grant",
 				       "listen", "notify", "pragma", "revoke", "vacuum" };
 
@@ -112,23 +112,23 @@ static void visit_statement(struct reader *r, TSNode node)
 	struct keywords keywords;
 	char text[NAME_ROOM];
 
-	collect(r, node, &keywords);
+	keywords_collect(r, node, &keywords);
 	if (keywords.count == 0)
 		return;
 	node_text(r, node, text);
 	text[strcspn(text, "\n")] = '\0';
 	for (size_t i = 0; i < r->rules->count; i++)
 		if (r->rules->rules[i].kind == POLICY_CALL && !is_foreign_word(keywords.words[0]) &&
-		    is(&keywords, r->rules->rules[i].pattern))
-			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
+		    keywords_match(&keywords, r->rules->rules[i].pattern))
+			record_add(r, WIRE_FINDING, 0, (uint32_t)i, node, text);
 }
 
-/* A statement as its words: small letters, "'" for a text. */
+/* A statement as words: lower case, "'" for a string. */
 struct sql_sentence {
 	char words[WORDS_MAX][WORD_ROOM];
 	bool called[WORDS_MAX]; /* a parenthesis follows */
 	size_t count;
-	uint32_t from, to; /* bytes of the source */
+	uint32_t from, to; /* range in the source */
 	TSPoint at;
 };
 
@@ -136,10 +136,10 @@ struct sql_scan {
 	const char *text;
 	uint32_t size;
 	uint32_t at;
-	uint32_t row, line; /* the line's number, and where it begins */
+	uint32_t row, line; /* number of the line, and its start */
 };
 
-static void step(struct sql_scan *s)
+static void scan_step(struct sql_scan *s)
 {
 	if (s->text[s->at++] == '\n') {
 		s->row++;
@@ -147,23 +147,23 @@ static void step(struct sql_scan *s)
 	}
 }
 
-static bool starts(const struct sql_scan *s, const char *text)
+static bool scan_starts(const struct sql_scan *s, const char *text)
 {
 	size_t size = strlen(text);
 
 	return s->size - s->at >= size && memcmp(s->text + s->at, text, size) == 0;
 }
 
-/* Behind the next `end`, or at the end of all. */
+/* Skips to after the next `end`, or to the end of the source. */
 static void skip_to(struct sql_scan *s, const char *end, size_t size)
 {
 	while (s->at < s->size && !(s->size - s->at >= size && memcmp(s->text + s->at, end, size) == 0))
-		step(s);
+		scan_step(s);
 	for (size_t i = 0; i < size && s->at < s->size; i++)
-		step(s);
+		scan_step(s);
 }
 
-/* $tag$ … $tag$ */
+/* $tag$ … $tag$. */
 static bool skip_dollars(struct sql_scan *s)
 {
 	uint32_t end = s->at + 1;
@@ -180,18 +180,18 @@ static bool skip_dollars(struct sql_scan *s)
 	return true;
 }
 
-/* What has no words of a statement in it: comments, and texts, of which is told that there was one. */
+/* Skips a comment or a string; *text says that it was a string. */
 static bool skip_other(struct sql_scan *s, bool *text)
 {
 	char quote = s->text[s->at];
 
 	*text = quote == '\'' || quote == '$';
-	if (starts(s, "--")) {
+	if (scan_starts(s, "--")) {
 		skip_to(s, "\n", 1);
-	} else if (starts(s, "/*")) {
+	} else if (scan_starts(s, "/*")) {
 		skip_to(s, "*/", 2);
 	} else if (quote == '\'' || quote == '"') {
-		step(s);
+		scan_step(s);
 		skip_to(s, &quote, 1);
 	} else if (quote != '$' || !skip_dollars(s)) {
 		return false;
@@ -209,7 +209,7 @@ static void word_add(struct sql_sentence *to, const char *word, size_t size, boo
 	to->called[to->count++] = called;
 }
 
-/* The next statement; false: there is none. */
+/* Reads the next statement. False if there is none. */
 static bool sentence_next(struct sql_scan *s, struct sql_sentence *to)
 {
 	bool text;
@@ -226,7 +226,7 @@ static bool sentence_next(struct sql_scan *s, struct sql_sentence *to)
 		while (s->at < s->size && is_word_letter(s->text[s->at]))
 			s->at++;
 		if (s->at == from) {
-			step(s);
+			scan_step(s);
 			continue;
 		}
 		if (to->count == 0) {
@@ -238,18 +238,18 @@ static bool sentence_next(struct sql_scan *s, struct sql_sentence *to)
 	to->to = s->at;
 	if (s->at == s->size)
 		return to->count > 0;
-	step(s);
+	scan_step(s);
 	return true;
 }
 
-/* "f(": such a function is called anywhere; else all of its words are there, the first at the beginning. */
+/* "f(": whether the function is called anywhere; otherwise whether all words occur, the first at the beginning. */
 static bool sentence_is(const struct sql_sentence *of, const char *pattern, bool is_foreign)
 {
 	size_t size = strlen(pattern);
 
 	if (pattern[size - 1] == '(') {
 		for (size_t i = 0; i < of->count; i++)
-			if (of->called[i] && matches(pattern, size - 1, of->words[i]))
+			if (of->called[i] && pattern_matches(pattern, size - 1, of->words[i]))
 				return true;
 		return false;
 	}
@@ -265,7 +265,7 @@ static bool sentence_is(const struct sql_sentence *of, const char *pattern, bool
 	return is_foreign;
 }
 
-/* Its lines stay, so that all that follows is where it was. */
+/* Keeps line ends, so that positions after it are unchanged. */
 static void make_blank(struct reader *r, const struct sql_sentence *of)
 {
 	for (uint32_t i = of->from; i <= of->to && i < r->size; i++)

@@ -1,12 +1,12 @@
-/* The tree, walked once; and what is told of it. */
+/* Parses a source, walks the tree once, and writes the records. */
 #include "reader/reader.h"
 
 #include <string.h>
 
 enum {
-	SYNTAX_MAX = 20,      /* mistakes that are told: what follows the first ones is often their doing */
-	PARSE_USEC = 2000000, /* for one source */
-	COMMENTS_MAX = 32,    /* comments with elements in them that are skipped */
+	SYNTAX_MAX = 20,      /* maximum of reported mistakes: later ones are often consequences of the first */
+	PARSE_USEC = 2000000, /* time limit for one source */
+	COMMENTS_MAX = 32,    /* maximum of skipped comments with elements */
 };
 
 void tell_at(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSPoint at, const char *name)
@@ -28,7 +28,7 @@ void tell_at(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule,
 	r->count++;
 }
 
-void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name)
+void record_add(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TSNode node, const char *name)
 {
 	tell_at(r, kind, how, rule, ts_node_start_point(node), name);
 }
@@ -36,17 +36,17 @@ void tell(struct reader *r, enum wire_kind kind, uint32_t how, uint32_t rule, TS
 void tell_import(struct reader *r, enum wire_how how, TSNode node, const char *module)
 {
 	if (*module)
-		tell(r, WIRE_IMPORT, how, 0, node, module);
+		record_add(r, WIRE_IMPORT, how, 0, node, module);
 }
 
 void tell_rule(struct reader *r, TSNode node, const char *pattern, const char *name)
 {
 	for (size_t i = 0; i < r->rules->count; i++)
 		if (r->rules->rules[i].kind == POLICY_CALL && strcmp(r->rules->rules[i].pattern, pattern) == 0)
-			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, name);
+			record_add(r, WIRE_FINDING, 0, (uint32_t)i, node, name);
 }
 
-/* The arguments' text has it; a quotation mark stands for any at its beginning. */
+/* Whether the text of the arguments contains the pattern; a leading quotation mark stands for any. */
 static bool arguments_have(const struct reader *r, TSNode arguments, const char *wanted)
 {
 	uint32_t from = ts_node_is_null(arguments) ? 0 : ts_node_start_byte(arguments);
@@ -75,8 +75,8 @@ void tell_call(struct reader *r, TSNode node, const char *name, TSNode arguments
 			continue;
 		blank = strncmp(pattern, "new ", 4) == 0 ? NULL : strchr(pattern, ' ');
 		size = blank ? (size_t)(blank - pattern) : strlen(pattern);
-		if (matches(pattern, size, name) && (!blank || arguments_have(r, arguments, blank + 1)))
-			tell(r, WIRE_FINDING, 0, (uint32_t)i, node, name);
+		if (pattern_matches(pattern, size, name) && (!blank || arguments_have(r, arguments, blank + 1)))
+			record_add(r, WIRE_FINDING, 0, (uint32_t)i, node, name);
 	}
 }
 
@@ -87,24 +87,24 @@ static void tell_syntax(struct reader *r, TSNode node, size_t *mistakes)
 	if ((*mistakes)++ >= SYNTAX_MAX)
 		return;
 	if (ts_node_is_missing(node)) {
-		tell(r, WIRE_SYNTAX, SYNTAX_MISSING, 0, node, ts_node_type(node));
+		record_add(r, WIRE_SYNTAX, SYNTAX_MISSING, 0, node, ts_node_type(node));
 		return;
 	}
 	node_text(r, node, text);
 	text[strcspn(text, "\n")] = '\0';
-	tell(r, WIRE_SYNTAX, 0, 0, node, text);
+	record_add(r, WIRE_SYNTAX, 0, 0, node, text);
 }
 
 struct walk {
-	struct reader *reader; /* whose functions see the nodes */
-	size_t mistakes;       /* so far */
+	struct reader *reader; /* the reader with the functions for nodes */
+	size_t mistakes;       /* number of mistakes so far */
 };
 
 static void visit_node(void *data, TSNode node, TSSymbol symbol)
 {
 	struct walk *walk = data;
 
-	/* What is inside of a mistake is looked at too: its calls and imports count. */
+	/* Nodes inside of a mistake are visited too: their calls and imports count. */
 	if (ts_node_is_error(node) || ts_node_is_missing(node))
 		tell_syntax(walk->reader, node, &walk->mistakes);
 	if (symbol < walk->reader->numbers->symbols && walk->reader->numbers->visits[symbol])
@@ -119,8 +119,8 @@ static bool read_tree(struct reader *r, const TSTree *tree, const TSLanguage *gr
 	return r->numbers && tree_walk(tree, r->numbers->wanted, visit_node, &walk);
 }
 
-/* Without an element that ends there is no JSX, and the second grammar is not worth a try. Those of comments are none.
- */
+/* Without an element that ends, the code is not JSX, and the second grammar is not tried. Elements in comments do not
+ * count. */
 static bool has_elements(const struct reader *r, const TSTree *tree)
 {
 	size_t comments = 0;
@@ -137,15 +137,14 @@ static bool has_elements(const struct reader *r, const TSTree *tree)
 		node = ts_node_descendant_for_byte_range(ts_tree_root_node(tree), at, at);
 		if (strcmp(ts_node_type(node), "comment") != 0)
 			return true;
-		/* The next one may be far behind its end. */
+		/* The next element may be far behind its end. */
 		at = ts_node_end_byte(node) > at ? ts_node_end_byte(node) - 1 : at;
 		comments++;
 	}
 	return comments == COMMENTS_MAX;
 }
 
-/* A carriage return alone ends a line of Python and JavaScript, and so a comment; their grammars know only the other
- * ends. */
+/* Python and JavaScript accept a lone carriage return as a line end, which also ends a comment; the grammars do not. */
 static void mend_returns(struct reader *r)
 {
 	for (char *at = r->source, *end = at + r->size; (at = memchr(at, '\r', (size_t)(end - at))); at++)

@@ -15,8 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Libraries, headers and helpers of a compiler are other packages' files: when any package changes, so may what it
- * makes. */
+/* Libraries, headers and helpers of a compiler belong to other packages, so a change of any package changes the key. */
 static const char *const package_lists[] = { "/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite",
 					     "/usr/lib/sysimage/rpm/rpmdb.sqlite", "/lib/apk/db/installed",
 					     "/var/lib/pacman/local" };
@@ -36,7 +35,7 @@ void build_free(struct build *build)
 	close_fd(&build->artifact);
 }
 
-/* All that decides what the job's step makes: who we are, the toolchain, the command line, and every file's content. */
+/* Digests all inputs of the job's step: our version, the toolchain, the command line, and every file's content. */
 static int job_digest(const struct job *job, const struct digest *prepared, struct digest *key, struct error *err)
 {
 	const struct runtime *runtime = job->runtime;
@@ -75,8 +74,7 @@ static int job_digest(const struct job *job, const struct digest *prepared, stru
 	return 0;
 }
 
-/* A source is read once, here: what the key says and what the compiler sees are then the same, whoever writes to the
- * file meanwhile. */
+/* Reads each source once, so that the key and the compiler see the same content even if the file changes. */
 static int load_sources(struct job *job, struct error *err)
 {
 	for (size_t i = 0; i < job->file_count; i++) {
@@ -105,16 +103,16 @@ static int load_sources(struct job *job, struct error *err)
 	return 0;
 }
 
-/* The same input without the caller's: a compiler reads nothing, and nobody sees what it says unless it fails. */
+/* The caller's engine_io without the streams: a compiler reads no input, and its output is only shown if it fails. */
 static struct engine_io quiet_io(const struct engine_io *io)
 {
 	return (struct engine_io){ .cancel_fd = io->cancel_fd, .stdin_fd = -1 };
 }
 
 struct keeping {
-	const char *name;          /* the language's */
-	const struct digest *key;  /* of what is kept */
-	struct prepared *prepared; /* where it goes */
+	const char *name;          /* name of the language */
+	const struct digest *key;  /* key of the prepared tree */
+	struct prepared *prepared; /* receives the tree */
 };
 
 static int keep_prepared(const int handles[], struct result *result, void *userdata, struct error *err)
@@ -147,7 +145,7 @@ static int make_prepared(const struct job *job, const struct engines *engines, c
 	return done;
 }
 
-/* The job that prepares, and the key of what it makes. */
+/* The job that prepares, and the key of its result. */
 static int prepare_job(const struct spec *spec, struct job *job, struct digest *key, struct error *err)
 {
 	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };
@@ -180,8 +178,8 @@ int build_prepare(const struct spec *spec, const struct engines *engines, const 
 }
 
 struct building {
-	const struct job *job;    /* the compiler's */
-	const struct digest *key; /* NULL: it is not kept */
+	const struct job *job;    /* the compiler's job */
+	const struct digest *key; /* NULL: the result is not cached */
 	int artifact;             /* out */
 };
 
@@ -197,7 +195,7 @@ static int keep_artifact(const int handles[], struct result *result, void *userd
 		return 0;
 	fd = fd_open_beneath(handles[REPORT_FD_OUTPUT], runtime->compile.artifact, O_RDONLY);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return error_set(err, ERROR_FAILED, 0, "the compile step of %s left no file %s in /sandbox/output",
+		return error_set(err, ERROR_FAILED, 0, "the compile step of %s created no file %s in /sandbox/output",
 				 runtime->display, runtime->compile.artifact);
 	if (st.st_size > CACHE_ENTRY_MAX)
 		return error_set(err, ERROR_FAILED, 0, "the compiled program is larger than %dm",
@@ -208,7 +206,7 @@ static int keep_artifact(const int handles[], struct result *result, void *userd
 	return building->artifact < 0 ? -1 : 0;
 }
 
-/* A compiler has no terminal that would do it: what follows the output may be one that is used as a wire. */
+/* A compiler has no terminal that converts line ends, but the receiver of the output may be a raw one. */
 static void show_lines(int stream, const char *data, size_t size, const struct engine_io *io)
 {
 	while (size > 0) {
@@ -225,7 +223,7 @@ static void show_lines(int stream, const char *data, size_t size, const struct e
 	}
 }
 
-/* What the compiler said, to whoever follows the output as it comes. */
+/* Passes the compiler's output to the receiver of the run's output. */
 static void show_output(const struct job *job, const struct result *result, const struct engine_io *io)
 {
 	char block[16384];
@@ -244,8 +242,8 @@ static void show_output(const struct job *job, const struct result *result, cons
 	}
 }
 
-static int compile(const struct job *job, const struct engines *engines, const struct engine_io *io,
-		   const struct digest *key, struct build *build, struct result *result, struct error *err)
+static int program_compile(const struct job *job, const struct engines *engines, const struct engine_io *io,
+			   const struct digest *key, struct build *build, struct result *result, struct error *err)
 {
 	struct building building = { .job = job, .key = key, .artifact = -1 };
 	struct engine_io quiet = quiet_io(io);
@@ -259,7 +257,7 @@ static int compile(const struct job *job, const struct engines *engines, const s
 	return 1;
 }
 
-/* The key of the artifact: what the compiler sees, and what it is prepared with, whether that is there or not. */
+/* The key of the artifact: the compiler's inputs, and the key of the prepared tree, whether or not it exists. */
 static int artifact_key(const struct spec *spec, struct job *job, struct digest *key, struct error *err)
 {
 	struct digest prepared;
@@ -282,7 +280,7 @@ static int build_miss(struct job *job, const struct engines *engines, const stru
 		return -1;
 	if (build->prepared.dir >= 0 && job_show_prepared(job, build->prepared.path, build->prepared.dir, err) < 0)
 		return -1;
-	return compile(job, engines, io, key, build, result, err);
+	return program_compile(job, engines, io, key, build, result, err);
 }
 
 int build_compile(const struct spec *spec, const struct engines *engines, const struct engine_io *io,
@@ -290,7 +288,7 @@ int build_compile(const struct spec *spec, const struct engines *engines, const 
 {
 	const struct job_given nothing = { .prepared_dir = -1, .artifact = -1 };
 	uint64_t began = clock_usec(), size;
-	/* A project is a directory that may change under the compiler: what is made of it is not kept. */
+	/* A project may change during the compilation, so its result is not cached. */
 	bool kept = !spec->project;
 	struct digest key;
 	struct job job;

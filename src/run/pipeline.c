@@ -119,7 +119,7 @@ static int steps(struct run_target *target, struct run_state *run, struct error 
 	return -1;
 }
 
-static int unwritten(const struct run_record *record, bool over, struct error *err)
+static int record_unwritten(const struct run_record *record, bool over, struct error *err)
 {
 	return record->unwritten ? record->unwritten(record, over, err) : 0;
 }
@@ -130,7 +130,7 @@ static int begin_step(const struct run_request *request, struct error *err)
 
 	if (record && record->journal &&
 	    record_start(record->journal, request->id, request->spec, &record->caller, err) < 0)
-		return unwritten(record, false, err);
+		return record_unwritten(record, false, err);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int record_step(const struct run_request *request, struct result *result,
 	if (!result_json(result))
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot make the result");
 	if (record_end(record->journal, request->spec, &record->caller, result, record->code, err) < 0)
-		return unwritten(record, true, err);
+		return record_unwritten(record, true, err);
 	return 0;
 }
 

@@ -12,18 +12,17 @@
 #include <sys/stat.h>
 
 enum {
-	RICH_MAX = 4 << 20 /* bytes of rich results that are taken */
+	RICH_MAX = 4 << 20 /* maximum bytes of rich results */
 };
 
-/* What the program left in {outputs}: a plain file, as far as RICH_MAX goes; what it says is checked when it is shown.
- */
+/* Reads the plain file {outputs} of the program, up to RICH_MAX. Its content is checked when it is shown. */
 static int collect_rich(int dir, struct result *result, struct error *err)
 {
 	_cleanup_close_ int fd = fd_open_beneath(dir, "outputs", O_RDONLY);
 	struct stat st;
 	ssize_t n;
 
-	/* The program may have removed it, or put something else there: then it has none. */
+	/* The program may have removed or replaced it: then it has no rich results. */
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return 0;
 	result->rich_cut = st.st_size > RICH_MAX;
@@ -49,12 +48,12 @@ int run_collect(const int handles[], struct result *result, void *userdata, stru
 		return -1;
 	if (result->keep_files)
 		result->keep_files(result->keep_data, result->id, dir, &result->files);
-	/* A driver has told what it has to show. */
+	/* A session's driver has sent its rich results. */
 	return !spec->runtime->outputs || result->session.id[0] ? 0
 								: collect_rich(handles[REPORT_FD_RICH], result, err);
 }
 
-/* An entry that is not there would be the interpreter's complaint, as if the program had failed. */
+/* Without this check, a missing entry would be an error of the interpreter, as if the program had failed. */
 static int check_entry(const struct spec *spec, struct error *err)
 {
 	_cleanup_close_ int dir = -1;
@@ -72,7 +71,7 @@ static int check_entry(const struct spec *spec, struct error *err)
 	return 0;
 }
 
-static int begin(struct run_target *target, struct run_state *run, struct error *err)
+static int own_begin(struct run_target *target, struct run_state *run, struct error *err)
 {
 	const struct spec *spec = &run->spec;
 
@@ -81,13 +80,13 @@ static int begin(struct run_target *target, struct run_state *run, struct error 
 	return spec->output ? files_check_target(spec->output, err) : 0;
 }
 
-static int execute(struct run_target *target, struct run_state *run, struct error *err)
+static int own_execute(struct run_target *target, struct run_state *run, struct error *err)
 {
 	struct job_given given = build_given(&run->build);
 	struct job job;
 	int done;
 
-	/* What the compiler was prepared with is nothing to the program. */
+	/* The prepared tree is only for the compiler. */
 	if (!job_run_needs_prepared(run->spec.runtime))
 		given.prepared = NULL;
 	given.plain = run->request->io->stdin_fd < 0;
@@ -99,9 +98,9 @@ static int execute(struct run_target *target, struct run_state *run, struct erro
 }
 
 const struct run_target run_own_box = {
-	.begin = begin,
+	.begin = own_begin,
 	.builds = RUN_COMPILES | RUN_PREPARES,
-	.execute = execute,
+	.execute = own_execute,
 };
 
 int run_prepare(const struct spec *spec, struct error *err)
@@ -136,7 +135,7 @@ int run_compile(const struct spec *spec, struct result *result, struct error *er
 	return done;
 }
 
-/* One job's plan, under a heading when there are several. */
+/* Prints the plan of one job, with a heading if there are several. */
 static int explain_job(enum job_kind kind, const struct spec *spec, const struct engines *engines, struct buf *out,
 		       struct error *err)
 {

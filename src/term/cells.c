@@ -31,7 +31,7 @@ struct range {
 	uint32_t first, last;
 };
 
-static bool within(uint32_t rune, const struct range *ranges, size_t count)
+static bool is_within(uint32_t rune, const struct range *ranges, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (rune >= ranges[i].first && rune <= ranges[i].last)
@@ -39,7 +39,7 @@ static bool within(uint32_t rune, const struct range *ranges, size_t count)
 	return false;
 }
 
-/* The C library's wcwidth() knows only the locale's characters, and a static program has only the locale C. */
+/* The C library's wcwidth() depends on the locale, and a static program has only the locale C. */
 size_t rune_cells(uint32_t rune)
 {
 	static const struct range none[] = { { 0x300, 0x36f },   { 0x483, 0x489 },   { 0x591, 0x5bd },
@@ -51,12 +51,12 @@ size_t rune_cells(uint32_t rune)
 					     { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f },
 					     { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
 
-	if (within(rune, none, ARRAY_SIZE(none)))
+	if (is_within(rune, none, ARRAY_SIZE(none)))
 		return 0;
-	return within(rune, wide, ARRAY_SIZE(wide)) ? 2 : 1;
+	return is_within(rune, wide, ARRAY_SIZE(wide)) ? 2 : 1;
 }
 
-/* Also those of the second set, and those that turn the direction of writing around. */
+/* Includes C1 and the characters that change the direction of writing. */
 bool text_is_control(uint32_t rune)
 {
 	return rune < 0x20 || (rune >= 0x7f && rune < 0xa0) || (rune >= 0x202a && rune <= 0x202e) ||
@@ -88,7 +88,7 @@ void text_line(const char *text, size_t cells, struct buf *out)
 		size_t wide = bad ? 1 : rune_cells(rune);
 
 		if (cells > 0 && used + wide > cells) {
-			/* The last cell is the mark's: what stood there, goes. */
+			/* The last cell is replaced by the mark. */
 			out->size = mark;
 			buf_text(out, "…");
 			return;

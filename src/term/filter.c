@@ -7,18 +7,18 @@
 enum {
 	PLAIN,
 	ESCAPE,     /* after ESC */
-	SHIFTED,    /* ESC and an intermediate byte: one more ends it */
+	SHIFTED,    /* ESC and an intermediate byte: one more byte ends the sequence */
 	CONTROL,    /* in a CSI */
-	STRING,     /* in an OSC, DCS, APC, PM or SOS: up to BEL, ST, or for good */
-	STRING_ESC, /* the same after an ESC */
-	HALF,       /* after 0xC2, which begins a C1 control or a character */
+	STRING,     /* in an OSC, DCS, APC, PM or SOS: ended by BEL or ST */
+	STRING_ESC, /* after an ESC in such a sequence */
+	HALF,       /* after 0xC2, the first byte of a C1 control or another character */
 };
 
-/* Cursor up to column, erasing, scrolling, inserting and deleting, colours; not: reports, modes, the region, printing.
- */
+/* Allows cursor movement, erasing, scrolling, inserting and deleting, and colours; not reports, modes, the scroll
+ * region, or printing. */
 static bool control_passes(const char *sequence, size_t size)
 {
-	/* Of private modes only the cursor's, and updates at one time. */
+	/* The allowed private modes: the cursor's visibility, and synchronized updates. */
 	static const char *const modes[] = { "?25h", "?25l", "?2026h", "?2026l" };
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
@@ -30,7 +30,7 @@ static bool control_passes(const char *sequence, size_t size)
 	return strchr("ABCDEFGHJKLMPSTX@`adefmsu", sequence[size - 1]) != NULL;
 }
 
-static void keep(struct filter *filter, char c)
+static void sequence_keep(struct filter *filter, char c)
 {
 	if (filter->size < FILTER_SEQUENCE_MAX)
 		filter->sequence[filter->size] = c;
@@ -45,7 +45,7 @@ static void end_control(struct filter *filter, struct buf *out)
 	buf_text(out, "\033[");
 	buf_add(out, filter->sequence, filter->size);
 	filter->painted = true;
-	/* Who moves the cursor may leave it anywhere. */
+	/* After a cursor movement, the cursor may be anywhere. */
 	if (filter->sequence[filter->size - 1] != 'm')
 		filter->open_line = true;
 }
@@ -58,7 +58,7 @@ static void after_escape(struct filter *filter, char c, struct buf *out)
 			: c >= 0x20 && c <= 0x2f  ? SHIFTED
 			: c == '\033'             ? ESCAPE
 						  : PLAIN;
-	/* Save and restore the cursor, down, next line, up. */
+	/* Save and restore the cursor, index, next line, reverse index. */
 	if (c && strchr("78DEM", c)) {
 		const char sequence[] = { '\033', c };
 
@@ -67,7 +67,7 @@ static void after_escape(struct filter *filter, char c, struct buf *out)
 	}
 }
 
-static void plain(struct filter *filter, char c, struct buf *out)
+static void plain_step(struct filter *filter, char c, struct buf *out)
 {
 	unsigned char u = (unsigned char)c;
 
@@ -93,10 +93,10 @@ static void after_half(struct filter *filter, char c, struct buf *out)
 		buf_add(out, character, 2);
 		filter->open_line = true;
 	} else if (u >= 0x80 && u < 0xa0) {
-		/* A C1 control is ESC and a letter. */
+		/* A C1 control is equal to ESC and a letter. */
 		after_escape(filter, (char)(u - 0x40), &(struct buf){ .failed = true });
 	} else {
-		plain(filter, c, out);
+		plain_step(filter, c, out);
 	}
 }
 
@@ -107,7 +107,7 @@ void filter_take(struct filter *filter, const char *data, size_t size, struct bu
 
 		switch (filter->state) {
 		case PLAIN:
-			plain(filter, c, out);
+			plain_step(filter, c, out);
 			break;
 		case ESCAPE:
 			after_escape(filter, c, out);
@@ -122,7 +122,7 @@ void filter_take(struct filter *filter, const char *data, size_t size, struct bu
 			else if (c < 0x20 || c == 0x7f)
 				filter->state = PLAIN;
 			else
-				keep(filter, c);
+				sequence_keep(filter, c);
 			if (filter->state == CONTROL && c >= 0x40 && c <= 0x7e)
 				end_control(filter, out);
 			break;
@@ -133,7 +133,7 @@ void filter_take(struct filter *filter, const char *data, size_t size, struct bu
 				filter->state = STRING_ESC;
 			break;
 		case STRING_ESC:
-			/* ST ends it; any other escape aborts it and stands for itself. */
+			/* ST ends the string; another escape sequence aborts it and is handled itself. */
 			if (c == '\\')
 				filter->state = PLAIN;
 			else
@@ -145,7 +145,7 @@ void filter_take(struct filter *filter, const char *data, size_t size, struct bu
 	}
 }
 
-/* Bytes of one of our own colours at the beginning of the text; 0: it is none. */
+/* The bytes of one of our own colours at the start of the text; 0: there is none. */
 static size_t own_paint(const char *text)
 {
 	size_t size = strlen(paint_end(PAINT_BOLD, true));

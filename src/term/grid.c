@@ -7,25 +7,25 @@
 #include <string.h>
 
 enum {
-	COLUMN_LEAST = 6, /* cells that a column keeps when it is cut */
+	COLUMN_LEAST = 6, /* minimum width of a truncated column */
 	GAP = 2,          /* cells between columns */
-	NUMBER_SIZE = 40, /* bytes of a number's text */
+	NUMBER_SIZE = 40, /* bytes of a number as text */
 };
 
 struct grid_cell {
 	char *text;  /* one line; owned */
-	size_t wide; /* its cells */
+	size_t wide; /* its width in cells */
 };
 
 struct grid {
-	size_t columns, rows;    /* how many; the rows without the titles */
+	size_t columns, rows;    /* rows without the titles */
 	size_t *widths;          /* of the columns; owned */
-	bool *right;             /* all values of it are numbers; owned */
-	struct grid_cell *cells; /* row by row, the titles first; owned */
+	bool *right;             /* whether all values of a column are numbers; owned */
+	struct grid_cell *cells; /* by rows, the titles first; owned */
 	bool failed;             /* memory ran out */
 };
 
-/* A value's text on one line. */
+/* The text of a value on one line. */
 static char *value_text(const json_t *value)
 {
 	struct buf line = { 0 };
@@ -37,7 +37,7 @@ static char *value_text(const json_t *value)
 	if (!text)
 		text = dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15));
 	text_line(text ? text : "", 0, &line);
-	/* Of several lines the first is shown. */
+	/* Only the first line of the text is shown. */
 	if (text && strchr(text, '\n'))
 		buf_text(&line, "…");
 	buf_add(&line, "", 0);
@@ -85,7 +85,7 @@ static bool grid_fill(struct grid *grid, const json_t *columns, const json_t *ro
 	return !grid->failed;
 }
 
-/* Makes it fit: the widest columns yield; then how many are shown. */
+/* Shrinks the widest columns to fit; if this is not enough, returns a smaller number of columns. */
 static size_t grid_fit(struct grid *grid, unsigned width)
 {
 	size_t used, widest, shown = 0, so_far = 0;
@@ -107,7 +107,7 @@ static size_t grid_fit(struct grid *grid, unsigned width)
 	return shown > 0 ? shown : 1;
 }
 
-static void pad(struct buf *out, size_t cells)
+static void cell_pad(struct buf *out, size_t cells)
 {
 	while (cells-- > 0)
 		buf_text(out, " ");
@@ -121,7 +121,7 @@ static void print_row(const struct grid *grid, size_t row, size_t shown, bool co
 		enum paint paint = row == 0 ? PAINT_BOLD : PAINT_NONE;
 
 		if (grid->right[c] && wide < room)
-			pad(out, room - wide);
+			cell_pad(out, room - wide);
 		buf_text(out, paint_begin(paint, colour));
 		begin = out->size;
 		text_line(cell->text, wide > room ? room : 0, out);
@@ -129,7 +129,7 @@ static void print_row(const struct grid *grid, size_t row, size_t shown, bool co
 			wide = text_cells(out->data + begin);
 		buf_text(out, paint_end(paint, colour));
 		if (c + 1 < shown)
-			pad(out, (grid->right[c] && cell->wide < room ? 0 : room - wide) + GAP);
+			cell_pad(out, (grid->right[c] && cell->wide < room ? 0 : room - wide) + GAP);
 	}
 	while (out->size > 0 && out->data[out->size - 1] == ' ')
 		out->data[--out->size] = '\0';
@@ -143,7 +143,7 @@ static void print_rule(const struct grid *grid, size_t shown, bool colour, struc
 		for (size_t i = 0; i < grid->widths[c]; i++)
 			buf_text(out, "─");
 		if (c + 1 < shown)
-			pad(out, GAP);
+			cell_pad(out, GAP);
 	}
 	buf_text(out, paint_end(PAINT_DIM, colour));
 	buf_text(out, "\n");

@@ -1,10 +1,10 @@
 /*
- * A result of rows as a table: {"columns": [names], "rows": [[values]…]}, as SQL
- * and data frames come in `outputs`.
+ * Prints a table: {"columns": [names], "rows": [[values]…]}, as SQL and data
+ * frames are in `outputs`.
  *
- * Columns are as wide as what is in them, in a terminal's cells; numbers stand
- * to the right. What is too wide for the terminal is cut: the widest columns
- * first, then the last ones are left out, and a line says so. Pure.
+ * Columns are as wide as their content, in cells; numbers are right-aligned. A
+ * table that is too wide is truncated: the widest columns first, then the last
+ * columns are left out, with a note. Pure.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include <stddef.h>
 
 enum {
-	GRID_ROWS_MAX = 200, /* shown */
+	GRID_ROWS_MAX = 200, /* maximum of rows shown */
 };
 
-/* False: that is no such object; nothing is added. `width` 0: nothing is cut. */
+/* False if the object is no table; nothing is appended. `width` 0: no truncation. */
 bool grid_print(const json_t *result, unsigned width, bool colour, struct buf *out);

@@ -5,15 +5,15 @@
 #include <string.h>
 
 enum {
-	KITTY_PIECE = 4096,  /* bytes of base64 in one sequence, by its protocol */
-	SIXEL_ROWS = 6,      /* pixels of a band */
-	SIXEL_LEVELS = 6,    /* of each of red, green, blue */
-	SIXEL_COLOURS = 216, /* all of them */
-	SIXEL_NONE = 255,    /* a pixel that is not painted */
-	OPAQUE = 128,        /* from this alpha on a pixel is painted */
+	KITTY_PIECE = 4096,  /* bytes of base64 in one sequence, by kitty's protocol */
+	SIXEL_ROWS = 6,      /* height of a band in pixels */
+	SIXEL_LEVELS = 6,    /* levels of each of red, green, blue */
+	SIXEL_COLOURS = 216, /* number of colours */
+	SIXEL_NONE = 255,    /* a transparent pixel */
+	OPAQUE = 128,        /* alpha from which a pixel is opaque */
 };
 
-static uint32_t big(const unsigned char *at)
+static uint32_t big_endian(const unsigned char *at)
 {
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
@@ -24,8 +24,8 @@ bool image_png_size(const void *data, size_t size, uint32_t *width, uint32_t *he
 
 	if (size < 33 || memcmp(png, "\x89PNG\r\n\x1a\n", 8) != 0 || memcmp(png + 12, "IHDR", 4) != 0)
 		return false;
-	*width = big(png + 16);
-	*height = big(png + 20);
+	*width = big_endian(png + 16);
+	*height = big_endian(png + 20);
 	return *width > 0 && *height > 0 && *width <= IMAGE_SIDE_MAX && *height <= IMAGE_SIDE_MAX;
 }
 
@@ -38,7 +38,7 @@ void image_kitty(const void *png, size_t size, unsigned columns, struct buf *out
 		size_t piece = text.size - at < KITTY_PIECE ? text.size - at : KITTY_PIECE;
 		bool more = at + piece < text.size;
 
-		/* q=2: no answer, for it would be read as typed. */
+		/* q=2: no answer, which would be read as input. */
 		if (at > 0)
 			buf_printf(out, "\033_Gm=%d;", more);
 		else if (columns > 0)
@@ -52,7 +52,7 @@ void image_kitty(const void *png, size_t size, unsigned columns, struct buf *out
 	buf_text(out, "\n");
 }
 
-/* A pixel's place in the colours, with a threshold by its place in a 4×4 square: gradients stay gradients. */
+/* The colour of a pixel, dithered with a 4×4 matrix. */
 static unsigned char sixel_colour(const unsigned char *pixel, uint32_t x, uint32_t y)
 {
 	static const unsigned char bayer[4][4] = {
@@ -82,7 +82,7 @@ static void sixel_run(struct buf *out, char sixel, uint32_t count)
 		buf_add(out, &sixel, 1);
 }
 
-/* One colour of a band: each column is six bits. */
+/* Writes one colour of a band: six bits for each column. */
 static void sixel_line(const unsigned char *band, uint32_t width, uint32_t rows, unsigned colour, struct buf *out)
 {
 	uint32_t count = 0;
@@ -102,7 +102,7 @@ static void sixel_line(const unsigned char *band, uint32_t width, uint32_t rows,
 		last = sixel;
 		count++;
 	}
-	/* Nothing at the end needs no characters. */
+	/* Trailing empty columns are omitted. */
 	if (last != '?')
 		sixel_run(out, last, count);
 	buf_text(out, "$");
@@ -121,7 +121,7 @@ void image_sixel(const unsigned char *rgba, uint32_t width, uint32_t height, str
 		return;
 	}
 	band = (unsigned char *)space.data;
-	/* 1: what is not painted stays. */
+	/* 1: transparent pixels stay unchanged. */
 	buf_printf(out, "\033P0;1q\"1;1;%u;%u", width, height);
 	for (unsigned c = 0; c < SIXEL_COLOURS; c++)
 		buf_printf(out, "#%u;2;%u;%u;%u", c, c / 36 * 20, c / 6 % 6 * 20, c % 6 * 20);
@@ -154,7 +154,7 @@ bool image_may_be_kitty(const char *term, const char *program, const char *kitty
 {
 	static const char *const names[] = { "kitty", "ghostty", "wezterm", "WezTerm", "konsole" };
 
-	/* A multiplexer hides the terminal, whatever its environment still says. */
+	/* A multiplexer hides the terminal, whatever the other variables say. */
 	if (!term || strncmp(term, "screen", 6) == 0 || strncmp(term, "tmux", 4) == 0)
 		return false;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -14,14 +14,14 @@ static bool is_word(char c)
 	       (c & 0x80);
 }
 
-static void paint(struct buf *out, const char *colour, const char *text, size_t size)
+static void text_paint(struct buf *out, const char *colour, const char *text, size_t size)
 {
 	buf_text(out, colour);
 	buf_add(out, text, size);
 	buf_text(out, END);
 }
 
-/* A string on one line; 0: the quote is only a quote. */
+/* The size of a string on one line; 0: the quote starts no string. */
 static size_t string_size(const char *text, size_t size)
 {
 	for (size_t i = 1; i < size && text[i] != '\n'; i++) {
@@ -42,7 +42,7 @@ static size_t word_size(const char *text, size_t size)
 	return n;
 }
 
-/* 12, -1.5e-3, 0x1f; a date or a version is none. */
+/* 12, -1.5e-3, 0x1f; not a date or a version. */
 static size_t number_size(const char *text, size_t size)
 {
 	size_t n = size > 1 && (text[0] == '-' || text[0] == '+');
@@ -78,15 +78,15 @@ void literal_paint(const char *text, size_t size, bool colour, struct buf *out)
 {
 	for (size_t at = 0, n = 0; colour && at < size; at += n) {
 		const char *here = text + at;
-		/* Inside a word nothing begins. */
+		/* No literal starts inside a word. */
 		bool begins = at == 0 || !is_word(here[-1]);
 
 		if (begins && (*here == '"' || *here == '\'') && (n = string_size(here, size - at)) > 0)
-			paint(out, is_key(text, size, at + n) ? KEY : STRING, here, n);
+			text_paint(out, is_key(text, size, at + n) ? KEY : STRING, here, n);
 		else if (begins && (at == 0 || !strchr(".-:/", here[-1])) && (n = number_size(here, size - at)) > 0)
-			paint(out, NUMBER, here, n);
+			text_paint(out, NUMBER, here, n);
 		else if (begins && (n = word_size(here, size - at)) > 0 && is_constant(here, n))
-			paint(out, WORD, here, n);
+			text_paint(out, WORD, here, n);
 		else
 			buf_add(out, here, n = begins && n > 0 ? n : 1);
 	}

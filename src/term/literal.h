@@ -1,5 +1,5 @@
-/* Values as languages write them (JSON, Python's repr, Node's inspect), with colours: by their characters alone, so
- * what is none of them comes out as it went in. Pure. */
+/* Colours values as languages print them (JSON, Python's repr, Node's inspect), by their characters alone; other text
+ * is unchanged. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,5 +7,5 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Takes every character once: without the colours the text is unchanged. */
+/* Each character is copied once: without the colours the text is unchanged. */
 void literal_paint(const char *text, size_t size, bool colour, struct buf *out);

@@ -10,8 +10,8 @@
 
 enum {
 	SIGNATURE = 8, /* bytes before the first chunk */
-	COLOURS = 256, /* of a palette */
-	GREY = 0,      /* kinds of pixels, by the format's numbers */
+	COLOURS = 256, /* entries of a palette */
+	GREY = 0,      /* kinds of pixels, as numbered by the format */
 	RGB = 2,
 	PALETTE = 3,
 	GREY_ALPHA = 4,
@@ -19,17 +19,17 @@ enum {
 };
 
 struct png {
-	uint32_t width, height;            /* pixels */
-	unsigned kind;                     /* of pixels */
+	uint32_t width, height;            /* in pixels */
+	unsigned kind;                     /* kind of the pixels */
 	size_t sample;                     /* bytes of a pixel in the file */
 	unsigned char palette[COLOURS][4]; /* of PALETTE */
-	unsigned char *raw;                /* rows, each with its filter before it; owned */
-	size_t raw_size;                   /* of them */
-	size_t filled;                     /* so far */
-	z_stream inflater;                 /* of all IDAT chunks */
+	unsigned char *raw;                /* rows, each after its filter byte; owned */
+	size_t raw_size;                   /* bytes */
+	size_t filled;                     /* bytes so far */
+	z_stream inflater;                 /* over all IDAT chunks */
 };
 
-static uint32_t big(const unsigned char *at)
+static uint32_t big_endian(const unsigned char *at)
 {
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
@@ -38,10 +38,10 @@ static bool read_head(struct png *png, const unsigned char *data, size_t size)
 {
 	static const size_t samples[] = { [GREY] = 1, [RGB] = 3, [PALETTE] = 1, [GREY_ALPHA] = 2, [RGBA] = 4 };
 
-	if (!image_png_size(data, size, &png->width, &png->height) || big(data + SIGNATURE) != 13)
+	if (!image_png_size(data, size, &png->width, &png->height) || big_endian(data + SIGNATURE) != 13)
 		return false;
 	png->kind = data[25];
-	/* Depth; then compression, filter and interlacing, which are 0. */
+	/* Depth, then compression, filter and interlacing, which must be 0. */
 	if (data[24] != 8 || data[26] || data[27] || data[28] || png->kind > RGBA || !samples[png->kind] ||
 	    (uint64_t)png->width * png->height > PNG_PIXELS_MAX)
 		return false;
@@ -61,7 +61,7 @@ static bool inflate_part(struct png *png, const unsigned char *data, size_t size
 	png->inflater.avail_out = (uInt)(png->raw_size - png->filled);
 	said = inflate(&png->inflater, Z_NO_FLUSH);
 	png->filled = png->raw_size - png->inflater.avail_out;
-	/* There may be nothing to do with an empty chunk, or behind the last row. */
+	/* An empty chunk, or one behind the last row, makes no progress. */
 	return said == Z_OK || said == Z_STREAM_END || said == Z_BUF_ERROR;
 }
 
@@ -71,9 +71,9 @@ static bool read_chunks(struct png *png, const unsigned char *data, size_t size)
 
 	for (size_t i = 0; i < COLOURS; i++)
 		png->palette[i][3] = 255;
-	/* Length, kind, content, sum. */
+	/* Length, kind, content, checksum. */
 	while (size - at >= 12) {
-		uint32_t length = big(data + at);
+		uint32_t length = big_endian(data + at);
 		const unsigned char *kind = data + at + 4, *content = kind + 4;
 
 		if (length > size - at - 12)
@@ -93,15 +93,15 @@ static bool read_chunks(struct png *png, const unsigned char *data, size_t size)
 	return png->filled == png->raw_size;
 }
 
-static unsigned char paeth(int left, int up, int corner)
+static unsigned char paeth_of(int left, int up, int corner)
 {
 	int guess = left + up - corner, a = abs(guess - left), b = abs(guess - up), c = abs(guess - corner);
 
 	return (unsigned char)(a <= b && a <= c ? left : b <= c ? up : corner);
 }
 
-/* A row's bytes are differences to their neighbours, by the filter that stands before it. */
-static bool unfilter(struct png *png)
+/* The bytes of a row are differences to their neighbours, according to the row's filter. */
+static bool rows_unfilter(struct png *png)
 {
 	size_t row = (size_t)png->width * png->sample;
 
@@ -117,7 +117,7 @@ static bool unfilter(struct png *png)
 			line[x] = (unsigned char)(line[x] + (line[-1] == 1   ? left
 							     : line[-1] == 2 ? up
 							     : line[-1] == 3 ? (left + up) / 2
-							     : line[-1] == 4 ? paeth(left, up, corner)
+							     : line[-1] == 4 ? paeth_of(left, up, corner)
 									     : 0));
 		}
 	}
@@ -149,7 +149,7 @@ unsigned char *png_pixels(const void *data, size_t size, uint32_t *width, uint32
 	if (!read_head(&png, data, size))
 		return NULL;
 	if (inflateInit(&png.inflater) == Z_OK) {
-		if (read_chunks(&png, data, size) && unfilter(&png))
+		if (read_chunks(&png, data, size) && rows_unfilter(&png))
 			pixels = malloc((size_t)png.width * png.height * 4);
 		if (pixels)
 			to_rgba(&png, pixels);

@@ -1,11 +1,10 @@
 /*
- * PNG to pixels, for terminals that want those: sixel.
+ * Decodes PNG to pixels, for terminals with sixel.
  *
- * What a stranger's program drew is read here, in the user's own process, so it
- * is only the plain part of PNG: eight bits a sample, not interlaced, as all
- * libraries write. Anything else is not shown but kept as a file. zlib inflates;
- * every size is known and bounded before memory is asked for. Pure, with a fuzz
- * target.
+ * This decodes untrusted images in the user's process, so it supports only
+ * simple PNG: eight bits a sample, not interlaced, as all libraries write.
+ * Other images are not shown but kept as files. zlib decompresses; every size
+ * is bounded before memory is allocated. Pure, with a fuzz target.
  */
 #pragma once
 
@@ -13,8 +12,8 @@
 #include <stdint.h>
 
 enum {
-	PNG_PIXELS_MAX = 4 << 20, /* of a picture that is shown */
+	PNG_PIXELS_MAX = 4 << 20, /* maximum pixels of an image */
 };
 
-/* RGBA, four bytes a pixel; the caller frees it. NULL: it is damaged, too large, or of a kind that is not read here. */
+/* RGBA, four bytes a pixel; the caller frees it. NULL: damaged, too large, or unsupported. */
 unsigned char *png_pixels(const void *data, size_t size, uint32_t *width, uint32_t *height);

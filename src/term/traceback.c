@@ -9,12 +9,12 @@
 #define DIM   "\033[2m"
 #define END   "\033[0m"
 
-static bool begins(const char *text, size_t size, const char *with)
+static bool text_begins(const char *text, size_t size, const char *with)
 {
 	return size >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
 
-static void paint(struct buf *out, const char *colour, const char *text, size_t size)
+static void part_paint(struct buf *out, const char *colour, const char *text, size_t size)
 {
 	if (size == 0)
 		return;
@@ -23,7 +23,7 @@ static void paint(struct buf *out, const char *colour, const char *text, size_t 
 	buf_text(out, END);
 }
 
-static size_t digits(const char *text, size_t size)
+static size_t digits_of(const char *text, size_t size)
 {
 	size_t n = 0;
 
@@ -32,28 +32,28 @@ static size_t digits(const char *text, size_t size)
 	return n;
 }
 
-/*   File "PLACE", line N, in NAME */
+/* File "PATH", line N, in NAME. */
 static bool paint_file(const char *text, size_t size, struct buf *out)
 {
 	static const char head[] = "  File \"";
 	const char *open = text + sizeof(head) - 2, *line;
 	size_t number;
 
-	if (!begins(text, size, head))
+	if (!text_begins(text, size, head))
 		return false;
 	line = memmem(open + 1, (size_t)(text + size - open - 1), "\", line ", 8);
 	if (!line)
 		return false;
-	number = digits(line + 8, (size_t)(text + size - line - 8));
+	number = digits_of(line + 8, (size_t)(text + size - line - 8));
 	buf_add(out, text, (size_t)(open - text) + 1);
-	paint(out, PLACE, open + 1, (size_t)(line - open) - 1);
+	part_paint(out, PLACE, open + 1, (size_t)(line - open) - 1);
 	buf_add(out, line, 8);
-	paint(out, LINE, line + 8, number);
+	part_paint(out, LINE, line + 8, number);
 	buf_add(out, line + 8 + number, (size_t)(text + size - line - 8) - number);
 	return true;
 }
 
-/* The name of an error at the beginning: dotted words, the last of which has a capital, and ": " or the end behind it.
+/* The length of an error's name at the start: dotted words, the last one with a capital, followed by ": " or the end.
  * 0: there is none. */
 static size_t error_name(const char *text, size_t size, bool any)
 {
@@ -79,7 +79,7 @@ static size_t error_name(const char *text, size_t size, bool any)
 	return 0;
 }
 
-static size_t blanks(const char *text, size_t size)
+static size_t blanks_of(const char *text, size_t size)
 {
 	size_t n = 0;
 
@@ -100,25 +100,26 @@ static bool only_marks(const char *text, size_t size)
 	return marked;
 }
 
-/* One line, without its end. */
+/* Colours one line, without its end. */
 static void paint_line(struct trace *trace, const char *text, size_t size, struct buf *out)
 {
-	size_t lead = blanks(text, size), uncaught = begins(text, size, "Uncaught ") ? 9 : 0, name;
+	size_t lead = blanks_of(text, size), uncaught = text_begins(text, size, "Uncaught ") ? 9 : 0, name;
 
-	if (begins(text, size, "Traceback (most recent call last):")) {
+	if (text_begins(text, size, "Traceback (most recent call last):")) {
 		trace->inside = true;
-		paint(out, DIM, text, size);
-	} else if (begins(text, size, "  File \"") && paint_file(text, size, out)) {
+		part_paint(out, DIM, text, size);
+	} else if (text_begins(text, size, "  File \"") && paint_file(text, size, out)) {
 		trace->inside = true;
-	} else if (lead > 0 && (begins(text + lead, size - lead, "at ") || begins(text + lead, size - lead, "from "))) {
-		/* Node.js, Java; Ruby. */
-		paint(out, DIM, text, size);
+	} else if (lead > 0 &&
+		   (text_begins(text + lead, size - lead, "at ") || text_begins(text + lead, size - lead, "from "))) {
+		/* Node.js, Java, Ruby. */
+		part_paint(out, DIM, text, size);
 	} else if (only_marks(text, size)) {
-		paint(out, SAID, text, size);
+		part_paint(out, SAID, text, size);
 	} else if (lead == 0 && (name = error_name(text + uncaught, size - uncaught, trace->inside)) > 0) {
 		trace->inside = false;
-		paint(out, NAME, text, uncaught + name);
-		paint(out, SAID, text + uncaught + name, size - uncaught - name);
+		part_paint(out, NAME, text, uncaught + name);
+		part_paint(out, SAID, text + uncaught + name, size - uncaught - name);
 	} else {
 		buf_add(out, text, size);
 	}
@@ -130,7 +131,7 @@ void trace_paint(struct trace *trace, const char *text, size_t size, bool colour
 		const char *end = memchr(text, '\n', size);
 		size_t line = end ? (size_t)(end - text) : size;
 
-		/* What comes in parts, or draws over itself, is not looked at. */
+		/* Partial lines and lines that overwrite themselves are unchanged. */
 		if (!end || trace->mid_line || memchr(text, '\r', line) || memchr(text, '\033', line))
 			buf_add(out, text, line);
 		else

@@ -1,5 +1,4 @@
-/* Tracebacks with colours, as languages print them on standard error: line by line, as they come. What is no part of
- * one stays as it is. Pure. */
+/* Colours the tracebacks that languages print on standard error, line by line. Other lines are unchanged. Pure. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,9 +7,9 @@
 #include <stddef.h>
 
 struct trace {
-	bool inside;   /* a traceback has begun and not ended */
-	bool mid_line; /* a part of this line is printed already */
+	bool inside;   /* inside a traceback */
+	bool mid_line; /* a part of this line has been printed */
 };
 
-/* Takes every character once: without the colours the text is unchanged. */
+/* Each character is copied once: without the colours the text is unchanged. */
 void trace_paint(struct trace *trace, const char *text, size_t size, bool colour, struct buf *out);

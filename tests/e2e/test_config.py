@@ -150,7 +150,7 @@ def doctor_looks_at_the_settings():
     kit.equal(doctor(home), (code, last, [
         (variables, "good", f"{dotenv} is read; `emberbox config` shows what it sets"),
         ("registry.yaml", "good", f"{registry} has 1 profile")]))
-    wrong = (1, "A setting is wrong: runs and the service are refused until it is mended.")
+    wrong = (1, "A setting is wrong: runs and the service are refused until it is corrected.")
     kit.write(registry, "containers:\n  a:\n    languag: python\n")
     kit.equal(doctor(home), (*wrong, [
         (variables, "good", f"{dotenv} is read; `emberbox config` shows what it sets"),

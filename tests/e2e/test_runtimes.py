@@ -261,7 +261,7 @@ def the_compiler_is_as_isolated_as_the_program():
 def a_compiler_that_leaves_nothing():
     env = shout(compile="exit 0\n")
     r = run(env, "-l", "shout", "-c", "x")
-    kit.equal((r.code, r.errtext), (125, "emberbox: the compile step of Shout left no file loud.sh in /sandbox/output\n"))
+    kit.equal((r.code, r.errtext), (125, "emberbox: the compile step of Shout created no file loud.sh in /sandbox/output\n"))
     # Nor is a link, a device or a directory a program.
     for trick in ("ln -s /etc/passwd", "mkdir", "mkfifo"):
         env = shout(compile=f"{trick} /sandbox/output/loud.sh\n")

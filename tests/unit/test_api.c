@@ -212,7 +212,7 @@ static void options_know_their_size(void)
 	options.size = 0;
 	CHECK_INT(eb_execute(request, &options, &result, &err), -1);
 	CHECK_INT(err.code, EB_BAD_REQUEST);
-	CHECK_STR(err.message, "options: their size is not set; begin with EB_OPTIONS_INIT");
+	CHECK_STR(err.message, "options: the size is not set; initialize them with EB_OPTIONS_INIT");
 	CHECK(!result);
 	larger.options.size = sizeof(larger);
 	larger.later = 1;
