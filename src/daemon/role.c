@@ -124,13 +124,25 @@ int role_fd(const struct role_settings *settings, const int fds[ROLE_FDS], enum 
 	return fds[__builtin_popcount(settings->given & (which - 1))];
 }
 
+void role_take_files(void)
+{
+	const struct rlimit wanted = { FILES_WANTED, FILES_WANTED };
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+	/* Root may have more than it was given: a thousand sessions need some 20 000. */
+	if (files.rlim_max >= FILES_WANTED || setrlimit(RLIMIT_NOFILE, &wanted) < 0)
+		setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int role_enter(const struct role_row *row, enum role role, struct role_settings *settings, int *control,
 	       int fds[ROLE_FDS], struct error *err)
 {
 	struct pollfd waiting = { .fd = CONTROL_FD, .events = POLLIN };
 	int got[FD_MESSAGE_MAX];
 	size_t count = 0;
-	struct rlimit files;
 
 	*control = -1;
 	/* It was sent before we were started: nothing is waited for. */
@@ -146,14 +158,7 @@ int role_enter(const struct role_row *row, enum role role, struct role_settings 
 		fds[i] = i < count ? got[i] : -1;
 	if (fcntl(CONTROL_FD, F_SETFD, FD_CLOEXEC) < 0 || fdset_prove() < 0)
 		return error_errno(err, "a descriptor came along that should not");
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		const struct rlimit wanted = { FILES_WANTED, FILES_WANTED };
-
-		files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
-		/* Root may have more than it was given: a thousand sessions need some 20 000. */
-		if (files.rlim_max >= FILES_WANTED || setrlimit(RLIMIT_NOFILE, &wanted) < 0)
-			setrlimit(RLIMIT_NOFILE, &files);
-	}
+	role_take_files();
 	*control = CONTROL_FD;
 	return 0;
 }

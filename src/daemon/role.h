@@ -141,6 +141,8 @@ void role_say(const struct role_process *process, char what, int fd);
  */
 int role_enter(const struct role_row *row, enum role role, struct role_settings *settings, int *control,
 	       int fds[ROLE_FDS], struct error *err);
+/* As many descriptors as it may have, up to what a role needs; role_enter() does it. */
+void role_take_files(void);
 /* Which of them is this one; -1: it did not come. */
 int role_fd(const struct role_settings *settings, const int fds[ROLE_FDS], enum role_given which);
 /* Tells the supervisor that it serves. */

@@ -8,15 +8,11 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
-	EVENTS = 64,      /* taken at once */
-	ROUNDS = 8,       /* of turns between two looks at events */
-	FDS_A_FLOW = 4,   /* two sockets, and on average a pipe */
-	FDS_KEPT = 256,   /* for boxes that are opened, names that are asked, and refusals */
-	FLOWS_LEAST = 64, /* whatever the limit of descriptors is */
+	EVENTS = 64, /* taken at once */
+	ROUNDS = 8,  /* of turns between two looks at events */
 };
 
 int egress_watch_add(struct egress *e, struct egress_watch *watch, uint32_t events)
@@ -203,16 +199,6 @@ static void on_control(struct egress *e, struct egress_watch *watch, uint32_t ev
 		close(fds[--count]);
 }
 
-/* So many that descriptors are left for all else. */
-static size_t flows_max(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < FDS_KEPT + FLOWS_LEAST * FDS_A_FLOW)
-		return FLOWS_LEAST;
-	return (size_t)(files.rlim_cur - FDS_KEPT) / FDS_A_FLOW;
-}
-
 static int serve(struct egress *e, struct error *err)
 {
 	struct epoll_event events[EVENTS];
@@ -253,7 +239,7 @@ int egress_run(int control, int link, const struct egress_start *start, struct e
 			    .resolver = start->resolver,
 			    .route = start->route,
 			    .now = clock_usec(),
-			    .flows_max = flows_max() };
+			    .flows_max = start->flows_max };
 	int done;
 
 	TAILQ_INIT(&e.turns);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	REPORTS_ROOM = 1 << 20 /* bytes of the socket for reports: what the host allows of it */
+	REPORTS_ROOM = 128 << 10 /* bytes of the socket for reports; the kernel doubles them */
 };
 
 /* Messages */

@@ -20,8 +20,21 @@
 
 enum {
 	OWN_LINK = 3, /* see egress_start_own() */
-	NOBODY = 65534
+	NOBODY = 65534,
+	FDS_A_FLOW = 4,   /* two sockets, and on average a pipe */
+	FDS_KEPT = 256,   /* for boxes that are opened, names that are asked, and refusals */
+	FLOWS_LEAST = 64, /* whatever the limit of descriptors is */
 };
+
+/* So many that descriptors are left for all else. */
+static size_t flows_max(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < FDS_KEPT + FLOWS_LEAST * FDS_A_FLOW)
+		return FLOWS_LEAST;
+	return (size_t)(files.rlim_cur - FDS_KEPT) / FDS_A_FLOW;
+}
 
 /* What it cannot open or ask for afterwards. */
 static int egress_prepare(const struct role_settings *settings, const int fds[ROLE_FDS], void **own, struct error *err)
@@ -31,6 +44,7 @@ static int egress_prepare(const struct role_settings *settings, const int fds[RO
 	if (!start)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot start");
 	*own = start;
+	start->flows_max = flows_max();
 	start->route = egress_route_open(err);
 	return start->route < 0 ? -1 : egress_resolver_open(&start->resolver, err);
 }
@@ -135,6 +149,7 @@ int egress_own_run(struct error *err)
 		return error_usage(err, "--role is for emberbox itself: `emberbox run` starts this one");
 	log_open(LOG_EVENTS, "egress");
 	signal(SIGPIPE, SIG_IGN);
+	role_take_files();
 	if (egress_prepare(&settings, NULL, &start, err) < 0 || own_ids(&settings, &ids, err) < 0 ||
 	    confine_no_new_privs(err) < 0 || confine_become(&settings, err) < 0 ||
 	    egress_confine_self(&settings, err) < 0)

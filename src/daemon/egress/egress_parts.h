@@ -273,9 +273,11 @@ void egress_timer_end(struct egress *e, struct egress_timer *timer);
 void egress_queue(struct egress *e, struct egress_turn *turn);
 void egress_unqueue(struct egress_turn *turn);
 void egress_box_unqueue(struct egress *e, struct egress_box *box);
+/* What it finds out before it is confined. */
 struct egress_start {
 	struct egress_resolver *resolver;
 	int route;
+	size_t flows_max; /* connections that it has descriptors for */
 };
 int egress_run(int control, int link, const struct egress_start *start, struct error *err);
 
