@@ -133,7 +133,7 @@ enum egress_direction {
 	EGRESS_DOWN, /* to it */
 };
 
-struct egress_way {
+struct egress_lane {
 	struct egress_pipe *pipe; /* what is in it is `piped` bytes; NULL: none */
 	size_t piped;
 	uint64_t moved; /* bytes that arrived */
@@ -172,7 +172,7 @@ struct egress_flow {
 	bool wants;
 	enum egress_state state;
 	struct egress_side box, world;
-	struct egress_way ways[2];
+	struct egress_lane ways[2];
 	struct egress_timer timer; /* until it is resolved, connected; while open: idle */
 	uint64_t active_usec;      /* when something moved last */
 	uint64_t deadline_usec;    /* to be connected */

@@ -70,7 +70,7 @@ static void pipe_close(struct egress *e, struct egress_pipe *pipe)
 }
 
 /* One with bytes in it is no other's. */
-static void pipe_give(struct egress *e, struct egress_box *box, struct egress_way *way)
+static void pipe_give(struct egress *e, struct egress_box *box, struct egress_lane *way)
 {
 	struct egress_pipe *pipe = way->pipe;
 
@@ -161,7 +161,7 @@ static enum moved look_for_eof(struct egress *e, struct egress_flow *flow, enum 
 
 static enum moved pass_eof(struct egress_flow *flow, enum egress_direction direction)
 {
-	struct egress_way *way = &flow->ways[direction];
+	struct egress_lane *way = &flow->ways[direction];
 	struct egress_side *to = direction == EGRESS_UP ? &flow->world : &flow->box;
 
 	if (!way->shut)
@@ -173,7 +173,7 @@ static enum moved pass_eof(struct egress_flow *flow, enum egress_direction direc
 /* From the pipe on. */
 static enum moved pipe_drain(struct egress *e, struct egress_flow *flow, enum egress_direction direction)
 {
-	struct egress_way *way = &flow->ways[direction];
+	struct egress_lane *way = &flow->ways[direction];
 	struct egress_side *to = direction == EGRESS_UP ? &flow->world : &flow->box;
 
 	while (way->piped > 0) {
@@ -225,7 +225,7 @@ static enum moved copy_some(struct egress *e, struct egress_flow *flow, enum egr
 
 static enum moved pipe_fill(struct egress *e, struct egress_flow *flow, enum egress_direction direction, size_t most)
 {
-	struct egress_way *way = &flow->ways[direction];
+	struct egress_lane *way = &flow->ways[direction];
 	struct egress_side *from = direction == EGRESS_UP ? &flow->box : &flow->world;
 	ssize_t size;
 
@@ -251,7 +251,7 @@ static enum moved pipe_fill(struct egress *e, struct egress_flow *flow, enum egr
 
 static enum moved pump(struct egress *e, struct egress_flow *flow, enum egress_direction direction)
 {
-	struct egress_way *way = &flow->ways[direction];
+	struct egress_lane *way = &flow->ways[direction];
 	struct egress_side *from = direction == EGRESS_UP ? &flow->box : &flow->world;
 	struct egress_side *to = direction == EGRESS_UP ? &flow->world : &flow->box;
 	struct egress_box *box = flow->turn.box;
