@@ -39,7 +39,7 @@ int seccomp_install(enum seccomp_profile profile, const int *calls, size_t count
  * So a process forked from a zygote can enter one box, and none from inside it.
  */
 enum {
-	SECCOMP_GATE = 2048,
+	SECCOMP_GATE = 1024,
 	SECCOMP_GATE_FDS = 16
 };
 int seccomp_install_gated(const int *calls, size_t count);

@@ -52,11 +52,11 @@ def reads_link(path):
 def gate():
     """The two calls that a zygote's filter lets through, for descriptors that cannot be open."""
     flags = [0, *NAMESPACES.values(), 0x7E020000]
-    say("setns-gate", {call("setns", fd, f) for fd in range(2048, 2064) for f in flags})
+    say("setns-gate", {call("setns", fd, f) for fd in range(1024, 1040) for f in flags})
     # The kernel takes an int: what is above it must not matter, and the filter sees it all.
-    say("setns-high-bits", {call("setns", fd | high << 32, 0) for fd in (2048, 2063) for high in (1, 0x7FFFFFFF)})
-    say("landlock-gate", {call("landlock", fd, f) for fd in range(2048, 2064) for f in (0, 1)})
-    say("setns-beside", {call("setns", fd, f) for fd in (-1, 0, 3, 1023, 2047, 2064, 4096, 2048 + 65536) for f in flags})
+    say("setns-high-bits", {call("setns", fd | high << 32, 0) for fd in (1024, 1039) for high in (1, 0x7FFFFFFF)})
+    say("landlock-gate", {call("landlock", fd, f) for fd in range(1024, 1040) for f in (0, 1)})
+    say("setns-beside", {call("setns", fd, f) for fd in (-1, 0, 3, 1023, 1040, 2048, 4096, 1024 + 65536) for f in flags})
     say("landlock-beside", {call("landlock", fd, 0) for fd in (-1, 0, 3, 1023, 2047, 2064, 4096)})
     for name in sorted(os.listdir("/proc/self/ns")):
         fd = os.open(f"/proc/self/ns/{name}", os.O_RDONLY)

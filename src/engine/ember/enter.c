@@ -100,8 +100,8 @@ int enter_box(const struct ember_fork *order, enum ember_step *step)
 	if (caps_drop() < 0)
 		return -1;
 	*step = EMBER_STEP_DESCRIPTORS;
-	if (syscall(SYS_close_range, EMBER_FD_JOIN, ~0U, 0) < 0)
-		return -1;
+	for (uint32_t i = 0; i < order->groups; i++)
+		close((int)(EMBER_FD_JOIN + i));
 	close(EMBER_FD_INIT);
 	close(EMBER_FD_RULESET);
 	*step = EMBER_STEP_LIMITS;
