@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What a box may use of egress, and what it cannot take from others."""
 # tests/run: args=--as root
+# tests/run: timeout=240
 
 import contextlib
 import fcntl

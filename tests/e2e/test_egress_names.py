@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """The name server of a box, and what names may lead to."""
 # tests/run: args=--as root
+# tests/run: builds=release asan
+# tests/run: timeout=240
 
 import contextlib
 import os

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """What egress looks at of TLS, which it does not end."""
 # tests/run: args=--as root
+# tests/run: builds=release asan
+# tests/run: timeout=240
 
 import errno
 import os
