@@ -71,6 +71,8 @@ _emberbox() {
 	MODE) list='off warn block' ;;
 	LAYER) list='cgroup landlock seccomp' ;;
 	STATUS) list='ok failed timeout out_of_memory output_limit killed blocked error running interrupted' ;;
+	none\|RULE*) list='none public' ;;
+	HOST\[:PORT*) return ;;
 	*DIR*) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$word")); return ;;
 	*FILE* | HOST\[* | PATH) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$word")); return ;;
 	*,*) list=${kind//,/ } ;;

@@ -73,6 +73,10 @@ function __emberbox_values
             string split , cgroup,landlock,seccomp
         case STATUS
             string split , ok,failed,timeout,out_of_memory,output_limit,killed,blocked,error,running,interrupted
+        case 'none|RULE*'
+            string split , none,public
+        case 'HOST[:PORT*'
+            return
         case '*DIR*'
             __fish_complete_directories (commandline -ct)
         case '*FILE*' 'HOST[*' PATH

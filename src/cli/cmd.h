@@ -27,6 +27,7 @@ int cmd_config(int argc, char **argv);
 int cmd_token(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_detect(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 
 /* `emberbox: SENTENCE` on standard error. */
 void cmd_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -22,6 +22,7 @@ static const struct command {
 	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
 	{ "check", "look at a program without running it: mistakes, imports, calls", cmd_check },
 	{ "detect", "does this chat message ask for its code to be run?", cmd_detect },
+	{ "why", "which rule would decide about a connection, without making it", cmd_why },
 	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
 	{ "serve", "serve runs over HTTP and a Unix socket, with boxes made ahead", cmd_serve },
 	{ "mcp", "MCP server on stdin and stdout, for assistants", cmd_mcp },

@@ -82,7 +82,9 @@ def values(shell):
     kit.equal(offered(shell, home, "token", "re"), ["remove"])
     kit.equal(offered(shell, home, "run", "prog"), ["program.py"])
     kit.equal([name.rstrip("/") for name in offered(shell, home, "run", "--project", "pro") if name != "program.py"], ["project"])
+    kit.equal(offered(shell, home, "run", "--net", ""), ["none", "public"])
     # Nothing is offered where anything can be typed.
+    kit.equal(offered(shell, home, "why", "--net", ""), [])
     kit.equal(offered(shell, home, "run", "--timeout", ""), [])
     id = kit.emberbox("run", "-l", "python", "-c", "1", "--json", env={"EMBERBOX_HOME": home}).json["id"]
     kit.equal(offered(shell, home, "show", ""), sorted([id, "last"]))

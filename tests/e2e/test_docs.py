@@ -19,7 +19,7 @@ from service import Service
 PAGES = {"run": "emberbox-run.1", "doctor": "emberbox-doctor.1", "serve": "emberbox-serve.1",
          "mcp": "emberbox-mcp.1", "session": "emberbox-session.1",
          "repl": "emberbox-repl.1", "languages": "emberbox-languages.1", "config": "emberbox-config.1",
-         "token": "emberbox-token.1"}
+         "token": "emberbox-token.1", "why": "emberbox-why.1"}
 
 
 def page(name):
@@ -86,8 +86,8 @@ def history_options():
 
 
 @kit.test
-def config_and_token_options():
-    for command in ("config", "token"):
+def options_of_other_commands():
+    for command in ("config", "token", "why"):
         compare(command)
 
 
@@ -416,7 +416,8 @@ def architecture_names_every_operation():
 @kit.test
 def pages_are_well_formed():
     for name in ("emberbox.1", "emberbox-run.1", "emberbox-doctor.1", "emberbox-serve.1", "emberbox-history.1", "emberbox-config.1",
-                 "emberbox-session.1", "emberbox-session-driver.7", "emberbox-repl.1", "emberbox-mcp.1", "emberbox-check.1", "emberbox-detect.1"):
+                 "emberbox-session.1", "emberbox-session-driver.7", "emberbox-repl.1", "emberbox-mcp.1", "emberbox-check.1", "emberbox-detect.1",
+                 "emberbox-why.1"):
         text = page(name)
         kit.matches(text, r"\A\.Dd [A-Z][a-z]+ \d+, \d{4}\n\.Dt [A-Z-]+ [17]\n\.Os\n\.Sh NAME\n", name)
         command = name.endswith(".1")

@@ -38,6 +38,7 @@ PAGES = {
     "docs/containers.md": True,
     "docs/errors.md": False,
     "docs/languages.md": False,
+    "docs/network.md": False,
     "docs/policy.md": False,
     "docs/result.md": False,
     "docs/sessions.md": False,
