@@ -1,28 +1,28 @@
-/* A chunked body: RFC 9112, 7.1, and nothing beside it. */
+/* A chunked body: RFC 9112, 7.1, parsed strictly. */
 #include "http/http.h"
 
 #include "http/target.h"
 #include "http/header_text.h"
 
 enum {
-	OVERHEAD_MAX = 16 << 10, /* bytes of extensions and trailers that a body may have */
-	DIGITS_MAX = 16,         /* of a chunk's size: what 64 bits hold */
+	OVERHEAD_MAX = 16 << 10, /* maximum bytes of extensions and trailers */
+	DIGITS_MAX = 16,         /* digits of a chunk's size: those of 64 bits */
 };
 
 enum chunk_state {
-	SIZE_FIRST,    /* a digit has to come */
+	SIZE_FIRST,    /* a digit is required */
 	SIZE,          /* digits, an extension or the end of the line */
-	EXTENSION,     /* skipped up to the end of the line */
-	SIZE_LF,       /* behind the CR of that line */
-	CONTENT,       /* `left` bytes of it */
-	CONTENT_CR,    /* behind it */
-	CONTENT_LF,    /* behind that */
-	TRAILER_FIRST, /* a field's name, or the end */
+	EXTENSION,     /* skipped until the end of the line */
+	SIZE_LF,       /* after the CR of that line */
+	CONTENT,       /* `left` bytes of the chunk */
+	CONTENT_CR,    /* after the chunk */
+	CONTENT_LF,    /* after that CR */
+	TRAILER_FIRST, /* name of a field, or the end */
 	TRAILER_NAME,  /* the rest of the name */
-	TRAILER_VALUE, /* skipped up to the end of the line */
-	TRAILER_LF,    /* behind its CR */
-	LAST_LF,       /* behind the CR of the empty line */
-	WHOLE,         /* nothing of this body is to come */
+	TRAILER_VALUE, /* skipped until the end of the line */
+	TRAILER_LF,    /* after its CR */
+	LAST_LF,       /* after the CR of the empty line */
+	WHOLE,         /* the body is complete */
 };
 
 static int chunk_broken(struct http_fault *fault)
@@ -30,7 +30,7 @@ static int chunk_broken(struct http_fault *fault)
 	return http_refuse(fault, 400, "the chunked body is broken: expected chunks as SIZE CR LF CONTENT CR LF");
 }
 
-/* A state and one byte: the state behind it, or -1. Both digits of a size and CONTENT are somebody else's. */
+/* The next state after one byte, or -1. The caller handles the digits of a size, and CONTENT. */
 static int line_step(enum chunk_state state, char c, bool last)
 {
 	switch (state) {
@@ -59,7 +59,7 @@ static int line_step(enum chunk_state state, char c, bool last)
 	}
 }
 
-/* One byte that is not content. 0, or -1. */
+/* Handles one byte that is not content. Returns 0, or -1. */
 static int chunks_byte(struct http_chunks *chunks, char c, uint64_t most, struct http_fault *fault)
 {
 	bool sizing = chunks->state == SIZE_FIRST || chunks->state == SIZE;
@@ -68,7 +68,7 @@ static int chunks_byte(struct http_chunks *chunks, char c, uint64_t most, struct
 
 	if (digit >= 0) {
 		chunks->digits = chunks->state == SIZE ? chunks->digits + 1 : 1;
-		/* Zeroes in front make a size no larger, yet its line as long as one likes. */
+		/* Leading zeros do not change the size, but would make the line arbitrarily long. */
 		if (chunks->digits > DIGITS_MAX)
 			return chunk_broken(fault);
 		chunks->left = chunks->left << 4 | (uint64_t)digit;

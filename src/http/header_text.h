@@ -1,10 +1,10 @@
-/* The characters of HTTP: which byte may stand where. Pure, shared by the readers of this folder. */
+/* Character classes of HTTP. Pure, shared by the parsers of this folder. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a method's or a field's name: RFC 9110, tchar. */
+/* A character of a method or a field's name: RFC 9110, tchar. */
 static inline bool http_is_token(char c)
 {
 	static const uint64_t map[2] = { UINT64_C(0x03ff6cfa00000000), UINT64_C(0x57ffffffc7fffffe) };
@@ -13,7 +13,7 @@ static inline bool http_is_token(char c)
 	return u < 128 && (map[u / 64] >> (u % 64) & 1) != 0;
 }
 
-/* Of a field's value: also what is not ASCII, which nobody here looks into. */
+/* A character of a field's value, including non-ASCII bytes, which are not interpreted. */
 static inline bool http_is_value(char c)
 {
 	unsigned char u = (unsigned char)c;
@@ -40,7 +40,7 @@ static inline int http_hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte that "%XX" at `at` stands for, or -1; `left` bytes are there. */
+/* The byte encoded by "%XX" at `at`, or -1; `left` bytes are available. */
 static inline int http_percent(const char *at, size_t left)
 {
 	int high, low;

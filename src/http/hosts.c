@@ -1,5 +1,4 @@
-/* Whom a request may call us, and whose pages may ask: what keeps a web page in the user's browser away (DNS
- * rebinding: its name, our address). */
+/* Checks of Host and Origin, which protect against DNS rebinding: a web page whose host name leads to our address. */
 #include "http/http.h"
 
 #include "http/header_text.h"
@@ -9,10 +8,10 @@
 #include <strings.h>
 
 enum {
-	ADDRESS_MAX = 64 /* bytes of an address as a text, its NUL included */
+	ADDRESS_MAX = 64 /* bytes of an address as text, including the NUL */
 };
 
-/* The host without its port; of an IPv6 address also without the brackets, and *is_ipv6 is set. False: that is none. */
+/* Splits off the port; of an IPv6 address also the brackets, and sets *is_ipv6. False if the text is invalid. */
 static bool host_split(struct http_text text, struct http_text *name, bool *is_ipv6)
 {
 	size_t end = 0;
@@ -40,7 +39,7 @@ static bool host_split(struct http_text text, struct http_text *name, bool *is_i
 	return name->size > 0;
 }
 
-/* As the kernel will see it: "127.1" and "0177.0.0.1" are names to us. */
+/* Only forms that the kernel parses the same way: "127.1" and "0177.0.0.1" count as names. */
 static bool host_is_loopback(struct http_text name, bool is_ipv6)
 {
 	unsigned char address[16];
@@ -55,7 +54,7 @@ static bool host_is_loopback(struct http_text name, bool is_ipv6)
 	return strcasecmp(text, "localhost") == 0 || (inet_pton(AF_INET, text, address) == 1 && address[0] == 127);
 }
 
-/* Of the list: an IPv6 address may be there with its brackets or without. */
+/* Whether the list has the host; an IPv6 address may have brackets there or not. */
 static bool host_is_named(struct http_text name, bool is_ipv6, const char *listed)
 {
 	size_t size = strlen(listed);

@@ -1,4 +1,5 @@
-/* The head of a request: its line in target.c's terms, its fields, and what they say of the body and the connection. */
+/* Parses the head of a request: the first line (target.c), its fields, and their consequences for the body and the
+ * connection. */
 #include "http/http.h"
 
 #include "base/own.h"
@@ -8,23 +9,23 @@
 #include <string.h>
 #include <strings.h>
 
-/* A head that is being read. */
+/* State of parsing a head. */
 struct head_reading {
-	const char *data;         /* of the client */
-	size_t size;              /* how many bytes of it may be a head */
-	size_t at;                /* how many were read */
-	struct http_head *head;   /* what becomes of it */
-	struct http_fault *fault; /* or why nothing does */
-	bool full;                /* more bytes would make no head of it */
-	bool begun;               /* the first line was read */
-	bool has_length;          /* there was a Content-Length */
-	struct http_text coding;  /* of Transfer-Encoding */
-	struct http_text target;  /* the host of an absolute target */
-	bool close, stay;         /* what Connection lists */
-	bool upgrade_listed;      /* that too */
-	bool upgrade_named;       /* there was an Upgrade */
-	bool has_origin;          /* there was an Origin */
-	bool has_authorization;   /* there was an Authorization */
+	const char *data;         /* received bytes */
+	size_t size;              /* how many of them may belong to the head */
+	size_t at;                /* how many are parsed */
+	struct http_head *head;   /* the result */
+	struct http_fault *fault; /* or the reason for a refusal */
+	bool full;                /* the head has its maximum size */
+	bool begun;               /* the first line is parsed */
+	bool has_length;          /* a Content-Length is present */
+	struct http_text coding;  /* value of Transfer-Encoding */
+	struct http_text target;  /* host of an absolute target */
+	bool close, stay;         /* tokens of Connection */
+	bool upgrade_listed;      /* upgrade is a token of Connection */
+	bool upgrade_named;       /* an Upgrade is present */
+	bool has_origin;          /* an Origin is present */
+	bool has_authorization;   /* an Authorization is present */
 };
 
 int http_refuse(struct http_fault *fault, int status, const char *message)
@@ -34,20 +35,20 @@ int http_refuse(struct http_fault *fault, int status, const char *message)
 	return -1;
 }
 
-/* What came of a line that has no end yet: bytes that can be in none are told at once, for whoever sends them (TLS to a
- * port without it) would wait for an answer that never comes. */
+/* Checks an incomplete line. Invalid bytes are reported at once, because their sender (TLS to a plain port) would wait
+ * for an answer. */
 static int line_cut(struct head_reading *r, const char *line, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		if (!http_is_value(line[i]) && !(line[i] == '\r' && i + 1 == size))
-			return http_refuse(r->fault, 400, "the head has a control byte in it; is that HTTP?");
+			return http_refuse(r->fault, 400, "the head has a control byte in it; is it HTTP?");
 	if (!r->full)
 		return 0;
 	return r->begun ? http_refuse(r->fault, 431, "the head of the request is longer than 16384 bytes")
 			: http_refuse(r->fault, 414, "the first line of the request is longer than 16384 bytes");
 }
 
-/* 1: the next line, without its end; 0: it is not whole; -1. */
+/* Reads the next line, without its end. 1; 0: incomplete; -1: invalid. */
 static int line_next(struct head_reading *r, struct http_text *line)
 {
 	const char *start = r->data + r->at;
@@ -64,10 +65,10 @@ static int line_next(struct head_reading *r, struct http_text *line)
 	return 1;
 }
 
-/* ---- the first line ---- */
+/* The first line. */
 
 static const struct {
-	const char *name;        /* as it is sent */
+	const char *name;        /* as sent */
 	enum http_method method; /* what it is */
 } methods[] = {
 	{ "GET", HTTP_GET },   { "POST", HTTP_POST },       { "PUT", HTTP_PUT },     { "DELETE", HTTP_DELETE },
@@ -114,7 +115,7 @@ static int request_line(struct head_reading *r, struct http_text line)
 	return http_target((struct http_text){ target, (size_t)(version - target) }, r->head, &r->target, r->fault);
 }
 
-/* ---- fields that say how to go on ---- */
+/* Fields that affect the body and the connection. */
 
 static int take_host(struct head_reading *r, struct http_text value)
 {
@@ -141,7 +142,7 @@ static int take_length(struct head_reading *r, struct http_text value)
 	for (size_t i = 0; i < value.size; i++)
 		if (__builtin_mul_overflow(length, 10, &length) ||
 		    __builtin_add_overflow(length, (uint64_t)(value.data[i] - '0'), &length))
-			return http_refuse(r->fault, 413, "Content-Length: no body of that size is taken");
+			return http_refuse(r->fault, 413, "Content-Length: a body of that size is not accepted");
 	r->head->length = length;
 	return 0;
 }
@@ -155,9 +156,10 @@ static int take_coding(struct head_reading *r, struct http_text value)
 		r->head->chunked = true;
 	else if (value.size == 0 || http_text_has_token(value, "chunked"))
 		return http_refuse(r->fault, 400,
-				   "Transfer-Encoding: it has to be chunked, once and with nothing else");
+				   "Transfer-Encoding: it has to be chunked, once and without another coding");
 	else
-		return http_refuse(r->fault, 501, "Transfer-Encoding: only chunked is known; send the body as it is");
+		return http_refuse(r->fault, 501,
+				   "Transfer-Encoding: only chunked is supported; send the body unencoded");
 	return 0;
 }
 
@@ -178,12 +180,12 @@ static int take_upgrade(struct head_reading *r, struct http_text value)
 static int take_expect(struct head_reading *r, struct http_text value)
 {
 	if (!http_text_is(value, "100-continue"))
-		return http_refuse(r->fault, 417, "Expect: only 100-continue is known; leave it out");
+		return http_refuse(r->fault, 417, "Expect: only 100-continue is supported; leave it out");
 	r->head->expects_continue = true;
 	return 0;
 }
 
-/* Who asks is said once: of two, the one that is checked may not be the one that is meant. */
+/* A second Origin is refused: a proxy might check the other one. */
 static int take_origin(struct head_reading *r, struct http_text value)
 {
 	if (r->has_origin)
@@ -201,9 +203,9 @@ static int take_authorization(struct head_reading *r, struct http_text value)
 }
 
 static const struct {
-	const char *name;                                            /* of the field */
-	size_t size;                                                 /* of that */
-	int (*take)(struct head_reading *r, struct http_text value); /* who understands it */
+	const char *name;                                            /* name of the field */
+	size_t size;                                                 /* its length */
+	int (*take)(struct head_reading *r, struct http_text value); /* handles the value */
 } known[] = {
 	{ "host", 4, take_host },
 	{ "expect", 6, take_expect },
@@ -224,7 +226,7 @@ static int field_known(struct head_reading *r, const struct http_field *field)
 	return 0;
 }
 
-/* ---- fields ---- */
+/* Fields. */
 
 static int field_read(struct head_reading *r, struct http_text line)
 {
@@ -258,13 +260,13 @@ static bool text_same(struct http_text a, struct http_text b)
 	return a.size == b.size && strncasecmp(a.data, b.data, a.size) == 0;
 }
 
-/* What only all of the fields together tell. */
+/* Checks that need all fields. */
 static int head_settle(struct head_reading *r)
 {
 	struct http_head *head = r->head;
 
 	if (head->minor > 0 && !head->host.data)
-		return http_refuse(r->fault, 400, "Host: it is missing; HTTP/1.1 wants it");
+		return http_refuse(r->fault, 400, "Host: it is missing; HTTP/1.1 requires it");
 	if (r->target.data && head->host.data && !text_same(r->target, head->host))
 		return http_refuse(r->fault, 400, "Host: it is not the host of the target");
 	if (r->target.data)
@@ -274,10 +276,10 @@ static int head_settle(struct head_reading *r)
 				   "Content-Length: it cannot be given with Transfer-Encoding; leave one out");
 	if (head->chunked && head->minor == 0)
 		return http_refuse(r->fault, 400,
-				   "Transfer-Encoding: HTTP/1.0 does not have it; give a Content-Length");
+				   "Transfer-Encoding: HTTP/1.0 does not support it; give a Content-Length");
 	head->keep_alive = !r->close && (head->minor > 0 || r->stay);
 	head->upgrade = r->upgrade_listed && r->upgrade_named && head->minor > 0;
-	/* RFC 9110, 10.1.1: of an old client it is not meant, and one without a body waits for nothing. */
+	/* RFC 9110, 10.1.1: ignored from an HTTP/1.0 client, and pointless without a body. */
 	head->expects_continue &= head->minor > 0 && (head->chunked || head->length > 0);
 	return 0;
 }

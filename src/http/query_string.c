@@ -1,4 +1,4 @@
-/* Parameters behind the '?', and the ranges of a Range field. */
+/* Parameters after the '?', and the ranges of a Range field. */
 #include "http/http.h"
 
 #include "base/json_check.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* The length of the decoded text, or -1: it does not fit with its NUL, or is no valid encoding. */
+/* Decodes a text. Returns its length, or -1 if it does not fit with a NUL, or has an invalid encoding. */
 static long query_decode(const char *text, size_t size, char *out, size_t room)
 {
 	size_t n = 0;
@@ -31,7 +31,7 @@ static long query_decode(const char *text, size_t size, char *out, size_t room)
 	return json_is_plain_text(out, n) ? (long)n : -1;
 }
 
-/* The next parameter that is not empty. */
+/* The next non-empty parameter. */
 static bool query_part(struct http_text query, size_t *at, struct http_text *name, struct http_text *value)
 {
 	while (*at < query.size) {
@@ -97,7 +97,7 @@ bool http_query_next(struct http_text query, size_t *at, char *name, size_t size
 	return true;
 }
 
-/* Digits at *at; more than fits is the most there is. False: there is none. */
+/* Parses digits at *at; an overflow becomes the maximum. False if there are none. */
 static bool range_number(struct http_text text, size_t *at, uint64_t *number)
 {
 	size_t begin = *at;

@@ -1,4 +1,4 @@
-/* Replies. They are on the way of every request: put together from constants, without printf. */
+/* Writes replies. This is part of every request, so they are built from constants, without printf. */
 #include "http/http.h"
 
 #include "base/own.h"
@@ -16,8 +16,8 @@
 #define ADD(out, constant) buf_add(out, constant, sizeof(constant) - 1)
 
 static const struct {
-	int status;         /* the number */
-	const char *reason; /* RFC 9110's name of it */
+	int status;         /* status code */
+	const char *reason; /* its name in RFC 9110 */
 } reasons[] = {
 	{ 200, "OK" },
 	{ 400, "Bad Request" },
@@ -72,7 +72,7 @@ const char *http_reason(int status)
 	return "Unknown";
 }
 
-/* Whether the lines have a field of that name, which ends with its colon. */
+/* Whether the lines have a field with that name, which includes the colon. */
 static bool lines_have(const char *lines, const char *name)
 {
 	size_t size = strlen(name);
@@ -154,7 +154,7 @@ void http_chunk(struct buf *out, const void *data, size_t size)
 	ADD(out, "\r\n");
 }
 
-/* The bytes up to the next end of a line, which is CR, LF or both to whoever reads events; *end is how long that is. */
+/* The bytes up to the next line end; CR, LF and CR LF end a line of an event. *end is the length of the line end. */
 static size_t event_line(const char *data, size_t size, size_t *end)
 {
 	size_t n = 0;
@@ -165,7 +165,7 @@ static size_t event_line(const char *data, size_t size, size_t *end)
 	return n;
 }
 
-/* How long the data lines will be together. */
+/* The bytes of all data lines. */
 static size_t event_size(const char *data, size_t size)
 {
 	size_t sum = 0, end;

@@ -1,4 +1,4 @@
-/* "/a/b?c", "http://host/a/b?c" and "*": decoded once, here, so that nobody behind decodes it again. */
+/* Parses "/a/b?c", "http://host/a/b?c" and "*". Targets are decoded here only. */
 #include "http/target.h"
 
 #include "base/json_check.h"
@@ -18,8 +18,7 @@ bool http_is_authority(struct http_text text)
 	return true;
 }
 
-/* The bytes of one character of the path into *c. How many it took, or 0. `below_files`: it belongs to the path of a
- * file. */
+/* Decodes one character of the path into *c. Returns its length, or 0. `below_files`: it is in the path of a file. */
 static size_t path_character(const char *at, size_t left, bool below_files, char *c, struct http_fault *fault)
 {
 	int byte;
@@ -37,8 +36,8 @@ static size_t path_character(const char *at, size_t left, bool below_files, char
 	else if (byte < 0x20 || byte == 0x7f)
 		http_refuse(fault, 400, "the path has an encoded control byte in it");
 	else if (byte == '/' && !below_files)
-		/* One reader sees a part of the path there, another two: a proxy that looks at paths must not see
-		 * another than we do. */
+		/* A proxy could see a separator here where we see none, or the reverse, and check another path than
+		 * ours. */
 		http_refuse(fault, 404, "the path has an encoded slash (%2F) in it; write /");
 	else {
 		*c = (char)byte;
@@ -47,8 +46,8 @@ static size_t path_character(const char *at, size_t left, bool below_files, char
 	return 0;
 }
 
-/* Whether a path that was read so far leads to files: /v1/sessions/ID/files/… Clients that are generated from a
- * description encode what stands for PATH whole. */
+/* Whether the path so far leads to files: /v1/sessions/ID/files/… Generated clients encode the slashes of a path
+ * parameter. */
 static bool path_is_of_files(const char *path, size_t size)
 {
 	static const char files[] = "/files/";
@@ -95,7 +94,7 @@ static int path_decode(struct http_text text, struct http_head *head, struct htt
 	return 0;
 }
 
-/* Takes "http://HOST" from the front of the target. */
+/* Takes "http://HOST" off the front of the target. */
 static int host_split(struct http_text *target, struct http_text *host, struct http_fault *fault)
 {
 	size_t scheme = 0, end;
@@ -140,7 +139,7 @@ int http_target(struct http_text target, struct http_head *head, struct http_tex
 		path.size = (size_t)(question - target.data);
 		head->query = (struct http_text){ question + 1, target.size - path.size - 1 };
 	}
-	/* Only an absolute target may leave its path out. */
+	/* Only an absolute target may have an empty path. */
 	if (path.size == 0)
 		path = (struct http_text){ "/", 1 };
 	return path_decode(path, head, fault);

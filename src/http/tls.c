@@ -1,9 +1,9 @@
 /*
- * TLS 1.2 on Mbed TLS 2.28, the server's side.
+ * TLS 1.2 with Mbed TLS 2.28, server side.
  *
- * Randomness is getrandom() itself: a generator of its own would be one more
- * thing that must not be the same after a fork. There are no tickets and no
- * cache of sessions, so nothing of a connection outlives it.
+ * Random bytes come from getrandom(): a generator of our own would need to be
+ * reseeded after a fork. There are no tickets and no session cache, so nothing
+ * outlives a connection.
  */
 #include "http/tls.h"
 
@@ -23,25 +23,25 @@
 #include <sys/socket.h>
 
 enum {
-	RSA_BITS_MIN = 2048 /* of a key; clients take no smaller one */
+	RSA_BITS_MIN = 2048 /* minimum of clients */
 };
 
 struct tls_context {
-	mbedtls_ssl_config config;    /* shared by the connections, not written to by them */
-	mbedtls_x509_crt certificate; /* ours, and the chain behind it */
-	mbedtls_pk_context key;       /* of the first of them */
+	mbedtls_ssl_config config;    /* shared by the connections, read-only */
+	mbedtls_x509_crt certificate; /* our certificate and its chain */
+	mbedtls_pk_context key;       /* key of the first certificate */
 };
 
 struct tls {
 	mbedtls_ssl_context ssl; /* the connection */
-	int fd;                  /* its descriptor, the caller's */
-	size_t writing;          /* bytes of the write that has to be repeated; 0: none */
-	int broken;              /* errno for everything from now on; 0: it works */
-	bool wants_write;        /* what the last call waits for */
-	bool ended;              /* the peer will send no more */
+	int fd;                  /* descriptor; owned by the caller */
+	size_t writing;          /* bytes of a write to be repeated; 0: none */
+	int broken;              /* errno of all further calls; 0: no error */
+	bool wants_write;        /* whether the last call waits to write */
+	bool ended;              /* the peer has closed its sending side */
 };
 
-/* Forward secret and authenticated, nothing else. */
+/* Only forward secrecy with authenticated encryption. */
 static const int suites[] = {
 	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
 	MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -74,7 +74,7 @@ static int random_take(void *context, unsigned char *out, size_t size)
 	return 0;
 }
 
-/* ---- certificate and key ---- */
+/* Certificate and key. */
 
 static int pem_refuse(struct error *err, const char *what, int code)
 {
@@ -84,7 +84,7 @@ static int pem_refuse(struct error *err, const char *what, int code)
 	return error_usage(err, "the TLS %s cannot be read: %s", what, why);
 }
 
-/* A terminated copy: Mbed TLS tells PEM by its NUL. NULL: it is none, or there is no memory. */
+/* A terminated copy: Mbed TLS recognizes PEM by its NUL. NULL: not PEM, or memory ran out. */
 static char *pem_copy(const char *text, size_t size, const char *what, const char *mark, struct error *err)
 {
 	char *copy;
@@ -195,7 +195,7 @@ void tls_context_free(struct tls_context *context)
 	free(context);
 }
 
-/* ---- connections ---- */
+/* Connections. */
 
 static int socket_send(void *context, const unsigned char *data, size_t size)
 {
@@ -257,7 +257,7 @@ void tls_free(struct tls *tls)
 	free(tls);
 }
 
-/* -1 with the errno that stands for what Mbed TLS said. After anything but EAGAIN it must not be called again. */
+/* Returns -1 with an errno for the error of Mbed TLS. After any error but EAGAIN, Mbed TLS must not be called again. */
 static ssize_t tls_fail(struct tls *tls, int code)
 {
 	tls->wants_write = code == MBEDTLS_ERR_SSL_WANT_WRITE;
@@ -265,19 +265,19 @@ static ssize_t tls_fail(struct tls *tls, int code)
 		errno = EAGAIN;
 		return -1;
 	}
-	/* What the socket said was kept when it said so. */
+	/* The errno of the socket was stored when it occurred. */
 	if (!tls->broken)
 		tls->broken = code == MBEDTLS_ERR_SSL_ALLOC_FAILED ? ENOMEM : EPROTO;
 	errno = tls->broken;
 	return -1;
 }
 
-/* 0: what was to be sent before is sent, and the handshake is over. */
+/* Returns 0 if all earlier output is sent, and the handshake is complete. */
 static int tls_ready(struct tls *tls)
 {
 	if (tls->ssl.state != MBEDTLS_SSL_HANDSHAKE_OVER)
 		return mbedtls_ssl_handshake(&tls->ssl);
-	/* An alert that did not fit: mbedtls_ssl_write() would take it for the bytes it is given. */
+	/* An unsent alert: mbedtls_ssl_write() would mistake it for the data of this call. */
 	if (tls->writing == 0 && tls->ssl.out_left > 0)
 		return mbedtls_ssl_flush_output(&tls->ssl);
 	return 0;
@@ -300,7 +300,7 @@ ssize_t tls_read(struct tls *tls, void *data, size_t size)
 		return 0;
 	got = tls_ready(tls);
 	if (got == 0) {
-		/* A record may be empty, which is not the end. */
+		/* An empty record is not the end. */
 		do
 			got = mbedtls_ssl_read(&tls->ssl, data, size);
 		while (got == 0 && !tls->ended && size > 0);
@@ -316,7 +316,7 @@ ssize_t tls_read(struct tls *tls, void *data, size_t size)
 	return 0;
 }
 
-/* How much of it one record takes, and so one call. */
+/* The bytes that one record, and so one call, can take. */
 static size_t record_size(const struct tls *tls, size_t size)
 {
 	int most = mbedtls_ssl_get_max_out_record_payload(&tls->ssl);
@@ -336,7 +336,7 @@ ssize_t tls_write(struct tls *tls, const void *data, size_t size)
 		return 0;
 	got = tls_ready(tls);
 	if (got == 0) {
-		/* Repeated with more than before, Mbed TLS would say that all of it is written. */
+		/* A repeated call with more bytes would make Mbed TLS report all of them as written. */
 		got = mbedtls_ssl_write(&tls->ssl, data, tls->writing > 0 ? tls->writing : size);
 		if (got >= 0) {
 			tls->writing = 0;

@@ -1,4 +1,4 @@
-/* TLS for the front's connections, never waiting: Mbed TLS, which is small enough to be part of the program. */
+/* Non-blocking TLS for the front's connections, with Mbed TLS, which is small enough to be linked in. */
 #pragma once
 
 #include "base/error.h"
@@ -10,26 +10,26 @@
 struct tls_context; /* a certificate and its key; shared by connections */
 struct tls;         /* one connection */
 
-/* PEM texts with their sizes (no NUL counted). They are copied. Errors are ERROR_USAGE when they cannot be used, or do
- * not belong together. Takes its randomness from getrandom(): no file is opened after this, by any of these. */
+/* PEM texts with their sizes (without a NUL), which are copied. ERROR_USAGE if they are unusable, or do not belong
+ * together. Uses getrandom(): none of these functions opens a file afterwards. */
 int tls_context_new(const char *certificate, size_t certificate_size, const char *key, size_t key_size,
 		    struct tls_context **out, struct error *err);
 void tls_context_free(struct tls_context *context);
 
-/* The server's side of a connection that does not block; the descriptor stays the caller's. NULL without memory. */
+/* The server side of a non-blocking connection; the caller owns the descriptor. NULL if memory ran out. */
 struct tls *tls_new(struct tls_context *context, int fd);
-/* Says goodbye if that can be done at once. NULL is fine. */
+/* Sends a close alert if possible without blocking. `tls` may be NULL. */
 void tls_free(struct tls *tls);
-/* As read(2) and write(2) of a descriptor that does not block, the handshake included: EAGAIN when it has to wait, and
- * tls_wants_write() tells for what. EPROTO: the peer does not speak TLS, or broke it; whatever but EAGAIN stays so. A
- * read is 0 once the peer has said goodbye or is gone. A write takes at most one record (16 KiB). One that said EAGAIN
- * is to be repeated with the same bytes first; more may follow them, with fewer it is EINVAL. */
+/* Like read(2) and write(2) on a non-blocking descriptor, including the handshake. EAGAIN: wait as tls_wants_write()
+ * says. EPROTO: the peer does not speak TLS, or violated it; every error but EAGAIN is final. A read returns 0 when the
+ * peer has closed the connection. A write takes at most one record (16 KiB). After EAGAIN, repeat it with the same
+ * bytes, with more after them if needed; fewer bytes are EINVAL. */
 ssize_t tls_read(struct tls *tls, void *data, size_t size);
 ssize_t tls_write(struct tls *tls, const void *data, size_t size);
-/* Wait for the descriptor to take bytes: the last call said so, or a record is partly sent. Otherwise for bytes to
- * come, also when it was a write that said EAGAIN (the handshake). */
+/* Whether to wait until the descriptor is writable: for the last call, or for an unsent record. Otherwise wait until it
+ * is readable, also after a write that returned EAGAIN (handshake). */
 bool tls_wants_write(const struct tls *tls);
-/* The handshake is not over: what fails then failed before anything was said. */
+/* The handshake is not complete: errors are handshake errors. */
 bool tls_is_shaking(const struct tls *tls);
-/* Bytes that were received and decrypted and wait for tls_read(): epoll does not know of them. */
+/* Bytes that are decrypted and wait for tls_read(): epoll does not report them. */
 size_t tls_pending(const struct tls *tls);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-	FIN = 0x80,    /* the last frame of its message */
-	MASK = 0x80,   /* in the second byte */
+	FIN = 0x80,    /* last frame of a message */
+	MASK = 0x80,   /* bit of the second byte */
 	KEY_SIZE = 24, /* characters of Sec-WebSocket-Key: 16 bytes in base64 */
 };
 
@@ -23,33 +23,33 @@ const char *websocket_handshake(const struct http_head *head, char accept[WEBSOC
 	if (head->method != HTTP_GET || head->minor == 0 ||
 	    !http_text_has_token(http_field(head, "upgrade", NULL), "websocket") ||
 	    !http_text_has_token(http_field(head, "connection", NULL), "upgrade"))
-		return "this path is a WebSocket: ask with Upgrade: websocket";
+		return "this path is a WebSocket; send Upgrade: websocket";
 	if (!http_text_is(http_field(head, "sec-websocket-version", NULL), "13"))
 		return "Sec-WebSocket-Version has to be 13";
-	/* 16 bytes end with two signs of padding. */
+	/* 16 bytes end with two padding characters. */
 	if (key.size != KEY_SIZE || key.data[22] != '=' || key.data[23] != '=')
 		return "Sec-WebSocket-Key has to be 16 bytes in base64";
 	memcpy(joined, key.data, KEY_SIZE);
 	memcpy(joined + KEY_SIZE, guid, sizeof(guid));
-	/* SHA-1 is what the standard wants here; nothing is protected by it. */
+	/* The standard requires SHA-1; security does not depend on it. */
 	if (mbedtls_sha1_ret((const unsigned char *)joined, KEY_SIZE + sizeof(guid) - 1, digest) != 0)
-		return "the key cannot be answered";
+		return "cannot compute the answer to the key";
 	base64_add(&text, digest, sizeof(digest));
 	if (text.failed || text.size != WEBSOCKET_ACCEPT - 1)
-		return "the key cannot be answered";
+		return "cannot compute the answer to the key";
 	memcpy(accept, text.data, WEBSOCKET_ACCEPT);
 	accept[WEBSOCKET_ACCEPT - 1] = '\0';
 	return NULL;
 }
 
-/* One frame's header. */
+/* The header of a frame. */
 struct frame_head {
 	unsigned char first; /* FIN and the kind */
-	uint64_t size;       /* of the payload */
-	size_t header;       /* bytes before it */
+	uint64_t size;       /* bytes of the payload */
+	size_t header;       /* bytes of the header */
 };
 
-/* 1: it is whole; 0: not yet; -1: it is none. */
+/* 1: complete; 0: incomplete; -1: invalid. */
 static int read_head(const unsigned char *data, size_t size, struct frame_head *head)
 {
 	unsigned length, extra;
@@ -59,7 +59,7 @@ static int read_head(const unsigned char *data, size_t size, struct frame_head *
 	head->first = data[0];
 	length = data[1] & 0x7f;
 	extra = length == 126 ? 2 : length == 127 ? 8 : 0;
-	/* Bits that an extension would give a meaning; a client that does not mask. */
+	/* Reserved bits for extensions, or a frame without a mask. */
 	if ((data[0] & 0x70) || !(data[1] & MASK))
 		return -1;
 	head->header = 2 + extra + 4;
@@ -68,19 +68,19 @@ static int read_head(const unsigned char *data, size_t size, struct frame_head *
 	head->size = extra ? 0 : length;
 	for (unsigned i = 0; i < extra; i++)
 		head->size = head->size << 8 | data[2 + i];
-	/* In as few bytes as can be. */
+	/* The length has its shortest form. */
 	if ((extra == 2 && head->size < 126) || (extra == 8 && (head->size < 65536 || head->size >> 63)))
 		return -1;
 	return 1;
 }
 
-static void unmask(char *data, size_t size, const char mask[4])
+static void payload_unmask(char *data, size_t size, const char mask[4])
 {
 	for (size_t i = 0; i < size; i++)
 		data[i] = (char)(data[i] ^ mask[i % 4]);
 }
 
-/* Strict: no surrogates, nothing longer than it has to be. */
+/* Strict: no surrogates, no overlong forms. */
 static bool is_utf8(const char *text, size_t size)
 {
 	const unsigned char *at = (const unsigned char *)text, *end = at + size;
@@ -110,7 +110,7 @@ static bool is_code(unsigned code)
 	return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 }
 
-static int end(unsigned *code, unsigned why)
+static int socket_end(unsigned *code, unsigned why)
 {
 	*code = why;
 	return -1;
@@ -125,13 +125,13 @@ static int take_control(struct websocket *socket, struct websocket_message *mess
 	if (message->size == 0)
 		return 1;
 	if (message->size == 1)
-		return end(code, WEBSOCKET_PROTOCOL);
+		return socket_end(code, WEBSOCKET_PROTOCOL);
 	message->code = (unsigned)(unsigned char)message->data[0] << 8 | (unsigned char)message->data[1];
 	message->data += 2;
 	message->size -= 2;
 	if (!is_code(message->code))
-		return end(code, WEBSOCKET_PROTOCOL);
-	return is_utf8(message->data, message->size) ? 1 : end(code, WEBSOCKET_BAD_TEXT);
+		return socket_end(code, WEBSOCKET_PROTOCOL);
+	return is_utf8(message->data, message->size) ? 1 : socket_end(code, WEBSOCKET_BAD_TEXT);
 }
 
 /* A part of a message, or all of it. */
@@ -139,9 +139,9 @@ static int take_data(struct websocket *socket, unsigned char first, struct webso
 {
 	const unsigned kind = first & 0x0f;
 
-	/* The next part of one that was begun, or the beginning of one when none was. */
+	/* A continuation requires a started message; a new message requires none. */
 	if ((kind == 0) != (socket->kind != 0))
-		return end(code, WEBSOCKET_PROTOCOL);
+		return socket_end(code, WEBSOCKET_PROTOCOL);
 	if (kind != 0 && (first & FIN)) {
 		message->kind = (enum websocket_kind)kind;
 	} else {
@@ -149,7 +149,7 @@ static int take_data(struct websocket *socket, unsigned char first, struct webso
 			socket->message.size = 0;
 		buf_add(&socket->message, message->data, message->size);
 		if (socket->message.failed)
-			return end(code, WEBSOCKET_FAILED);
+			return socket_end(code, WEBSOCKET_FAILED);
 		socket->kind = kind ? (enum websocket_kind)kind : socket->kind;
 		if (!(first & FIN))
 			return 0;
@@ -159,7 +159,7 @@ static int take_data(struct websocket *socket, unsigned char first, struct webso
 		socket->kind = 0;
 	}
 	if (message->kind == WEBSOCKET_TEXT && !is_utf8(message->data, message->size))
-		return end(code, WEBSOCKET_BAD_TEXT);
+		return socket_end(code, WEBSOCKET_BAD_TEXT);
 	return 1;
 }
 
@@ -172,22 +172,22 @@ int websocket_take(struct websocket *socket, char *data, size_t size, size_t *us
 
 	*used = 0;
 	if (whole <= 0)
-		return whole < 0 ? end(code, WEBSOCKET_PROTOCOL) : 0;
+		return whole < 0 ? socket_end(code, WEBSOCKET_PROTOCOL) : 0;
 	kind = head.first & 0x0f;
 	if ((kind > WEBSOCKET_BINARY && kind < WEBSOCKET_CLOSE) || kind > WEBSOCKET_PONG ||
 	    (kind >= WEBSOCKET_CLOSE && (!(head.first & FIN) || head.size > WEBSOCKET_CONTROL_MAX)))
-		return end(code, WEBSOCKET_PROTOCOL);
-	/* Before it is waited for. */
+		return socket_end(code, WEBSOCKET_PROTOCOL);
+	/* Control frames are checked before their payload arrives. */
 	if (kind < WEBSOCKET_CLOSE &&
 	    head.size > WEBSOCKET_MESSAGE_MAX - (kind == 0 && socket->kind ? socket->message.size : 0))
-		return end(code, WEBSOCKET_TOO_LARGE);
+		return socket_end(code, WEBSOCKET_TOO_LARGE);
 	if (size - head.header < head.size)
 		return 0;
 	*used = head.header + (size_t)head.size;
 	*message = (struct websocket_message){ .kind = (enum websocket_kind)kind,
 					       .data = data + head.header,
 					       .size = (size_t)head.size };
-	unmask(message->data, message->size, data + head.header - 4);
+	payload_unmask(message->data, message->size, data + head.header - 4);
 	return kind >= WEBSOCKET_CLOSE ? take_control(socket, message, code)
 				       : take_data(socket, head.first, message, code);
 }
@@ -214,7 +214,7 @@ void websocket_close(struct buf *out, unsigned code, const char *reason)
 	size_t size = strlen(reason), used;
 
 	size = size < WEBSOCKET_CONTROL_MAX - 2 ? size : WEBSOCKET_CONTROL_MAX - 2;
-	/* Not inside a character. */
+	/* Do not cut inside a character. */
 	while (size > 0 && ((unsigned char)reason[size] & 0xc0) == 0x80)
 		size--;
 	used = websocket_header(WEBSOCKET_CLOSE, size + 2, head);

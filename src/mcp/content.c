@@ -10,9 +10,9 @@
 #include <strings.h>
 
 enum {
-	LEAST = 200,     /* bytes of an output that are worth showing */
-	FILES_MAX = 20,  /* files that are listed */
-	LINE_BACK = 160, /* bytes that a cut goes back for the end of a line */
+	LEAST = 200,     /* smallest useful number of bytes of an output */
+	FILES_MAX = 20,  /* maximum of listed files */
+	LINE_BACK = 160, /* how far a cut may move back to the end of a line */
 };
 
 json_t *content_text(const char *text, size_t size)
@@ -41,7 +41,7 @@ json_t *content_answer(json_t *structured, const char *text, size_t size)
 const char *content_image_type(const char *path)
 {
 	static const struct {
-		const char *ending; /* of the name */
+		const char *ending; /* suffix of the name */
 		const char *type;   /* media type */
 	} types[] = {
 		{ ".png", "image/png" }, { ".jpg", "image/jpeg" },  { ".jpeg", "image/jpeg" },
@@ -77,7 +77,7 @@ static size_t min_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Where a text is cut so that at most `most` bytes come before it: at the end of a line if one is near, and never in a
+/* The offset of a cut with at most `most` bytes before it: at the end of a line if one is near, and never inside a
  * character. */
 static size_t cut_head(const char *text, size_t size, size_t most)
 {
@@ -93,7 +93,7 @@ static size_t cut_head(const char *text, size_t size, size_t most)
 	return at;
 }
 
-/* The same of a tail: where it begins. */
+/* The start of the tail, chosen like cut_head(). */
 static size_t cut_tail(const char *text, size_t size, size_t most)
 {
 	size_t at = most < size ? size - most : 0;
@@ -119,16 +119,16 @@ static void end_line(struct buf *out)
 		buf_text(out, "\n");
 }
 
-/* A stream as a result has it: whole, or a head and a tail with a marker between them. */
+/* A stream in a result: complete, or a head and a tail with a marker between them. */
 struct shown {
-	const char *head, *tail;     /* both are all of it where nothing was left out */
-	size_t head_size, tail_size; /* bytes of them */
-	json_int_t bytes;            /* that the program wrote */
-	bool cut;                    /* something was left out */
-	bool replaced;               /* bytes that are no text stand there as U+FFFD */
+	const char *head, *tail;     /* both are the whole stream if nothing was left out */
+	size_t head_size, tail_size; /* bytes of each */
+	json_int_t bytes;            /* bytes that the program wrote */
+	bool cut;                    /* bytes were left out */
+	bool replaced;               /* invalid bytes were replaced by U+FFFD */
 };
 
-/* What U+FFFD has more than the byte it stands for. */
+/* How many bytes longer the text is because of U+FFFD. */
 static size_t replaced_size(const char *text, size_t size)
 {
 	static const char mark[] = "\xEF\xBF\xBD";
@@ -142,14 +142,14 @@ static size_t replaced_size(const char *text, size_t size)
 	return bytes;
 }
 
-/* How many bytes of the program these were. */
-static json_int_t written(const struct shown *shown, const char *text, size_t size)
+/* The number of the program's bytes in a part of the text. */
+static json_int_t bytes_written(const struct shown *shown, const char *text, size_t size)
 {
 	return (json_int_t)(size - (shown->replaced ? replaced_size(text, size) : 0));
 }
 
-/* The marker of result/output.c. A program can write one too; the one that counts makes the sum right, as far as that
- * can be known where bytes were replaced: not every U+FFFD is one of ours. */
+/* Finds the marker of result/output.c. A program can print one too; the right one makes the sum of bytes right, as far
+ * as this is known: not every U+FFFD replaced a byte. */
 static bool find_marker(struct shown *shown, const char *text, size_t size)
 {
 	static const char begin[] = "\n... ", end[] = " bytes left out ...\n";
@@ -198,23 +198,23 @@ static struct shown stream_shown(const json_t *result, const char *name)
 			       .replaced = (json_int_t)size > shown.bytes };
 }
 
-static bool begins(const char *text, size_t size, const char *with)
+static bool text_begins(const char *text, size_t size, const char *with)
 {
 	return size >= strlen(with) && memcmp(text, with, strlen(with)) == 0;
 }
 
-/* Whether a line of a stack is inside of Node: "    at Module.load (node:internal/…)". */
+/* Whether a line of a stack trace is inside of Node.js: "    at Module.load (node:internal/…)". */
 static bool is_inside_node(const char *line, size_t size)
 {
 	size_t spaces = 0;
 
 	while (spaces < size && line[spaces] == ' ')
 		spaces++;
-	return spaces > 0 && begins(line + spaces, size - spaces, "at ") &&
+	return spaces > 0 && text_begins(line + spaces, size - spaces, "at ") &&
 	       memmem(line, size, "node:internal/", strlen("node:internal/"));
 }
 
-/* An error of Node without what is not the program's: frames inside of Node, and the line of Node that threw it. */
+/* Prints an error of Node.js without its own frames and source lines. */
 static void put_node_errors(struct buf *out, const char *text, size_t size)
 {
 	bool thrown = false;
@@ -223,15 +223,15 @@ static void put_node_errors(struct buf *out, const char *text, size_t size)
 		const char *newline = memchr(text, '\n', size);
 		size_t length = newline ? (size_t)(newline - text) + 1 : size;
 
-		/* The place is followed by the line, a mark below it, and an empty line. */
-		if (begins(text, length, "node:internal/"))
+		/* After the place come the source line, a mark below it, and an empty line. */
+		if (text_begins(text, length, "node:internal/"))
 			thrown = true;
 		else if (is_inside_node(text, length))
-			/* The last may open what belongs to the error. */
-			buf_text(out, length > 2 && begins(text + length - 2, 2, "{\n") ? "    {\n" : "");
+			/* The last line may open the details of the error. */
+			buf_text(out, length > 2 && text_begins(text + length - 2, 2, "{\n") ? "    {\n" : "");
 		else if (!thrown || (*text != ' ' && *text != '\n'))
 			buf_add(out, text, length);
-		thrown = thrown && (begins(text, length, "node:internal/") || *text == ' ');
+		thrown = thrown && (text_begins(text, length, "node:internal/") || *text == ' ');
 		text += length;
 		size -= length;
 	}
@@ -248,8 +248,8 @@ static void put_part(struct buf *out, const json_t *result, const char *name, co
 	end_line(out);
 }
 
-/* One stream, within so many bytes: whole, or its head and its tail. Where the result has less of the one than there
- * is room for, the other gets it. */
+/* Prints one stream within a number of bytes: all of it, or its head and tail. Unused space of one part is given to the
+ * other. */
 static void put_stream(struct buf *out, const json_t *result, const char *name, size_t most)
 {
 	const struct shown shown = stream_shown(result, name);
@@ -263,11 +263,11 @@ static void put_stream(struct buf *out, const json_t *result, const char *name, 
 		put_part(out, result, name, shown.head, shown.head_size);
 		return;
 	}
-	/* What is behind the head is the marker: a line that it has cut is left out. */
+	/* The marker comes after the head; an incomplete line there is left out. */
 	head = cut_head(shown.head, shown.head_size + 1, min_size(shown.head_size, most - rest));
 	tail = cut_tail(shown.tail, shown.tail_size, most - head);
-	first = written(&shown, shown.head, head);
-	last = written(&shown, shown.tail + tail, shown.tail_size - tail);
+	first = bytes_written(&shown, shown.head, head);
+	last = bytes_written(&shown, shown.tail + tail, shown.tail_size - tail);
 	put_part(out, result, name, shown.head, head);
 	buf_printf(out, "[… %lld of %lld bytes left out; get_output with id %s, stream %s, offset %lld has them …]\n",
 		   (long long)(shown.bytes - first - last), (long long)shown.bytes, text_of(result, "id"), name,
@@ -275,7 +275,7 @@ static void put_stream(struct buf *out, const json_t *result, const char *name, 
 	put_part(out, result, name, shown.tail + tail, shown.tail_size - tail);
 }
 
-/* Whether the last line of the errors is what would be said of it. */
+/* Whether the last line of stderr equals the message. */
 static bool is_said_last(const json_t *result, const char *message)
 {
 	const json_t *value = json_object_get(result, "stderr");
@@ -300,7 +300,7 @@ static void put_place(struct buf *out, const json_t *error)
 		   text_of(error, "message"));
 }
 
-/* Where it was and what would help. Without a place it is only what the errors end with. */
+/* Prints the place of the error and a suggestion. Without a place, the message is only the end of stderr. */
 static void put_error(struct buf *out, const json_t *result)
 {
 	const json_t *error = json_object_get(result, "error");
@@ -314,7 +314,7 @@ static void put_error(struct buf *out, const json_t *result)
 		buf_printf(out, "suggestion: %s\n", text_of(error, "suggestion"));
 }
 
-/* The first line: what happened. Why, unless that is told with its place. */
+/* The first line: the status, with the reason unless it is printed with its place. */
 static void put_status(struct buf *out, const json_t *result)
 {
 	const char *signal = text_of(result, "signal"), *why = text_of(result, "error_message");
@@ -328,7 +328,7 @@ static void put_status(struct buf *out, const json_t *result)
 		   json_number_value(json_object_get(result, "execution_time")), *why ? "\n" : "", why);
 }
 
-/* A rich result that is no picture, in the form that reads best. */
+/* Prints a rich result that is no image, in its most readable form. */
 static void put_rich(struct buf *out, const json_t *rich, size_t most)
 {
 	static const char *const forms[] = { "text/plain", "text/markdown", "text/html", "text/latex", NULL };
@@ -350,8 +350,8 @@ static void put_rich(struct buf *out, const json_t *rich, size_t most)
 			   strlen(text));
 }
 
-/* Whether it is a table that the output has too: SQL prints its tables. The first name of a column stands for all, for
- * there may be many. */
+/* Whether the output contains the same table: SQL programs print their tables. Only the first column's name is
+ * searched, because there may be many. */
 static bool is_printed(const json_t *rich, const json_t *result)
 {
 	const json_t *columns = json_object_get(json_object_get(rich, "application/json"), "columns");
@@ -360,10 +360,10 @@ static bool is_printed(const json_t *rich, const json_t *result)
 	return json_object_size(rich) == 1 && name && strstr(text_of(result, "stdout"), name);
 }
 
-/* The forms of a rich result that are pictures, in base64. */
+/* Media types of images, in base64. */
 static const char *const picture_types[] = { "image/png", "image/jpeg", "image/gif", "image/webp", NULL };
 
-/* Pictures of it into the content; whether it had one. */
+/* Adds an image of the rich result to the content. Returns whether it has one. */
 static bool add_picture(json_t *content, const json_t *rich, struct buf *text, size_t *room)
 {
 	for (const char *const *type = picture_types; *type; type++) {
@@ -373,7 +373,7 @@ static bool add_picture(json_t *content, const json_t *rich, struct buf *text, s
 			continue;
 		if (json_string_length(data) > *room) {
 			buf_printf(text,
-				   "[a picture, %s, of %zu bytes is left out: it is too large; save it to a file in "
+				   "[an image, %s, of %zu bytes is left out: it is too large; save it to a file in "
 				   "/sandbox/output, or make it smaller]\n",
 				   *type, json_string_length(data) / 4 * 3);
 			return true;
@@ -386,8 +386,8 @@ static bool add_picture(json_t *content, const json_t *rich, struct buf *text, s
 	return false;
 }
 
-/* Some clients give a model the structure as text, where base64 is noise without end: a picture is there once, as a
- * block of content. */
+/* Some clients show the structured result to the model as text, where base64 is noise: each image is only in the
+ * content. */
 static void blank_pictures(json_t *result)
 {
 	json_t *outputs = json_object_get(result, "outputs"), *rich;
@@ -411,7 +411,7 @@ static json_t *file_link(const json_t *result, const char *session, const char *
 	return json_pack("{s:s, s:s, s:s}", "type", "resource_link", "uri", uri, "name", path);
 }
 
-/* Within so many bytes; each has a link, if the client takes links. */
+/* Lists files within a number of bytes, each with a link if the client accepts links. */
 static void put_files(struct buf *text, json_t *content, const json_t *result, size_t most, bool links)
 {
 	const json_t *files = json_object_get(result, "files"), *file;
@@ -438,7 +438,7 @@ static void put_files(struct buf *text, json_t *content, const json_t *result, s
 	}
 }
 
-/* A stream may take what the other does not need, and what explains a failure comes first. */
+/* Unused space of one stream is given to the other. Stderr comes first, because it explains a failure. */
 static void put_streams(struct buf *out, const json_t *result, size_t budget)
 {
 	const bool failed = !json_is_true(json_object_get(result, "success"));
@@ -452,8 +452,8 @@ static void put_streams(struct buf *out, const json_t *result, size_t budget)
 	put_stream(out, result, "stderr", errors > LEAST ? errors : LEAST);
 }
 
-/* What is too large for any client's line. What is shown is in the text. */
-static void shrink(json_t *answer, json_t *result)
+/* Removes data that is too large for clients' lines. The text contains what is shown. */
+static void answer_shrink(json_t *answer, json_t *result)
 {
 	static const char *const streams[] = { "stdout", "stderr", NULL };
 	size_t size = json_dumpb(answer, NULL, 0, JSON_COMPACT);
@@ -470,7 +470,7 @@ static void shrink(json_t *answer, json_t *result)
 	json_object_set_new(result, "truncated", json_true());
 }
 
-/* Rich results within so many bytes, and how many there were no more room for. */
+/* Prints rich results within a number of bytes, and the number of those left out. */
 static void put_outputs(struct buf *text, json_t *content, const json_t *result, size_t most)
 {
 	const json_t *outputs = json_object_get(result, "outputs"), *rich;
@@ -524,6 +524,6 @@ json_t *content_run(json_t *result, const struct content_form *form)
 	json_array_insert_new(content, 0, content_block(text.data ? text.data : "", text.size));
 	answer = json_pack("{s:o, s:o, s:b}", "content", content, "structuredContent", result, "isError", (int)failed);
 	if (answer)
-		shrink(answer, result);
+		answer_shrink(answer, result);
 	return answer;
 }

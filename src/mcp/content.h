@@ -1,9 +1,9 @@
 /*
- * What a model reads: results and refusals of the service as the content of MCP,
- * compact and within a budget. Pure.
+ * Results and errors of the service as MCP content for a model, within a
+ * budget. Pure.
  *
- * The budget is of text. A page of a long output is its head and its tail, with
- * a line between them that says how much is left out and how to get it.
+ * The budget counts text. Of a long output, the head and the tail are shown,
+ * with a line between them that says how much is left out and how to read it.
  */
 #pragma once
 
@@ -15,32 +15,32 @@
 #include <stdint.h>
 
 enum {
-	CONTENT_TOKENS = 2000,         /* of text, unless the caller says otherwise */
-	CONTENT_TOKEN_BYTES = 3,       /* bytes that a token stands for, rather too few than too many */
+	CONTENT_TOKENS = 2000,         /* default budget of text */
+	CONTENT_TOKEN_BYTES = 3,       /* bytes per token; a low estimate */
 	CONTENT_IMAGE_MAX = 4 << 20,   /* characters of a picture in base64 */
-	CONTENT_MESSAGE_MAX = 8 << 20, /* bytes of a result: clients give up on a line of 10 MiB */
+	CONTENT_MESSAGE_MAX = 8 << 20, /* bytes of a result: clients refuse lines of 10 MiB */
 };
 
-/* A text's JSON, with what is no UTF-8 replaced. */
+/* A JSON string; invalid UTF-8 is replaced. */
 json_t *content_text(const char *text, size_t size);
 /* {type: "text"}. */
 json_t *content_block(const char *text, size_t size);
-/* {content, isError: true}: a sentence. */
+/* {content, isError: true} with a sentence. */
 json_t *content_refusal(const char *sentence);
-/* How a run is told. */
+/* How to show a run. */
 struct content_form {
-	const char *lead; /* "" or a line to begin with */
-	json_t *pictures; /* blocks to add, not taken; NULL: none */
-	size_t tokens;    /* of text, at most */
-	bool links;       /* the client takes resource links */
+	const char *lead; /* "" or a first line */
+	json_t *pictures; /* blocks to append, not taken; NULL: none */
+	size_t tokens;    /* budget of text */
+	bool links;       /* the client accepts resource links */
 };
 
-/* {content, structuredContent, isError} of a run's result, which is taken. */
+/* {content, structuredContent, isError} of a run's result, which it takes. */
 json_t *content_run(json_t *result, const struct content_form *form);
-/* The same of any other object that answers, with a text for who reads no structures. */
+/* content_run() for another object, with a text for clients that ignore structured content. */
 json_t *content_answer(json_t *structured, const char *text, size_t size);
-/* A picture's media type by its name; NULL: it is none. */
+/* The media type of an image by its name; NULL: not an image. */
 const char *content_image_type(const char *path);
-/* How many of these bytes, at most, are whole characters; `*text` says whether they are UTF-8 at all, but for a
- * character that is cut at the end. */
+/* How many of these bytes, at most, are complete characters; `*text` says whether they are UTF-8, apart from a
+ * truncated last character. */
 size_t content_whole(const char *data, size_t size, bool *text);

@@ -14,8 +14,8 @@
 #define META_SERVER  "io.modelcontextprotocol/serverInfo"
 
 enum {
-	LISTS_TTL_MSEC = 3600 * 1000, /* tools and guides are those of the program */
-	PARAM_MAX = 64,               /* bytes of an x-mcp-header, its NUL included */
+	LISTS_TTL_MSEC = 3600 * 1000, /* lists of tools and guides change only with the program */
+	PARAM_MAX = 64,               /* bytes of an x-mcp-header, including the NUL */
 };
 
 static const char *const old_versions[] = { MCP_LATEST_2025, "2025-06-18", "2025-03-26", "2024-11-05", NULL };
@@ -58,7 +58,7 @@ bool mcp_client_elicits(const json_t *capabilities)
 {
 	const json_t *can = json_object_get(capabilities, "elicitation");
 
-	/* An empty object means forms; one that names only `url` does not. */
+	/* An empty object means forms; an object with only `url` does not. */
 	return json_is_object(can) && (json_object_size(can) == 0 || json_object_get(can, "form"));
 }
 
@@ -66,7 +66,7 @@ bool mcp_client_takes_links(const json_t *capabilities)
 {
 	static const char name[] = "emberbox/resource-links";
 
-	/* 2025 has `experimental` for what it does not know, 2026 has `extensions` too. */
+	/* 2025 has only `experimental`; 2026 has `extensions` too. */
 	return json_is_object(json_object_get(json_object_get(capabilities, "experimental"), name)) ||
 	       json_is_object(json_object_get(json_object_get(capabilities, "extensions"), name));
 }
@@ -88,7 +88,7 @@ refuse(struct mcp_fault *fault, enum rpc_code code, const char *format, ...)
 	return -1;
 }
 
-static json_t *supported(void)
+static json_t *is_supported(void)
 {
 	json_t *list = json_pack("[s]", MCP_MODERN);
 
@@ -97,12 +97,12 @@ static json_t *supported(void)
 	return list;
 }
 
-/* What Mcp-Name has to say; NULL: nothing. */
+/* The required content of Mcp-Name; NULL: none. */
 static const char *name_of(const struct rpc_message *message)
 {
 	static const struct {
-		const char *method; /* whose */
-		const char *param;  /* which of its parameters */
+		const char *method; /* the method */
+		const char *param;  /* its parameter */
 	} names[] = { { "tools/call", "name" }, { "prompts/get", "name" }, { "resources/read", "uri" } };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -111,7 +111,7 @@ static const char *name_of(const struct rpc_message *message)
 	return NULL;
 }
 
-/* A field's value, which is escaped as =?base64?…?= where it is no plain ASCII. */
+/* Compares with a field, whose value is encoded as =?base64?…?= if it is not plain ASCII. */
 static bool header_is(const char *field, const char *value)
 {
 	static const char start[] = "=?base64?";
@@ -141,7 +141,7 @@ void mcp_keep_param(struct mcp_head *head, const char *name, size_t name_size, c
 	key[length] = '\0';
 	if (!head->params)
 		head->params = json_object();
-	/* What is there twice, or no text, is like nothing. */
+	/* A duplicate or non-text value counts as missing. */
 	json_object_set_new(head->params, key, json_object_get(head->params, key) ? json_null() : json_stringn(value, size) ?: json_null());
 }
 
@@ -160,7 +160,7 @@ static const json_t *properties_of(const json_t *tools, const char *name)
 	return NULL;
 }
 
-/* Whether the header says what the argument says; one that is not given has none. */
+/* Whether the header equals the argument; a missing argument has no header. */
 static bool param_is(const char *field, const json_t *argument)
 {
 	_cleanup_free_ char *dumped = NULL;
@@ -195,9 +195,10 @@ static int check_params(const struct rpc_message *message, const struct mcp_head
 		while (header[i++]);
 		if (!param_is(json_string_value(json_object_get(head->params, key)),
 			      json_object_get(json_object_get(message->params, "arguments"), argument)))
-			return refuse(fault, RPC_HEADER_MISMATCH,
-				      "Mcp-Param-%s: expected what the argument %.64s says, and nothing without it",
-				      header, argument);
+			return refuse(
+				fault, RPC_HEADER_MISMATCH,
+				"Mcp-Param-%s: expected the value of the argument %.64s, and no header without it",
+				header, argument);
 	}
 	return 0;
 }
@@ -208,12 +209,11 @@ static int check_headers(const struct rpc_message *message, const struct mcp_hea
 	const char *name = name_of(message);
 
 	if (strcmp(head->version, version_of(message)) != 0)
-		return refuse(fault, RPC_HEADER_MISMATCH,
-			      "MCP-Protocol-Version: expected the version that _meta names");
+		return refuse(fault, RPC_HEADER_MISMATCH, "MCP-Protocol-Version: expected the version in _meta");
 	if (strcmp(head->method, message->method) != 0)
 		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Method: expected the method of the body");
 	if (name && !header_is(head->name, name))
-		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Name: expected what the body names");
+		return refuse(fault, RPC_HEADER_MISMATCH, "Mcp-Name: expected the name in the body");
 	return check_params(message, head, tools, fault);
 }
 
@@ -227,8 +227,8 @@ int mcp_check(const struct rpc_message *message, const struct mcp_head *head, co
 	if (!head->pipe && message->kind == RPC_REQUEST && check_headers(message, head, tools, fault) < 0)
 		return -1;
 	if (strcmp(version, MCP_MODERN) != 0) {
-		refuse(fault, RPC_BAD_VERSION, "this version of the protocol is not spoken here");
-		fault->data = json_pack("{s:o, s:s}", "supported", supported(), "requested", version);
+		refuse(fault, RPC_BAD_VERSION, "this version of the protocol is not supported");
+		fault->data = json_pack("{s:o, s:s}", "supported", is_supported(), "requested", version);
 		return -1;
 	}
 	if (message->kind == RPC_REQUEST && !json_is_object(mcp_capabilities_of(message)))
@@ -254,11 +254,11 @@ json_t *mcp_initialized(const char *version, json_t *capabilities, const char *i
 
 json_t *mcp_discovered(json_t *capabilities, const char *instructions)
 {
-	return json_pack("{s:o, s:o, s:o, s:s}", "supportedVersions", supported(), "capabilities", capabilities,
+	return json_pack("{s:o, s:o, s:o, s:s}", "supportedVersions", is_supported(), "capabilities", capabilities,
 			 "serverInfo", server_info(), "instructions", instructions);
 }
 
-/* Whether answers to it may be kept, and by whom. */
+/* Whether clients may cache the answers, and with which scope. */
 static const char *cache_scope(const char *method)
 {
 	if (strcmp(method, "resources/list") == 0 || strcmp(method, "resources/read") == 0)

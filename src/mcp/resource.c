@@ -34,20 +34,21 @@ bool resource_uri(enum resource_kind kind, const char *id, const char *path, cha
 	return true;
 }
 
-static int hex(char digit)
+static int hex_digit(char digit)
 {
 	const char *found = digit ? strchr("0123456789abcdef", digit | 0x20) : NULL;
 
 	return !found ? -1 : (int)(found - "0123456789abcdef");
 }
 
-/* Unescapes; false: it cannot be, is too long, or is no path of a file. */
+/* Decodes a path. False: invalid encoding, too long, or not the path of a file. */
 static bool take_path(const char *from, char out[RESOURCE_PATH_MAX])
 {
 	size_t used = 0;
 
 	for (; *from; from++) {
-		int high = *from == '%' ? hex(from[1]) : 0, low = *from == '%' && high >= 0 ? hex(from[2]) : 0;
+		int high = *from == '%' ? hex_digit(from[1]) : 0,
+		    low = *from == '%' && high >= 0 ? hex_digit(from[2]) : 0;
 
 		if (high < 0 || low < 0 || used + 1 == RESOURCE_PATH_MAX)
 			return false;
@@ -94,8 +95,8 @@ const struct mcp_guide *guide_find(const char *language)
 	return NULL;
 }
 
-/* Its first paragraph. */
-static const char *summary(const struct mcp_guide *guide, size_t *size)
+/* The first paragraph of the guide. */
+static const char *guide_summary(const struct mcp_guide *guide, size_t *size)
 {
 	const char *begin = strstr(guide->text, "\n\n"), *end = begin ? strstr(begin + 2, "\n\n") : NULL;
 
@@ -112,22 +113,22 @@ char *guide_instructions(void)
 
 	buf_text(&out,
 		 "emberbox runs code in isolated sandboxes on this machine: no network, no access to the user's files, "
-		 "bounded time and memory, thrown away afterwards.\n"
-		 "- run_code: one program, once, from nothing. The right choice most of the time.\n"
-		 "- run_in_session: several steps that build on each other; the first call makes a session, whose id "
+		 "bounded time and memory, discarded afterwards.\n"
+		 "- run_code: one program, once, from a clean state. The right choice most of the time.\n"
+		 "- run_in_session: several steps that build on each other; the first call creates a session, whose id "
 		 "you "
 		 "give to the next ones. read_file, write_file and list_files work on its files.\n"
-		 "- get_output: the rest of an output that was too long to come back whole.\n"
+		 "- get_output: the rest of an output that was too long for the answer.\n"
 		 "- check_code: what a program would do, without running it.\n"
-		 "- get_report: when what worked fails: alike failures before, and what changed.\n"
-		 "- container_*: long-lived sandboxes that an administrator has described.\n"
-		 "Print what you want to see. Put files that are to be kept, pictures too, into /sandbox/output. After "
+		 "- get_report: when a program that worked fails: similar earlier failures, and changes since.\n"
+		 "- container_*: long-lived sandboxes that an administrator has defined.\n"
+		 "Print the values that you need. Put files to keep, including images, into /sandbox/output. After "
 		 "a "
 		 "failure read the line and the suggestion, correct the code and run it again.\n"
 		 "The languages, each with a guide as the resource emberbox://runtime/NAME:\n");
 	for (size_t i = 0; i < mcp_guide_count; i++) {
 		size_t size;
-		const char *text = summary(&mcp_guides[i], &size);
+		const char *text = guide_summary(&mcp_guides[i], &size);
 
 		buf_printf(&out, "- %s: %.*s\n", mcp_guides[i].language, (int)size, text);
 	}
@@ -143,7 +144,7 @@ json_t *resource_guides(void)
 		const char *title = guide->text + 2;
 		char uri[RESOURCE_URI_MAX];
 		size_t size;
-		const char *text = summary(guide, &size);
+		const char *text = guide_summary(guide, &size);
 
 		resource_uri(RESOURCE_RUNTIME, guide->language, "", uri);
 		json_array_append_new(list,
@@ -159,11 +160,11 @@ json_t *resource_templates(void)
 {
 	return json_pack("[{s:s, s:s, s:s, s:s}, {s:s, s:s, s:s}, {s:s, s:s, s:s}]", "uriTemplate",
 			 SCHEME "runtime/{language}", "name", "runtime", "description",
-			 "How to use a language here: what is there, what is not, how to return a picture.", "mimeType",
-			 "text/markdown", "uriTemplate", SCHEME "session/{session}/output/{+path}", "name",
+			 "How to use a language here: what is available, what is not, how to return an image.",
+			 "mimeType", "text/markdown", "uriTemplate", SCHEME "session/{session}/output/{+path}", "name",
 			 "session-file", "description", "A file below /sandbox/output of a session.", "uriTemplate",
 			 SCHEME "execution/{id}/output/{+path}", "name", "execution-file", "description",
-			 "A file that a run left in /sandbox/output.");
+			 "A file that a run wrote to /sandbox/output.");
 }
 
 json_t *resource_file(const char *session, const char *path, json_int_t size)

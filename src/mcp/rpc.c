@@ -45,7 +45,7 @@ static int decode_response(struct rpc_message *message, struct rpc_fault *fault)
 	return 0;
 }
 
-static int decode(struct rpc_message *message, struct rpc_fault *fault)
+static int message_decode(struct rpc_message *message, struct rpc_fault *fault)
 {
 	json_t *id = json_object_get(message->root, "id");
 	const char *version = json_string_value(json_object_get(message->root, "jsonrpc"));
@@ -68,12 +68,12 @@ int rpc_decode(const char *data, size_t size, struct rpc_message *message, struc
 	*fault = (struct rpc_fault){ 0 };
 	if (!json_has_few_values(data, size, RPC_VALUES_MAX))
 		return fault_set(fault, RPC_BAD_MESSAGE, "the message has too many values; 16384 are enough for any");
-	/* Jansson ends a number at a NUL, and goes on. */
+	/* Jansson treats a NUL as the end of a number and continues. */
 	if (!memchr(data, '\0', size))
 		message->root = json_loadb(data, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
 	if (!message->root)
-		return fault_set(fault, RPC_NOT_JSON, "the message is not JSON, or a key is there twice");
-	if (decode(message, fault) == 0)
+		return fault_set(fault, RPC_NOT_JSON, "the message is not JSON, or has a duplicate key");
+	if (message_decode(message, fault) == 0)
 		return 0;
 	fault->id = json_incref(message->id);
 	rpc_message_free(message);
@@ -93,9 +93,9 @@ void rpc_fault_free(struct rpc_fault *fault)
 }
 
 /* Takes the tree. */
-static char *dump(json_t *root)
+static char *json_text(json_t *root)
 {
-	/* More digits than doubles have would make 0.1 look like something else. */
+	/* With more digits than a double has, 0.1 would look like another number. */
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
 
 	json_decref(root);
@@ -104,7 +104,7 @@ static char *dump(json_t *root)
 
 char *rpc_result_text(json_t *id, json_t *result)
 {
-	return dump(json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
+	return json_text(json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
 }
 
 char *rpc_error_text(json_t *id, enum rpc_code code, const char *message, json_t *data)
@@ -112,20 +112,21 @@ char *rpc_error_text(json_t *id, enum rpc_code code, const char *message, json_t
 	json_t *root =
 		json_pack("{s:s, s:{s:i, s:s}}", "jsonrpc", "2.0", "error", "code", (int)code, "message", message);
 
-	/* The revision of 2025-11-25 leaves it out where it is not known; null is no id to anybody. */
+	/* The revision of 2025-11-25 omits an unknown id; null is not valid. */
 	if (id)
 		json_object_set(root, "id", id);
 	if (data)
 		json_object_set_new(json_object_get(root, "error"), "data", data);
-	return dump(root);
+	return json_text(root);
 }
 
 char *rpc_notification_text(const char *method, json_t *params)
 {
-	return dump(json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method", method, "params", params));
+	return json_text(json_pack("{s:s, s:s, s:o*}", "jsonrpc", "2.0", "method", method, "params", params));
 }
 
 char *rpc_request_text(const char *id, const char *method, json_t *params)
 {
-	return dump(json_pack("{s:s, s:s, s:s, s:o*}", "jsonrpc", "2.0", "id", id, "method", method, "params", params));
+	return json_text(
+		json_pack("{s:s, s:s, s:s, s:o*}", "jsonrpc", "2.0", "id", id, "method", method, "params", params));
 }

@@ -1,16 +1,16 @@
-/* What MCP's surface is made of, as data: api/tools/ and runtimes/NAME/SYSTEM.md, by tools/mcp_gen.c at build time. */
+/* The data of MCP: api/tools/ and runtimes/NAME/SYSTEM.md, converted by tools/mcp_gen.c at build time. */
 #pragma once
 
 #include <stddef.h>
 
 struct mcp_definition {
-	const char *name; /* of the tool: its file's */
-	const char *json; /* as tools/list has it: valid, compact */
+	const char *name; /* name of the tool: that of its file */
+	const char *json; /* entry of tools/list: valid, compact */
 };
 
 struct mcp_guide {
-	const char *language; /* whose: its folder's name */
-	const char *text;     /* Markdown; its first line is "# Title", its first paragraph says what it is for */
+	const char *language; /* name of the language's folder */
+	const char *text;     /* Markdown; its first line is "# Title", its first paragraph a summary */
 };
 
 /* Sorted by name. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	SHOWN_USUAL = 20 << 10, /* bytes of a stream that a result shows unless somebody says otherwise */
+	SHOWN_USUAL = 20 << 10, /* bytes of a stream in a result by default */
 };
 
 const char *tool_argument(const struct tool_call *call, const char *name)
@@ -25,7 +25,7 @@ static int no_memory(struct error *err)
 	return error_set(err, ERROR_FAILED, 0, "cannot hold the request");
 }
 
-/* A body of JSON; takes it. */
+/* A JSON body; takes it. */
 static int put_body(struct tool_request *request, json_t *body, struct error *err)
 {
 	request->body = body ? json_dumps(body, JSON_COMPACT) : NULL;
@@ -36,7 +36,7 @@ static int put_body(struct tool_request *request, json_t *body, struct error *er
 	return 0;
 }
 
-/* A budget that is larger than what a result shows by itself needs a result that shows more. */
+/* A budget above a result's default needs a result with more output. */
 static void show_more(const struct tool_call *call, json_t *body)
 {
 	uint64_t wanted = (uint64_t)call->tokens * CONTENT_TOKEN_BYTES;
@@ -46,7 +46,7 @@ static void show_more(const struct tool_call *call, json_t *body)
 		json_object_set_new(body, "limits", json_pack("{s:I}", "max_output", (json_int_t)wanted));
 }
 
-/* The arguments as a body, but for those of MCP's own; with a confirmation, if there is one. */
+/* The arguments as a body, without MCP's own, and with a confirmation if there is one. */
 int tool_post_arguments(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
 {
 	json_t *body = json_copy(call->arguments);
@@ -60,13 +60,13 @@ int tool_post_arguments(struct tool_call *call, const char *path, struct tool_re
 	return put_body(request, body, err);
 }
 
-static void get(struct tool_request *request, const char *path)
+static void query_get(struct tool_request *request, const char *path)
 {
 	request->method = HTTP_GET;
 	snprintf(request->path, sizeof(request->path), "%s", path);
 }
 
-/* An id stands in a path: nothing else may be made of it. */
+/* The id becomes part of a path, so it must be a plain id. */
 int tool_take_id(const struct tool_call *call, const char *name, char out[64], struct error *err)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -75,7 +75,7 @@ int tool_take_id(const struct tool_call *call, const char *name, char out[64], s
 	size_t size = json_string_length(value);
 
 	if (size == 0 || size >= 64 || strspn(id, plain) != size)
-		return error_field(err, name, "expected an id, as an earlier answer gave it");
+		return error_field(err, name, "expected an id from an earlier answer");
 	memcpy(out, id, size + 1);
 	return 0;
 }
@@ -90,14 +90,14 @@ json_t *tool_no_answer(void)
 	return content_refusal("the service gave an invalid answer");
 }
 
-/* Runs: the run itself, and then each picture that it left in /sandbox/output. */
+/* Runs: the run itself, and then each image in /sandbox/output. */
 
 enum {
-	PICTURES_MAX = 4,      /* that come back by themselves */
-	PICTURE_MAX = 1 << 20, /* bytes of one */
+	PICTURES_MAX = 4,      /* maximum of images in an answer */
+	PICTURE_MAX = 1 << 20, /* bytes of one image */
 };
 
-/* The path of the picture that comes next; NULL: all are there. */
+/* The path of the next image; NULL: there are no more. */
 static const char *next_picture(const struct tool_call *call)
 {
 	const json_t *files = json_object_get(call->kept, "files"), *file;
@@ -125,7 +125,7 @@ static int ask_picture(struct tool_call *call, struct tool_request *request, str
 	if (!id || !path ||
 	    snprintf(request->path, sizeof(request->path), "/v1/executions/%s/files/%s", id, path) >=
 		    (int)sizeof(request->path))
-		return error_set(err, ERROR_FAILED, 0, "the picture cannot be had");
+		return error_set(err, ERROR_FAILED, 0, "the image cannot be read");
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static json_t *base64_text(const char *data, size_t size)
 	return json_string(text.data ? text.data : "");
 }
 
-/* A run's result as that of the call; takes it. */
+/* Converts a run's result to that of the call; takes it. */
 static json_t *told_result(const struct tool_call *call, json_t *result, const char *lead)
 {
 	return content_run(result, &(struct content_form){ .lead = lead,
@@ -180,7 +180,7 @@ static int ask_exec(struct tool_call *call, struct tool_request *request, struct
 	return tool_post_arguments(call, "/containers/exec", request, err);
 }
 
-/* Sessions */
+/* Sessions. */
 
 enum {
 	SESSION_MAKE,
@@ -260,12 +260,12 @@ static json_t *told_session(struct tool_call *call, const struct tool_answer *an
 		call->step = SESSION_END;
 		return NULL;
 	}
-	return told_result(call, body, call->step == SESSION_END ? "the session was ended\n" : "");
+	return told_result(call, body, call->step == SESSION_END ? "the session has ended\n" : "");
 }
 
-/* Files */
+/* Files. */
 
-/* The whole path of a file of a session, for what is told: what was given may be short for it. */
+/* The full path of a session's file, for messages: the given path may be short. */
 static void path_shown(const char *given, char out[TOOL_PATH_MAX])
 {
 	char below[TOOL_PATH_MAX - sizeof("/sandbox/")];
@@ -276,7 +276,7 @@ static void path_shown(const char *given, char out[TOOL_PATH_MAX])
 		snprintf(out, TOOL_PATH_MAX, "/sandbox%s%s", below[0] ? "/" : "", below);
 }
 
-/* Where it is asked for; 0, or -1. */
+/* Sets the path of the request; 0, or -1. */
 static int file_place(struct tool_call *call, const char *path, struct tool_request *request, struct error *err)
 {
 	const bool run = json_object_get(call->arguments, "execution");
@@ -320,9 +320,9 @@ static int ask_read(struct tool_call *call, struct tool_request *request, struct
 	return file_place(call, path, request, err);
 }
 
-/* The part of an answer that was asked for, whether or not it came as a part. */
-static void page(const struct tool_call *call, const struct tool_answer *answer, size_t most, const char **data,
-		 size_t *size, json_int_t *from, json_int_t *total)
+/* Cuts the requested part out of an answer, which may be the whole file. */
+static void answer_page(const struct tool_call *call, const struct tool_answer *answer, size_t most, const char **data,
+			size_t *size, json_int_t *from, json_int_t *total)
 {
 	*from = offset_of(call);
 	*total = answer->total ? (json_int_t)answer->total : (json_int_t)answer->size;
@@ -348,9 +348,9 @@ static json_t *told_read(struct tool_call *call, const struct tool_answer *answe
 	json_t *facts, *block;
 	_cleanup_buf_ struct buf note = { 0 };
 
-	page(call, answer, image ? TOOL_FILE_MAX : page_size(call), &data, &size, &from, &total);
+	answer_page(call, answer, image ? TOOL_FILE_MAX : page_size(call), &data, &size, &from, &total);
 	whole = content_whole(data, size, &text);
-	/* A character is cut by a page, not by a file's end. */
+	/* A character is incomplete at the end of a page, not at the end of a file. */
 	size = text && whole > 0 && from + (json_int_t)size < total ? whole : size;
 	text = text && (whole == size || whole == 0 || size < whole + 1);
 	next = from + (json_int_t)size;
@@ -366,11 +366,11 @@ static json_t *told_read(struct tool_call *call, const struct tool_answer *answe
 	json_object_set_new(facts, text ? "text" : "data", text ? content_text(data, size) : base64_text(data, size));
 	if (next < total || from > 0)
 		buf_printf(&note, "[bytes %lld to %lld of %lld%s]\n", (long long)from, (long long)next,
-			   (long long)total, next < total ? "; ask again with this offset for the next" : "");
+			   (long long)total, next < total ? "; continue with this offset" : "");
 	if (text)
 		buf_add(&note, data, size);
 	else
-		buf_printf(&note, "[%zu bytes that are no text; they are in structuredContent.data, as base64]", size);
+		buf_printf(&note, "[%zu bytes of binary data; they are in structuredContent.data, as base64]", size);
 	return content_answer(facts, note.data ? note.data : "", note.size);
 }
 
@@ -440,7 +440,7 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 	if (!file_path_below(path, below, sizeof(below)))
 		return error_field(err, "path",
 				   "expected /sandbox, or a directory below code, data, output or temp there");
-	/* /sandbox itself has no name. */
+	/* /sandbox itself has an empty name. */
 	used = below[0] ? (size_t)snprintf(request->query, sizeof(request->query), "path=") : 0;
 	for (path = below; *path; path++) {
 		if (used + 4 > sizeof(request->query))
@@ -450,7 +450,7 @@ static int ask_list(struct tool_call *call, struct tool_request *request, struct
 	return 0;
 }
 
-/* A session's directory as a run's list has it: paths and sizes. Takes it. */
+/* Converts a session's directory to a list like a run's: paths and sizes. Takes it. */
 static json_t *files_of(json_t *body, const char *directory)
 {
 	json_t *files = json_array(), *file;
@@ -487,7 +487,8 @@ static json_t *told_list(struct tool_call *call, const struct tool_answer *answe
 		const char *type = json_string_value(json_object_get(file, "type"));
 
 		if (note.size >= page_size(call)) {
-			buf_printf(&note, "[… and %zu more; give a path for fewer …]\n", json_array_size(files) - i);
+			buf_printf(&note, "[… and %zu more; give a path to shorten the list …]\n",
+				   json_array_size(files) - i);
 			break;
 		}
 		buf_printf(&note, "%s (%s%s%lld bytes)\n", name ? name : "?", type ? type : "", type ? ", " : "",
@@ -497,7 +498,7 @@ static json_t *told_list(struct tool_call *call, const struct tool_answer *answe
 	return content_answer(facts, note.data, note.size);
 }
 
-/* Outputs */
+/* Outputs. */
 
 static int ask_output(struct tool_call *call, struct tool_request *request, struct error *err)
 {
@@ -525,12 +526,12 @@ static json_t *told_output(struct tool_call *call, const struct tool_answer *ans
 	bool text;
 	_cleanup_buf_ struct buf note = { 0 };
 
-	page(call, answer, page_size(call), &data, &size, &from, &total);
+	answer_page(call, answer, page_size(call), &data, &size, &from, &total);
 	if (from > total) {
 		buf_printf(&note, "offset: the output has only %lld bytes", (long long)total);
 		return content_refusal(note.data ? note.data : "");
 	}
-	/* What is no text is shown as far as it goes; only a character that the page has cut waits for the next. */
+	/* Binary data is shown as far as possible; only a character that the page cuts is left for the next one. */
 	whole = content_whole(data, size, &text);
 	size = whole > 0 && from + (json_int_t)size < total ? whole : size;
 	next = from + (json_int_t)size;
@@ -545,12 +546,12 @@ static json_t *told_output(struct tool_call *call, const struct tool_answer *ans
 			      note.data ? note.data : "", note.size);
 }
 
-/* Containers */
+/* Containers. */
 
 static int ask_containers(struct tool_call *call, struct tool_request *request, struct error *err)
 {
 	(void)err;
-	get(request, call->step == 0 ? "/containers" : "/containers/status");
+	query_get(request, call->step == 0 ? "/containers" : "/containers/status");
 	return 0;
 }
 
@@ -589,7 +590,7 @@ static json_t *told_start(struct tool_call *call, const struct tool_answer *answ
 		json_decref(body);
 		return tool_no_answer();
 	}
-	snprintf(line, sizeof(line), "container %.64s runs; container_exec works in it\n", id);
+	snprintf(line, sizeof(line), "container %.64s is running; use container_exec to run commands in it\n", id);
 	if (!json_is_object(result))
 		return content_answer(body, line, strlen(line));
 	made = told_result(call, json_incref(result), line);
@@ -669,7 +670,7 @@ static const json_t *schema_of(const json_t *list, const char *name)
 	return NULL;
 }
 
-static int ask(struct tool_call *call, struct tool_request *request, struct error *err)
+static int call_ask(struct tool_call *call, struct tool_request *request, struct error *err)
 {
 	*request = (struct tool_request){ 0 };
 	if (call->tool->ask(call, request, err) == 0)
@@ -678,8 +679,8 @@ static int ask(struct tool_call *call, struct tool_request *request, struct erro
 	return -1;
 }
 
-/* Without what is null: some clients give every argument, and those that are not meant as null. */
-static json_t *given(json_t *arguments)
+/* Removes null arguments: some clients send every argument, and null for unused ones. */
+static json_t *arguments_given(json_t *arguments)
 {
 	json_t *kept = json_object(), *value;
 	const char *name;
@@ -698,19 +699,21 @@ int tool_begin(struct tool_call *call, const json_t *list, const char *name, jso
 	const json_t *tokens;
 
 	*request = (struct tool_request){ 0 };
-	*call = (struct tool_call){ .tool = tool_find(name), .arguments = given(arguments), .shown_max = shown_max };
+	*call = (struct tool_call){ .tool = tool_find(name),
+				    .arguments = arguments_given(arguments),
+				    .shown_max = shown_max };
 	if (!call->tool)
 		return error_usage(err, "there is no such tool");
 	if (schema_check(schema_of(list, name), call->arguments, err) < 0)
 		return -1;
 	tokens = json_object_get(call->arguments, "max_tokens");
 	call->tokens = tokens ? (size_t)json_number_value(tokens) : CONTENT_TOKENS;
-	return ask(call, request, err);
+	return call_ask(call, request, err);
 }
 
 int tool_again(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	return ask(call, request, err);
+	return call_ask(call, request, err);
 }
 
 void tool_refusal(const struct tool_answer *answer, char *sentence, size_t size)
@@ -723,14 +726,14 @@ void tool_refusal(const struct tool_answer *answer, char *sentence, size_t size)
 	json_decref(body);
 }
 
-/* Nothing is there: an empty output, or an offset behind it. */
+/* There is no data: the output is empty, or the offset is beyond it. */
 static json_t *told_nothing(struct tool_call *call, const struct tool_answer *answer)
 {
 	const struct tool_answer none = { .status = 206, .body = "", .total = answer->total };
 
 	return answer->total == 0 || (uint64_t)offset_of(call) <= answer->total
 		       ? call->tool->told(call, &none)
-		       : content_refusal("offset: it is behind the end");
+		       : content_refusal("offset: it is beyond the end");
 }
 
 json_t *tool_answer(struct tool_call *call, const struct tool_answer *answer, struct tool_request *request)
@@ -742,14 +745,14 @@ json_t *tool_answer(struct tool_call *call, const struct tool_answer *answer, st
 	*request = (struct tool_request){ 0 };
 	if (answer->status == 416)
 		return told_nothing(call, answer);
-	/* What comes after a run, its pictures or the end of its session, does not matter to what it did. */
+	/* A failure after the run (of its images, or of the session's end) does not change the run's result. */
 	if (answer->status >= 300 &&
 	    !(call->kept && (call->tool->told == told_run || call->tool->told == told_session))) {
 		tool_refusal(answer, sentence, sizeof(sentence));
 		return content_refusal(sentence);
 	}
 	result = call->tool->told(call, answer);
-	if (!result && ask(call, request, &err) < 0)
+	if (!result && call_ask(call, request, &err) < 0)
 		result = content_refusal(err.text);
 	return result;
 }

@@ -1,4 +1,4 @@
-/* A look before a run, and one after it: check_code, detect_intent, get_report. */
+/* Checks before a run and reports after it: check_code, detect_intent, get_report. */
 #include "base/buf.h"
 #include "base/own.h"
 #include "mcp/content.h"
@@ -65,7 +65,7 @@ int tool_ask_report(struct tool_call *call, struct tool_request *request, struct
 	return 0;
 }
 
-/* Its beginning is what matters: why it failed, the code, what it said. */
+/* The beginning matters most: the failure, the code, the output. */
 json_t *tool_told_report(struct tool_call *call, const struct tool_answer *answer)
 {
 	size_t room = call->tokens * CONTENT_TOKEN_BYTES, size = answer->size;

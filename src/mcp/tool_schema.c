@@ -8,15 +8,15 @@
 #include <string.h>
 
 enum {
-	PLACE_MAX = 128, /* bytes of a field's name with its parents' */
-	NAMES_MAX = 32,  /* fields of a tool */
+	PLACE_MAX = 128, /* bytes of a field's name with its parents */
+	NAMES_MAX = 32,  /* maximum of a tool's fields */
 };
 
 static bool is_type(const json_t *value, const char *type)
 {
 	static const struct {
-		const char *name; /* as schemas have it */
-		json_type type;   /* as the tree has it */
+		const char *name; /* name in schemas */
+		json_type type;   /* type in the tree */
 	} types[] = {
 		{ "object", JSON_OBJECT },   { "array", JSON_ARRAY }, { "string", JSON_STRING },
 		{ "integer", JSON_INTEGER }, { "null", JSON_NULL },   { "number", JSON_REAL },
@@ -26,7 +26,7 @@ static bool is_type(const json_t *value, const char *type)
 		return json_is_boolean(value);
 	if (strcmp(type, "number") == 0 && json_is_integer(value))
 		return true;
-	/* 2.0 is an integer: many clients have no other numbers. */
+	/* 2.0 is accepted as an integer: many clients only have floating-point numbers. */
 	if (strcmp(type, "integer") == 0 && json_is_real(value))
 		return json_real_value(value) >= -1e15 && json_real_value(value) <= 1e15 &&
 		       json_real_value(value) == (double)(long long)json_real_value(value);
@@ -36,17 +36,17 @@ static bool is_type(const json_t *value, const char *type)
 	return false;
 }
 
-static int expected(struct error *err, const char *place, const char *what)
+static int type_expected(struct error *err, const char *place, const char *what)
 {
 	return *place ? error_usage(err, "%s: expected %s", place, what) : error_usage(err, "expected %s", what);
 }
 
-/* What people and models call it. */
+/* Names of types in sentences. */
 static const char *type_words(const char *type)
 {
 	static const struct {
-		const char *type;  /* as schemas have it */
-		const char *words; /* as sentences have it */
+		const char *type;  /* name in schemas */
+		const char *words; /* name in sentences */
 	} all[] = {
 		{ "object", "an object" },       { "array", "a list" }, { "string", "a string" },
 		{ "integer", "a whole number" }, { "null", "null" },    { "number", "a number" },
@@ -82,10 +82,10 @@ static int check_type(const json_t *type, const json_t *value, const char *place
 			return 0;
 		snprintf(words + used, sizeof(words) - used, "%s%s", used ? " or " : "", type_words(one));
 	}
-	/* A number that is no whole one is a number all the same. */
+	/* For an integer, another number still counts as a number. */
 	if (!json_is_number(value) || !strstr(words, "number"))
 		snprintf(words + strlen(words), sizeof(words) - strlen(words), ", not %s", type_words(type_of(value)));
-	return expected(err, place, words);
+	return type_expected(err, place, words);
 }
 
 static int check_enum(const json_t *list, const json_t *value, const char *place, struct error *err)
@@ -103,7 +103,7 @@ static int check_enum(const json_t *list, const json_t *value, const char *place
 		snprintf(words + used, sizeof(words) - used, " %s",
 			 json_string_value(one) ? json_string_value(one) : "null");
 	}
-	return expected(err, place, words);
+	return type_expected(err, place, words);
 }
 
 static int check_bounds(const json_t *schema, const json_t *value, const char *place, struct error *err)
@@ -124,10 +124,10 @@ static int check_bounds(const json_t *schema, const json_t *value, const char *p
 	else
 		snprintf(words, sizeof(words), "a number of at %s %g", least ? "least" : "most",
 			 json_number_value(least ? least : most));
-	return expected(err, place, words);
+	return type_expected(err, place, words);
 }
 
-static int check(const json_t *schema, const json_t *value, const char *place, struct error *err);
+static int value_check(const json_t *schema, const json_t *value, const char *place, struct error *err);
 
 static int refuse_unknown(const json_t *known, const char *place, const char *key, struct error *err)
 {
@@ -159,21 +159,19 @@ static int check_members(const json_t *schema, const json_t *value, const char *
 		if (!of && json_is_false(other))
 			return refuse_unknown(known, below, key, err);
 		snprintf(at, sizeof(at), "%.60s%.64s", below, key);
-		if ((of || json_is_object(other)) && check(of ? of : other, member, at, err) < 0)
+		if ((of || json_is_object(other)) && value_check(of ? of : other, member, at, err) < 0)
 			return -1;
 	}
-	/* Last: a field that is missing may be there under another name. */
+	/* Checked last: a missing field may be misspelled. */
 	json_array_foreach(
 		json_object_get(schema, "required"), i,
 		name) if (!json_object_get(value,
-					   json_string_value(
-						   name))) return error_usage(err,
-									      "%s%s: it is not given, and is needed",
-									      below, json_string_value(name));
+					   json_string_value(name))) return error_usage(err, "%s%s: it is missing",
+											below, json_string_value(name));
 	return 0;
 }
 
-static int check(const json_t *schema, const json_t *value, const char *place, struct error *err)
+static int value_check(const json_t *schema, const json_t *value, const char *place, struct error *err)
 {
 	const json_t *type = json_object_get(schema, "type"), *list = json_object_get(schema, "enum");
 	const json_t *items = json_object_get(schema, "items"), *item;
@@ -188,7 +186,7 @@ static int check(const json_t *schema, const json_t *value, const char *place, s
 	json_array_foreach(value, i, item)
 	{
 		snprintf(at, sizeof(at), "%.100s[%zu]", place, i);
-		if (items && check(items, item, at, err) < 0)
+		if (items && value_check(items, item, at, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -196,5 +194,5 @@ static int check(const json_t *schema, const json_t *value, const char *place, s
 
 int schema_check(const json_t *schema, const json_t *value, struct error *err)
 {
-	return check(schema, value, "", err);
+	return value_check(schema, value, "", err);
 }

@@ -1,6 +1,6 @@
 /*
- * Whether a value is as a schema says: the part of JSON Schema that the tools'
- * descriptions use, which are ours. Pure.
+ * Validates a value against a schema: the subset of JSON Schema that our tools
+ * use. Pure.
  *
  * type (one or several), enum, required, properties, additionalProperties,
  * items, minimum, maximum, exclusiveMinimum.
@@ -11,5 +11,5 @@
 
 #include <jansson.h>
 
-/* 0, or -1 with a sentence that names the field and what is expected. */
+/* Returns 0, or -1 with a sentence that names the field and the expected value. */
 int schema_check(const json_t *schema, const json_t *value, struct error *err);

@@ -13,7 +13,7 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
-/* What a model can do about a refusal; "": no tool helps. `told`: clients of other doors are told what they can do. */
+/* A model's remedy for an error; "": no tool helps. `told`: the remedy for other clients. */
 static const char *remedy_of(enum error_code code, const char *field, bool told)
 {
 	const bool session = strcmp(field, "session") == 0,
@@ -37,7 +37,7 @@ void words_refusal(const json_t *error, struct buf *out)
 	const char *problem = text_of(error, "problem"), *message = text_of(error, "message");
 	json_t *retry = json_object_get(error, "retry_after");
 
-	message = *message ? message : "the service refused it and did not say why";
+	message = *message ? message : "the service refused the request without a reason";
 	buf_printf(out, "%s%s%s", *problem ? problem : message, remedy_of(code, text_of(error, "field"), *problem),
 		   text_of(error, "with"));
 	if (json_is_integer(retry))
@@ -71,7 +71,7 @@ static void put_place(struct buf *out, const json_t *found)
 		   (long long)json_integer_value(json_object_get(found, "column")), text_of(found, "text"));
 }
 
-/* One thing that was found. */
+/* Prints one finding. */
 static void put_finding(struct buf *out, const json_t *found)
 {
 	const char *severity = text_of(found, "severity"), *reason = text_of(found, "reason");
@@ -121,7 +121,7 @@ void words_check(const json_t *report, size_t most, struct buf *out)
 	put_list(out, imports, most, put_finding);
 	put_list(out, findings, most, put_finding);
 	if (json_is_true(json_object_get(report, "truncated")))
-		buf_text(out, "[… there is more than was looked for …]\n");
+		buf_text(out, "[… the list is incomplete …]\n");
 }
 
 static void put_profile(struct buf *out, const json_t *profile)
@@ -141,7 +141,7 @@ static void put_profile(struct buf *out, const json_t *profile)
 			buf_printf(out, ", %s %s", name, json_is_string(value) ? json_string_value(value) : dumped);
 	}
 	if (json_is_true(json_object_get(security, "needs_confirm")))
-		buf_text(out, ", a person has to agree");
+		buf_text(out, ", a person has to confirm");
 	buf_text(out, "\n");
 }
 
@@ -154,11 +154,11 @@ static void put_container(struct buf *out, const json_t *container)
 void words_containers(const json_t *profiles, const json_t *running, struct buf *out)
 {
 	if (json_array_size(profiles) == 0)
-		buf_text(out, "no profiles: an administrator describes them in registry.yaml; use run_code or "
+		buf_text(out, "no profiles: an administrator defines them in registry.yaml; use run_code or "
 			      "run_in_session\n");
 	else
 		buf_text(out, "profiles, for container_start:\n");
 	put_list(out, profiles, SIZE_MAX, put_profile);
-	buf_text(out, json_array_size(running) > 0 ? "containers:\n" : "no containers run\n");
+	buf_text(out, json_array_size(running) > 0 ? "containers:\n" : "no containers are running\n");
 	put_list(out, running, SIZE_MAX, put_container);
 }

@@ -262,7 +262,7 @@ def a_profile_has_its_language(running, client):
     result = client.call("run_code", {"code": "echo 1"})
     kit.equal((result["isError"], text(result)), (True, "language: name a language, or a profile that has one"))
     result = client.call("run_code", {"language": "bash"})
-    kit.equal((result["isError"], text(result)), (True, "code: it is not given, and is needed"))
+    kit.equal((result["isError"], text(result)), (True, "code: it is missing"))
 
 
 @both
@@ -278,7 +278,7 @@ def null_is_an_argument_that_is_not_given(running, client):
     result = client.call("run_code", {"language": "python", "code": "print(1)", "stdin": None, "timeout": None, "args": None, "env": None})
     kit.equal((result["isError"], result["structuredContent"]["stdout"]), (False, "1\n"))
     result = client.call("run_code", {"language": "python", "code": None})
-    kit.equal((result["isError"], text(result)), (True, "code: it is not given, and is needed"))
+    kit.equal((result["isError"], text(result)), (True, "code: it is missing"))
     result = client.call("run_code", {"language": "python", "code": "1", "args": [None]})
     kit.equal((result["isError"], text(result)), (True, "args[0]: expected a string, not null"))
 
@@ -298,7 +298,7 @@ def a_cursor_is_nobodys(running, client):
 @both
 def bad_arguments_are_explained(running, client):
     for arguments, sentence in (
-        ({"language": "python"}, "code: it is not given, and is needed"),
+        ({"language": "python"}, "code: it is missing"),
         ({"language": "python", "code": 1}, "code: expected a string, not a number"),
         ({"langage": "python", "code": "1"}, "langage: there is no such field; did you mean language?"),
         ({"language": "python", "code": "1", "max_tokens": 5}, "max_tokens: expected a number from 200 to 100000"),
@@ -421,7 +421,7 @@ def containers_serve_many_runs(running, client):
     started = client.call("container_start", {"container": "shell", "code": "echo 1 > kept; echo made"})
     id = started["structuredContent"]["id"]
     kit.equal(started["structuredContent"]["result"]["stdout"], "made\n")
-    kit.contains(text(started), f"container {id} runs; container_exec works in it\nok: exit code 0")
+    kit.contains(text(started), f"container {id} is running; use container_exec to run commands in it\nok: exit code 0")
     result = client.call("container_exec", {"id": id, "command": "cat kept"})
     kit.equal(result["structuredContent"]["stdout"], "1\n")
     kit.equal(text(client.call("container_exec", {"id": id, "command": "a", "code": "b"})), "code: give either code or a command")

@@ -52,12 +52,12 @@ def drive(package, transport, mode="", private=False):
     kit.equal(seen["instructions"], "emberbox")
     wanted = {"run": "hello\n", "live": "a\nb\nc\n", "failed": True, "output": "hello\n", "careful": "agreed\n", "asked": 1,
               "file": "content\n", "files": 1, "exec": "in\n", "running": 1, "stopped": "stopped", "resources": 18,
-              "guide": "# Python", "aborted": "yes", "after": "after\n", "bad": "code: it is not given, and is needed",
+              "guide": "# Python", "aborted": "yes", "after": "after\n", "bad": "code: it is missing",
               "report": "# Run", "detected": True}
     kit.equal({key: seen[key] for key in wanted}, wanted)
     # The last may come with the answer, and then an SDK drops it.
     kit.equal(seen["progress"][:2], ["a\n", "b\n"])
-    kit.equal((seen["check_code"], seen["run_in_session"], seen["session"], seen["ended"]), ("ok", "ok", "42\n", "the session was ended"))
+    kit.equal((seen["check_code"], seen["run_in_session"], seen["session"], seen["ended"]), ("ok", "ok", "42\n", "the session has ended"))
     kit.equal((seen["written"], seen["read"], seen["listed"], len(seen["shown"])), (4, "note", ["/sandbox/output/note.txt"], 1))
     return seen
 

@@ -130,17 +130,17 @@ def containers_are_told_as_lines():
     running, client = serve()
     kit.equal(text(client.call("container_list")),
               "profiles, for container_start:\n- shell (bash): a shell, memory 64m, timeout 20\n"
-              "- careful (bash), a person has to agree\nno containers run\n")
+              "- careful (bash), a person has to confirm\nno containers are running\n")
     kit.equal(text(client.call("container_start", {"container": "nonesuch"})),
               "container: the registry has none of that name; container_list names them")
     started = client.call("container_start", {"container": "shell"})
     id = started["structuredContent"]["id"]
-    kit.equal(text(started), f"container {id} runs; container_exec works in it\n")
+    kit.equal(text(started), f"container {id} is running; use container_exec to run commands in it\n")
     kit.contains(text(client.call("container_list")), f"containers:\n- {id} (shell): ")
     kit.equal(text(client.call("container_stop", {"id": id})), f"container {id}: stopped\n")
     running.stop()
     running, client = serve(registry=None)
-    kit.matches(text(client.call("container_list")), r"^no profiles: .*run_code or run_in_session\nno containers run\n$")
+    kit.matches(text(client.call("container_list")), r"^no profiles: .*run_code or run_in_session\nno containers are running\n$")
     running.stop()
 
 
@@ -151,7 +151,7 @@ def a_long_list_of_files_says_how_many_more():
     id = client.call("run_in_session", {"language": "python", "code": code})["structuredContent"]["session"]["id"]
     listed = client.call("list_files", {"session": id, "path": "/sandbox/data"})
     shown = text(listed).splitlines()
-    kit.matches(shown[-1], r"^\[… and \d+ more; give a path for fewer …\]$")
+    kit.matches(shown[-1], r"^\[… and \d+ more; give a path to shorten the list …\]$")
     kit.equal(len(shown) - 2 + int(re.search(r"\d+", shown[-1])[0]), len(listed["structuredContent"]["files"]))
     running.stop()
 

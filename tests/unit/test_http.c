@@ -194,8 +194,8 @@ static void expectations(void)
 	CHECK(!head.expects_continue);
 	taken("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n");
 	CHECK(!head.expects_continue);
-	refused(POST "Expect: more\r\n", 417, "Expect: only 100-continue is known; leave it out");
-	refused(POST "Expect:\r\n", 417, "Expect: only 100-continue is known; leave it out");
+	refused(POST "Expect: more\r\n", 417, "Expect: only 100-continue is supported; leave it out");
+	refused(POST "Expect:\r\n", 417, "Expect: only 100-continue is supported; leave it out");
 }
 
 static void lengths(void)
@@ -216,9 +216,10 @@ static void lengths(void)
 		snprintf(line, sizeof(line), POST "Content-Length: %s\r\n\r\n", bad[i]);
 		refused(line, 400, "Content-Length: expected a number in decimal digits");
 	}
-	refused(POST "Content-Length: 18446744073709551616\r\n", 413, "Content-Length: no body of that size is taken");
+	refused(POST "Content-Length: 18446744073709551616\r\n", 413,
+		"Content-Length: a body of that size is not accepted");
 	refused(POST "Content-Length: 99999999999999999999999999999999\r\n", 413,
-		"Content-Length: no body of that size is taken");
+		"Content-Length: a body of that size is not accepted");
 	refused(POST "Content-Length: 99999999999999999999999999999999x\r\n", 400,
 		"Content-Length: expected a number in decimal digits");
 }
@@ -227,8 +228,8 @@ static void lengths(void)
 static void smuggling(void)
 {
 	static const char *const both = "Content-Length: it cannot be given with Transfer-Encoding; leave one out";
-	static const char *const once = "Transfer-Encoding: it has to be chunked, once and with nothing else";
-	static const char *const unknown = "Transfer-Encoding: only chunked is known; send the body as it is";
+	static const char *const once = "Transfer-Encoding: it has to be chunked, once and without another coding";
+	static const char *const unknown = "Transfer-Encoding: only chunked is supported; send the body unencoded";
 
 	taken(POST "Transfer-Encoding: Chunked\r\n\r\n");
 	CHECK(head.chunked);
@@ -251,7 +252,7 @@ static void smuggling(void)
 	refused(POST "Transfer-Encoding: xchunked\r\n", 501, unknown);
 	refused(POST "Transfer-Encoding: \"chunked\"\r\n", 501, unknown);
 	refused("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400,
-		"Transfer-Encoding: HTTP/1.0 does not have it; give a Content-Length");
+		"Transfer-Encoding: HTTP/1.0 does not support it; give a Content-Length");
 	/* An underscore is another name, and no length of ours. */
 	taken(POST "Content_Length: 5\r\n\r\n");
 	CHECK_INT(head.length, 0);
@@ -303,7 +304,7 @@ static void control_bytes(void)
 			size = snprintf(line, sizeof(line), GET "A: b%cc\r\n", 1);
 			line[strlen(GET) + 4] = (char)c;
 			refused_bytes(line, (size_t)size, 400, "a field of the head has a control byte in it");
-			refused_bytes(line, (size_t)size - 2, 400, "the head has a control byte in it; is that HTTP?");
+			refused_bytes(line, (size_t)size - 2, 400, "the head has a control byte in it; is it HTTP?");
 		}
 		size = snprintf(line, sizeof(line), GET "A%cb: c\r\n", 1);
 		line[strlen(GET) + 1] = (char)c;
@@ -312,8 +313,8 @@ static void control_bytes(void)
 		line[5] = (char)c;
 		refused_bytes(line, (size_t)size, 400, "the target has a byte in it that has to be written as %XX");
 	}
-	refused_bytes("\x16\x03\x01\x02", 4, 400, "the head has a control byte in it; is that HTTP?");
-	refused_bytes("\0", 1, 400, "the head has a control byte in it; is that HTTP?");
+	refused_bytes("\x16\x03\x01\x02", 4, 400, "the head has a control byte in it; is it HTTP?");
+	refused_bytes("\0", 1, 400, "the head has a control byte in it; is it HTTP?");
 }
 
 static void hosts(void)
@@ -322,7 +323,7 @@ static void hosts(void)
 					   "a#b", "a\\b", "\xc3\xa9", "a\"b", "a;b" };
 	char line[128];
 
-	refused(GET "\r\n", 400, "Host: it is missing; HTTP/1.1 wants it");
+	refused(GET "\r\n", 400, "Host: it is missing; HTTP/1.1 requires it");
 	refused(GET "Host: a\r\nHost: a\r\n", 400, "Host: it is given twice; leave one out");
 	refused(GET "Host: a\r\nhOST: b\r\n", 400, "Host: it is given twice; leave one out");
 	refused("GET / HTTP/1.0\r\nHost:\r\nHost: b\r\n", 400, "Host: it is given twice; leave one out");
@@ -360,7 +361,7 @@ static void absolute_targets(void)
 	taken("GET http://a/ HTTP/1.0\r\n\r\n");
 	text_is(head.host, "a");
 	refused("GET http://evil/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "Host: it is not the host of the target");
-	refused("GET http://a/ HTTP/1.1\r\n\r\n", 400, "Host: it is missing; HTTP/1.1 wants it");
+	refused("GET http://a/ HTTP/1.1\r\n\r\n", 400, "Host: it is missing; HTTP/1.1 requires it");
 	refused("GET http:///a HTTP/1.1\r\n", 400, no_host);
 	refused("GET http:// HTTP/1.1\r\n", 400, no_host);
 	refused("GET http://?a HTTP/1.1\r\n", 400, no_host);

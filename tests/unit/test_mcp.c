@@ -221,7 +221,7 @@ static void schemas(void)
 	schema_says(schema, "{\"code\":\"\",\"n\":2,\"s\":\"a\",\"l\":[\"x\"],\"o\":{\"k\":{}},\"t\":0.5}", "");
 	schema_says(schema, "{\"code\":\"\",\"n\":2.0}", "");
 	schema_says(schema, "[]", "expected an object, not a list");
-	schema_says(schema, "{}", "code: it is not given, and is needed");
+	schema_says(schema, "{}", "code: it is missing");
 	schema_says(schema, "{\"cod\":\"\"}", "cod: there is no such field; did you mean code?");
 	schema_says(schema, "{\"code\":1}", "code: expected a string, not a number");
 	schema_says(schema, "{\"code\":\"\",\"n\":4}", "n: expected a number from 1 to 3");
@@ -296,7 +296,7 @@ static void requests(void)
 	asks("run_in_session", "{\"session\":\"s1\",\"code\":\"x\",\"timeout\":3}", HTTP_POST,
 	     "/v1/sessions/s1/execute", "{\"code\":\"x\",\"timeout\":3}");
 	asks("run_in_session", "{\"session\":\"../x\",\"code\":\"x\"}", 0, "",
-	     "session: expected an id, as an earlier answer gave it");
+	     "session: expected an id from an earlier answer");
 	asks("check_code", "{\"language\":\"c\",\"code\":\"x\"}", HTTP_POST, "/v1/check",
 	     "{\"language\":\"c\",\"code\":\"x\"}");
 	asks("read_file", "{\"session\":\"s1\",\"path\":\"/sandbox/output/a b\"}", HTTP_GET,
@@ -319,7 +319,7 @@ static void requests(void)
 	asks("list_files", "{\"session\":\"s1\"}", HTTP_GET, "/v1/sessions/s1/files", "");
 	asks("get_output", "{\"id\":\"e1\",\"stream\":\"stderr\"}", HTTP_GET, "/v1/executions/e1/stderr", "");
 	asks("get_report", "{\"id\":\"e1\"}", HTTP_GET, "/v1/executions/e1/report", "");
-	asks("get_report", "{\"id\":\"../e1\"}", 0, "", "id: expected an id, as an earlier answer gave it");
+	asks("get_report", "{\"id\":\"../e1\"}", 0, "", "id: expected an id from an earlier answer");
 	asks("detect_intent", "{\"message\":\"run it\"}", HTTP_POST, "/v1/detect", "{\"message\":\"run it\"}");
 	asks("container_list", "{}", HTTP_GET, "/containers", "");
 	asks("container_start", "{\"container\":\"x\",\"ttl\":9}", HTTP_POST, "/containers/start",
