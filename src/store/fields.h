@@ -47,8 +47,9 @@ enum field_key {
 };
 
 enum {
-	SPOOL_LOST = 2,   /* shift of a stream's bit in FIELD_SPOOLS: its file could not be written */
-	SPOOL_FILES = 16, /* bit of FIELD_SPOOLS: there is a directory of files that the program left (kept.h) */
+	SPOOL_LOST = 2,     /* shift of a stream's bit in FIELD_SPOOLS: its file could not be written */
+	SPOOL_FILES = 16,   /* bit of FIELD_SPOOLS: there is a directory of files that the program left (kept.h) */
+	SPOOL_NETWORK = 32, /* the same: there is a file with all connections of the network (spool.h) */
 };
 
 struct field_set {

@@ -2,6 +2,7 @@
 #include "store/history_query.h"
 
 #include "base/fd.h"
+#include "base/json_check.h"
 #include "base/own.h"
 #include "language/runtime.h"
 #include "result/result.h"
@@ -421,6 +422,60 @@ int store_spool(struct store *store, const char *id, const char *caller, int str
 	}
 	sqlite3_reset(stmt);
 	return fd;
+}
+
+/* The file of a run with many connections. */
+static int network_of_file(struct store *store, const char *id, struct buf *out, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	char name[RESULT_ID + 8], block[16384];
+	ssize_t n;
+
+	spool_network_name(id, name);
+	if (store_executions(store) >= 0)
+		fd = openat(store->executions, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	while (fd >= 0 && (n = read(fd, block, sizeof(block))) > 0)
+		buf_add(out, block, (size_t)n);
+	if (fd >= 0 && n == 0 && !out->failed)
+		return 200;
+	error_refuse(err, CODE_NOT_FOUND, "", "the connections of execution \"%s\" are no longer kept", id);
+	return 404;
+}
+
+static int network_of_result(sqlite3_stmt *stmt, struct buf *out)
+{
+	static const char none[] =
+		"{\"mode\":\"none\",\"allowed\":0,\"refused\":0,\"queries\":0,\"sent\":0,\"received\":0,"
+		"\"complete\":true,\"connections\":[]}";
+	const char *text = (const char *)sqlite3_column_text(stmt, COLUMN_JSON), *meta, *network;
+	size_t size = text ? strlen(text) : 0, meta_size, network_size;
+
+	if (text && json_member(text, size, "meta", &meta, &meta_size) &&
+	    json_member(meta, meta_size, "network", &network, &network_size))
+		buf_add(out, network, network_size);
+	else
+		buf_text(out, none);
+	return 200;
+}
+
+int store_network(struct store *store, const char *id, const char *caller, struct buf *out, struct error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int status = run_find(store, id, caller, &stmt, err);
+
+	if (status != 200)
+		return status;
+	if (strcmp((const char *)sqlite3_column_text(stmt, 3), "running") == 0) {
+		error_refuse(err, CODE_STILL_RUNNING, "",
+			     "it is still running: its network is kept when it ends; /decisions follows it");
+		status = 409;
+	} else if (sqlite3_column_int(stmt, COLUMN_SPOOLS) & SPOOL_NETWORK) {
+		status = network_of_file(store, id, out, err);
+	} else {
+		status = network_of_result(stmt, out);
+	}
+	sqlite3_reset(stmt);
+	return status;
 }
 
 int store_file(struct store *store, const char *id, const char *caller, const char *path, int *status,

@@ -3,6 +3,7 @@
 
 #include "base/own.h"
 #include "schema/spec.h"
+#include "result/result_network.h"
 #include "store/fields.h"
 #include "store/journal.h"
 #include "store/kept.h"
@@ -14,6 +15,10 @@
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+enum {
+	AUDIT_CONNECTIONS = 100 /* of a run, in the audit log */
+};
 
 static uint64_t time_msec(const struct timeval *time)
 {
@@ -146,6 +151,32 @@ void record_keep(void *data, const char *id, int output, struct file_list *list)
 	kept_copy(journal_dir(data), id, output, list);
 }
 
+/* What the run reached, and what it was refused, for the audit log. */
+static int record_network(struct journal *journal, const struct record_caller *caller, const struct result *result,
+			  struct error *err)
+{
+	const struct net_report *report = &result->network;
+	_cleanup_free_ char *text = NULL;
+	json_t *list = json_array(), *root;
+
+	for (size_t i = 0; i < report->count && i < AUDIT_CONNECTIONS; i++) {
+		const struct net_connection *c = &report->connections[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:s, s:s, s:s}", "host", c->host, "port",
+						      (int)c->port, "address", c->address, "verdict",
+						      c->allowed ? "allowed" : "refused", "reason",
+						      net_reason_name((enum net_reason)c->reason), "rule", c->rule));
+	}
+	root = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o}", "id", result->id, "caller", caller->name, "mode",
+			 result->network_mode ? result->network_mode : "none", "allowed", (json_int_t)report->allowed,
+			 "refused", (json_int_t)report->refused, "sent", (json_int_t)report->sent, "received",
+			 (json_int_t)report->received, "connections", list);
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	return text ? record_event(journal, "network", text, err)
+		    : error_set(err, ERROR_FAILED, ENOMEM, "cannot record the network");
+}
+
 int record_end(struct journal *journal, const struct spec *spec, const struct record_caller *caller,
 	       struct result *result, enum record_code policy, struct error *err)
 {
@@ -168,7 +199,7 @@ int record_end(struct journal *journal, const struct spec *spec, const struct re
 	add_outcome(&fields, runtime ? runtime->name : "", result);
 	/* The spools are written before the record that mentions them. */
 	field_add_number(&fields, FIELD_SPOOLS,
-			 spool_keep(journal_dir(journal), result) |
+			 spool_keep(journal_dir(journal), result) | spool_keep_network(journal_dir(journal), result) |
 				 (kept_any(&result->files) ? (unsigned)SPOOL_FILES : 0));
 	if (keep) {
 		_cleanup_free_ char *summary = spec ? summary_json(spec) : NULL;
@@ -176,6 +207,8 @@ int record_end(struct journal *journal, const struct spec *spec, const struct re
 		field_add_number(&fields, FIELD_KEEP, 1);
 		field_add_text(&fields, FIELD_SUMMARY, summary);
 	}
+	if (result->network.count > 0 && record_network(journal, caller, result, err) < 0)
+		return -1;
 	return event_append(journal, RECORD_END, &fields, fields_part(json, strlen(json)), code, err);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "result/result_network.h"
 #include "store/fields.h"
 
 #include <errno.h>
@@ -105,6 +106,33 @@ int spool_write(int executions, const char *name, const struct iovec *parts, siz
 	for (size_t i = 0; fd >= 0 && i < count && done == 0; i++)
 		done = fd_write(fd, parts[i].iov_base, parts[i].iov_len);
 	return fd < 0 ? -1 : spool_settle(executions, path, name, done, 0);
+}
+
+void spool_network_name(const char *id, char name[RESULT_ID + 8])
+{
+	snprintf(name, RESULT_ID + 8, "%s.net", id);
+}
+
+unsigned spool_keep_network(int dir, const struct result *result)
+{
+	_cleanup_close_ int executions = -1;
+	_cleanup_free_ char *text = NULL;
+	char name[RESULT_ID + 8];
+	struct iovec part;
+	json_t *root;
+
+	if (result->network.count <= NET_REPORT_SHOWN)
+		return 0;
+	root = result_network_json(result, NET_REPORT_KEPT);
+	text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+	json_decref(root);
+	executions = text ? spool_dir(dir) : -1;
+	if (executions < 0)
+		return 0;
+	part = (struct iovec){ text, strlen(text) };
+	spool_network_name(result->id, name);
+	/* Without it the record says less, and is no reason to lose the rest. */
+	return spool_write(executions, name, &part, 1) == 0 ? SPOOL_NETWORK : 0;
 }
 
 unsigned spool_keep(int dir, const struct result *result)

@@ -64,6 +64,8 @@ int store_report(struct store *store, const char *id, const char *caller, bool m
 int store_stats(struct store *store, const struct store_filter *filter, struct buf *out, struct error *err);
 /* A descriptor of the whole output, at its beginning, or -1 with the HTTP status in *status (404). stream: 1 or 2. */
 int store_spool(struct store *store, const char *id, const char *caller, int stream, int *status, struct error *err);
+/* What a run did with the network, as meta.network, with all connections. Returns a status of HTTP. */
+int store_network(struct store *store, const char *id, const char *caller, struct buf *out, struct error *err);
 /* A kept file of /sandbox/output, by its path there; the path may be invalid. */
 int store_file(struct store *store, const char *id, const char *caller, const char *path, int *status,
 	       struct error *err);

@@ -97,6 +97,10 @@ static uint64_t unlink_files(struct store *store, const struct doomed *d)
 		spool_name(d->id, stream, name);
 		size += unlink_file(store, name);
 	}
+	if (d->spools & SPOOL_NETWORK) {
+		spool_network_name(d->id, name);
+		size += unlink_file(store, name);
+	}
 	if (d->spools & SPOOL_FILES && store_executions(store) >= 0) {
 		kept_name(d->id, name);
 		size += kept_remove(store->executions, name);
@@ -183,7 +187,8 @@ static bool file_belongs(struct store *store, const char *name, const struct sta
 		return young;
 	if (strcmp(end, ".json") == 0)
 		return has_row(store, by_artifact, name);
-	if ((strcmp(end, ".out") != 0 && strcmp(end, ".err") != 0) || end - name != RESULT_ID - 1)
+	if ((strcmp(end, ".out") != 0 && strcmp(end, ".err") != 0 && strcmp(end, ".net") != 0) ||
+	    end - name != RESULT_ID - 1)
 		return true;
 	snprintf(id, sizeof(id), "%.*s", RESULT_ID - 1, name);
 	return young || !store_is_id(id) || has_row(store, by_id, id);

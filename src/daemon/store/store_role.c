@@ -268,6 +268,12 @@ static void ask_show(struct role_state *role, const json_t *question, struct ans
 	answer->status = store_show(role->store, word(question, "id") ?: "", caller_of(question), &answer->body, err);
 }
 
+static void ask_network(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
+{
+	answer->status =
+		store_network(role->store, word(question, "id") ?: "", caller_of(question), &answer->body, err);
+}
+
 /* The front knows which formats there are. */
 static void ask_report(struct role_state *role, const json_t *question, struct answer *answer, struct error *err)
 {
@@ -330,7 +336,7 @@ static const struct {
 } questions[] = {
 	{ "list", ask_list, true },     { "show", ask_show, true },    { "stats", ask_stats, true },
 	{ "stdout", ask_spool, true },  { "stderr", ask_spool, true }, { "file", ask_file, true },
-	{ "report", ask_report, true }, { "event", ask_event, false },
+	{ "report", ask_report, true }, { "event", ask_event, false }, { "network", ask_network, true },
 };
 
 /* The member that is there and is no text; NULL: there is none. What is not understood must not count as not said: a
