@@ -316,6 +316,33 @@ static void add_request(struct buf *out, bool colour, const json_t *request)
 		add_line(out, colour, "input", bytes_text(past_number(request, "stdin_bytes"), size));
 }
 
+/* The counts, and a line for each connection: "allowed  api.example.com:443  (93.184.216.34)". */
+static void add_network(struct buf *out, bool colour, const json_t *network)
+{
+	const json_t *connection;
+	char line[512];
+	size_t i;
+
+	if (!network || strcmp(past_text(network, "mode"), "none") == 0)
+		return;
+	snprintf(line, sizeof(line), "%s; %lld allowed, %lld refused", past_text(network, "mode"),
+		 (long long)past_number(network, "allowed"), (long long)past_number(network, "refused"));
+	add_line(out, colour, "network", line);
+	json_array_foreach(json_object_get(network, "connections"), i, connection)
+	{
+		const bool refused = strcmp(past_text(connection, "verdict"), "refused") == 0;
+		const char *why = past_text(connection, refused ? "reason" : "address");
+		const int port = (int)past_number(connection, "port");
+		char to[16] = "";
+
+		if (port > 0)
+			snprintf(to, sizeof(to), ":%d", port);
+		snprintf(line, sizeof(line), "%s %.253s%s%s%s%s", refused ? "refused" : "allowed",
+			 past_text(connection, "host"), to, *why ? " (" : "", why, *why ? ")" : "");
+		add_line(out, colour, "", line);
+	}
+}
+
 static void add_hint(struct buf *out, bool colour, const json_t *run)
 {
 	const char *hint = past_text(json_object_get(run, "error"), "suggestion");
@@ -354,6 +381,7 @@ static void add_page(struct buf *out, bool colour, const json_t *run, bool verbo
 		add_line(out, colour, "exit code", line);
 	}
 	add_times(out, colour, run);
+	add_network(out, colour, json_object_get(meta, "network"));
 	add_layers(out, colour, meta, verbose);
 	add_code(out, colour, run);
 	add_stream(out, colour, run, "stdout");

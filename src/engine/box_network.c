@@ -119,7 +119,7 @@ void box_network_read_locked(struct box_network *network)
 	if (egress_read(network->fd, &network->report) <= 0)
 		close_fd(&network->fd);
 	if (network->on_report && (network->report.count != count || network->report.queries != queries))
-		network->on_report(&network->report, network->userdata);
+		network->on_report(&network->report, network->from, network->userdata);
 }
 
 void box_network_end(struct box_network *network)
@@ -129,6 +129,8 @@ void box_network_end(struct box_network *network)
 	if (egress_finish(network->fd) < 0 || egress_read_all(network->fd, &network->report, END_MSEC) != 0)
 		network->report.gone = true;
 	close_fd(&network->fd);
+	if (network->on_report)
+		network->on_report(&network->report, network->from, network->userdata);
 }
 
 void box_network_free(struct box_network *network)

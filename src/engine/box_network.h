@@ -46,10 +46,12 @@ void egress_way_free(struct egress_way *way);
 
 /* An open network. */
 struct box_network {
-	int fd;                                                             /* the egress socket; -1: none */
-	struct net_report report;                                           /* what was reported so far */
-	void (*on_report)(const struct net_report *report, void *userdata); /* when there is more; or NULL */
-	void *userdata;                                                     /* for it */
+	int fd;                   /* the egress socket; -1: none */
+	struct net_report report; /* what was reported so far */
+	void (*on_report)(const struct net_report *report, size_t from,
+			  void *userdata); /* when there is more; or NULL */
+	size_t from;                       /* its argument: the first connection of the run */
+	void *userdata;                    /* for it */
 	pthread_mutex_t *lock; /* held by box_network_read(), where several threads have the network; or NULL */
 };
 #define BOX_NETWORK_NONE                                                                                               \

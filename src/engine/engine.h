@@ -52,8 +52,8 @@ struct engine_io {
 	void (*on_kept)(int stream, int file, uint64_t offset, size_t size, void *userdata);
 	/* The program is about to run, and the place's directories are there; or NULL. */
 	void (*on_started)(void *userdata);
-	/* Egress has reported more of the program's network; or NULL. */
-	void (*on_network)(const struct net_report *report, void *userdata);
+	/* Egress has reported more of the program's network: its connections are those from `from` on; or NULL. */
+	void (*on_network)(const struct net_report *report, size_t from, void *userdata);
 	void *userdata;              /* for all of them */
 	int cancel_fd;               /* readable: the run is to end; -1: never */
 	int stdin_fd;                /* the program's input; -1: the spec's */

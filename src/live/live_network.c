@@ -107,7 +107,7 @@ void live_network_end(struct live_network *network)
 }
 
 void live_network_mark(struct live_network *network, const struct engines *engines, const struct engine_place *place,
-		       struct live_network_mark *mark)
+		       const struct engine_io *io, struct live_network_mark *mark)
 {
 	const struct net_report *report = &network->open.report;
 
@@ -123,6 +123,9 @@ void live_network_mark(struct live_network *network, const struct engines *engin
 	};
 	if (place)
 		reopen(network, engines, place);
+	network->open.on_report = io ? io->on_network : NULL;
+	network->open.userdata = io ? io->userdata : NULL;
+	network->open.from = mark->count;
 	pthread_mutex_unlock(&network->lock);
 }
 
@@ -133,6 +136,7 @@ void live_network_fill(struct live_network *network, const struct live_network_m
 
 	pthread_mutex_lock(&network->lock);
 	box_network_read_locked(&network->open);
+	network->open.on_report = NULL;
 	part = (struct net_report){
 		.allowed = report->allowed - mark->allowed,
 		.refused = report->refused - mark->refused,

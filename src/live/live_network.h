@@ -37,9 +37,9 @@ int live_network_open(struct live_network *network, const struct engines *engine
 		      const struct job *job, struct error *err);
 void live_network_end(struct live_network *network);
 
-/* `place` NULL: it has ended. */
+/* `place` NULL: it has ended. Until live_network_fill() reports go to `io`, too. */
 void live_network_mark(struct live_network *network, const struct engines *engines, const struct engine_place *place,
-		       struct live_network_mark *mark);
+		       const struct engine_io *io, struct live_network_mark *mark);
 /* Moves what was reported since then into the result. */
 void live_network_fill(struct live_network *network, const struct live_network_mark *mark, struct result *result);
 /* Replaces the policy's own list by that of `wanted`. Live connections that the new policy does not allow end. `inside`

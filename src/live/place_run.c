@@ -79,7 +79,7 @@ int place_run_execute(struct run_target *target, struct run_state *state, struct
 	/* The compiler was a job of its own, and the result has its limits and layers. */
 	done = state->result->built ? place_run_begin(target, state, err) : 0;
 	if (done == 0) {
-		resident_network_mark(&run->place->home, &mark);
+		resident_network_mark(&run->place->home, state->request->io, &mark);
 		done = run->execute(run, state, err);
 		resident_network_fill(&run->place->home, &mark, state->result);
 	}

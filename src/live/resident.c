@@ -481,10 +481,10 @@ int resident_exec(struct resident *resident, const struct engine_exec *what, str
 	return done;
 }
 
-void resident_network_mark(struct resident *resident, struct live_network_mark *mark)
+void resident_network_mark(struct resident *resident, const struct engine_io *io, struct live_network_mark *mark)
 {
 	pthread_mutex_lock(&resident->lock);
-	live_network_mark(resident->network, resident->engines, resident->live ? resident->place : NULL, mark);
+	live_network_mark(resident->network, resident->engines, resident->live ? resident->place : NULL, io, mark);
 	pthread_mutex_unlock(&resident->lock);
 }
 

@@ -154,7 +154,7 @@ int resident_exec(struct resident *resident, const struct engine_exec *what, str
 		  struct error *err);
 
 /* Around a run: what its programs did with the network meanwhile becomes part of the result. */
-void resident_network_mark(struct resident *resident, struct live_network_mark *mark);
+void resident_network_mark(struct resident *resident, const struct engine_io *io, struct live_network_mark *mark);
 void resident_network_fill(struct resident *resident, const struct live_network_mark *mark, struct result *result);
 /* Changes what it may reach. `inside` is as in struct engine_exec. 1: it has ended. */
 int resident_network_change(struct resident *resident, int inside, const struct net_policy *policy, struct error *err);

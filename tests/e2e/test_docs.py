@@ -339,7 +339,7 @@ def audit_events_are_documented():
     used = set()
     for path in sources():
         source = text_of(path)
-        used |= set(re.findall(r'\b(?:front_audit|setup_record|keeper_note)\([^";]*?"([a-z_]+)"', source))
+        used |= set(re.findall(r'\b(?:front_audit|setup_record|keeper_note|record_event)\([^";]*?"([a-z_]+)"', source))
         # Those that the front has, as the store takes them.
         if path.endswith("store_role.c"):
             used |= set(re.findall(r'"([a-z_]+)"', source.split("known[] = {", 1)[1].split("}", 1)[0]))

@@ -27,7 +27,8 @@ void events_begin(struct front *front, struct peer *peer)
 		return;
 	snprintf(lines, sizeof(lines), "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\nX-Request-Id: %s\r\n%s%s%s",
 		 x->request_id, *id ? "X-Execution-Id: " : "", id, *id ? "\r\n" : "");
-	http_reply_head(&out, 200, "text/event-stream", HTTP_CHUNKED, x->keep_alive, lines);
+	http_reply_head(&out, 200, x->lines ? "application/x-ndjson" : "text/event-stream", HTTP_CHUNKED, x->keep_alive,
+			lines);
 	send_buf(peer, &out);
 	x->streaming = true;
 	front->streams++;
@@ -53,7 +54,9 @@ void events_end(struct front *front, struct peer *peer)
 
 void execute_ping(struct front *front, struct peer *peer)
 {
-	event_send(peer, NULL, "ping", 4);
+	/* There is no line that means nothing. */
+	if (!peer->exchange->lines)
+		event_send(peer, NULL, "ping", 4);
 }
 
 /* It gets the events of a run; who speaks MCP gets other ones. */

@@ -498,6 +498,7 @@ static void begin(struct front *front, struct peer *peer, const struct http_head
 	/* Who waits for 100 and hears something else may send the body or not. */
 	x->endless = head->chunked || (head->expects_continue && head->length > 0);
 	x->plain = head->minor == 0;
+	x->lines = false;
 	x->events = http_text_has_token(http_field(head, "accept", NULL), "text/event-stream");
 	x->markdown = http_text_has_token(http_field(head, "accept", NULL), "text/markdown");
 	x->begun_usec = clock_usec();

@@ -40,6 +40,7 @@ struct exchange {
 	bool plain;                /* HTTP/1.0: no chunks in the answer, and so no events */
 	bool endless;              /* the rest of its body has a length that nobody knows */
 	bool events;               /* it wants events */
+	bool lines;                /* what is streamed to it are lines of JSON, not events */
 	bool markdown;             /* it wants Markdown where there is some */
 	bool streaming;            /* it gets them: the head of the answer is out */
 	char allow[ALLOW_MAX];     /* the methods that the path takes, when this is none of them */
@@ -187,6 +188,10 @@ void session_route_file_put(struct front *front, struct peer *peer, const char *
 void session_route_file_delete(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_file_move(struct front *front, struct peer *peer, const char *body, size_t size);
 void session_route_files(struct front *front, struct peer *peer, const char *body, size_t size);
+
+/* front_network.c: what an execution did with the network. */
+void network_route(struct front *front, struct peer *peer, const char *body, size_t size);
+void decisions_route(struct front *front, struct peer *peer, const char *body, size_t size);
 
 /* front_watch.c: `question` is a file_watch, or NULL without memory. */
 void watch_begin(struct front *front, struct peer *peer, const char *question);

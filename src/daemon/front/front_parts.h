@@ -10,7 +10,8 @@
  *	front_http.c     the door of HTTP: requests in, answers out
  *	front_routes.c   its paths
  *	front_execute.c  those that run something
- *	front_watch.c    files of a session, watched
+ *	front_network.c  what executions did with the network
+ *	front_watch.c    what is followed: files of a session, decisions about a network
  *	front_mcp.c      MCP: messages, sessions, what is answered at once
  *	front_mcp_call.c tools and resources, which ask other paths
  *	mcp_fixtures.c   in builds for tests: what MCP's conformance suite wants to see

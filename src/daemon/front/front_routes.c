@@ -440,6 +440,8 @@ const struct route http_routes[] = {
 	{ HTTP_POST, "/v1/executions/*/input", RUN, MEDIUM, execute_input },
 	{ HTTP_GET, "/v1/executions/*/report", ANY, 0, report },
 	{ HTTP_GET, "/v1/executions/*/stdout", ANY, 0, spool_stdout },
+	{ HTTP_GET, "/v1/executions/*/network", ANY, 0, network_route },
+	{ HTTP_GET, "/v1/executions/*/decisions", ANY, 0, decisions_route },
 	{ HTTP_GET, "/v1/executions/*/stderr", ANY, 0, spool_stderr },
 	{ HTTP_GET, "/v1/executions/*/files/**", ANY, 0, file_of },
 	{ HTTP_GET, "/v1/stats", ANY, 0, stats },

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -25,6 +26,7 @@ struct front_watch {
 	struct front_source source; /* first: what the keeper tells */
 	struct peer *peer;          /* whose it is */
 	struct buf line;            /* the beginning of the next event */
+	bool plain;                 /* it gets lines of JSON, not events */
 };
 
 void watch_drop(struct front *front, struct peer *peer)
@@ -45,6 +47,15 @@ static void finish(struct front *front, struct peer *peer)
 	events_end(front, peer);
 }
 
+static void send_line(struct peer *peer, const char *line, size_t size)
+{
+	_cleanup_buf_ struct buf out = { 0 };
+
+	http_chunk(&out, line, size);
+	peer->link.broken |= out.failed;
+	connection_write(&peer->link, &(struct iovec){ out.data, out.size }, 1);
+}
+
 /* Whole lines, "NAME JSON". */
 static void pass_lines(struct front_watch *w)
 {
@@ -57,7 +68,10 @@ static void pass_lines(struct front_watch *w)
 
 		if (space) {
 			*space = '\0';
-			event_send(w->peer, name, space + 1, (size_t)(end - space - 1));
+			if (w->plain)
+				send_line(w->peer, space + 1, (size_t)(end - space));
+			else
+				event_send(w->peer, name, space + 1, (size_t)(end - space - 1));
 		}
 		used = (size_t)(end - line->data) + 1;
 	}
@@ -113,6 +127,7 @@ static void told_watch(struct front *front, struct peer *peer, int status, const
 	peer->watch = w;
 	/* Its client's end is this one's. */
 	peer->waits = true;
+	w->plain = peer->exchange->lines;
 	events_begin(front, peer);
 	if (source_add(front, &w->source, EPOLLIN, watch_ready) < 0) {
 		w->source.ready = NULL;

@@ -50,6 +50,8 @@ struct request_count {
 struct metrics {
 	struct names languages, routes, methods, events;     /* label values met so far */
 	uint64_t executions[NAMES][STATUSES][2];             /* by language, status, warm */
+	uint64_t net_allowed, net_refused;                   /* connections of programs */
+	uint64_t net_sent, net_received;                     /* bytes of them */
 	uint64_t limits[LIMITS_HIT];                         /* by enum outcome_limit */
 	uint64_t event_counts[NAMES];                        /* by event */
 	struct histogram execution[NAMES][2];                /* by language, warm */
@@ -153,6 +155,10 @@ void metrics_outcome(struct metrics *metrics, const struct outcome *outcome, uin
 	bool warm = outcome->warm != 0;
 
 	metrics->executions[at][status][warm]++;
+	metrics->net_allowed += outcome->net_allowed;
+	metrics->net_refused += outcome->net_refused;
+	metrics->net_sent += outcome->net_sent;
+	metrics->net_received += outcome->net_received;
 	if (outcome_limit_name(outcome->limit))
 		metrics->limits[outcome->limit]++;
 	histogram_time(&metrics->execution[at][warm], outcome->usec);
@@ -295,6 +301,14 @@ static void add_executions(const struct metrics *metrics, struct buf *out)
 
 	add_head(out, "emberbox_execution_memory_bytes", "histogram", "Peaks of memory of runs.");
 	add_histograms(out, "emberbox_execution_memory_bytes", "language", languages, metrics->memory, false);
+
+	add_head(out, "emberbox_network_connections_total", "counter",
+		 "Connections that programs asked for, and names that they were refused.");
+	add_number(out, "emberbox_network_connections_total", LABELS({ "verdict", "allowed" }), metrics->net_allowed);
+	add_number(out, "emberbox_network_connections_total", LABELS({ "verdict", "refused" }), metrics->net_refused);
+	add_head(out, "emberbox_network_bytes_total", "counter", "Bytes of these connections.");
+	add_number(out, "emberbox_network_bytes_total", LABELS({ "direction", "sent" }), metrics->net_sent);
+	add_number(out, "emberbox_network_bytes_total", LABELS({ "direction", "received" }), metrics->net_received);
 
 	add_head(out, "emberbox_queue_seconds", "histogram", "Runs, waiting for a place.");
 	add_histogram(out, "emberbox_queue_seconds", LABELS(), &metrics->queue, true);

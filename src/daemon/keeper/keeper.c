@@ -276,9 +276,9 @@ int keeper_run(int control, const struct keeper_options *options, struct error *
 		.summon = PTHREAD_COND_INITIALIZER,
 		.quiet = PTHREAD_COND_INITIALIZER,
 	};
-	struct engine_options engine_options = {
-		.embers_max = options->embers, .memory_max = options->ember_memory, .say = log_say
-	};
+	struct engine_options engine_options = { .embers_max = options->embers,
+						 .memory_max = options->ember_memory,
+						 .say = log_say };
 	sigset_t pipe;
 	int done;
 

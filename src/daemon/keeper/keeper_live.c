@@ -247,6 +247,14 @@ static int watch(const struct keeper_work *work, const json_t *question, struct 
 	return 200;
 }
 
+static int follow(struct keeper_work *work, const json_t *question, struct buf *out, int *file, struct error *err)
+{
+	if (decisions_follow(&work->decisions, text_of(question, "id"), keeper_caller(question), file, err) < 0)
+		return 0;
+	buf_text(out, "{}");
+	return 200;
+}
+
 int keeper_ask_live(struct keeper_work *work, const json_t *question, int given, struct buf *out, int *file)
 {
 	static const struct {
@@ -275,6 +283,8 @@ int keeper_ask_live(struct keeper_work *work, const json_t *question, int given,
 		status = terminal(work, question, out, file, &err);
 	else if (strcmp(text_of(question, "what"), "file_watch") == 0)
 		status = watch(work, question, out, file, &err);
+	else if (strcmp(text_of(question, "what"), "run_decisions") == 0)
+		status = follow(work, question, out, file, &err);
 	for (size_t i = 0; status < 0 && i < ARRAY_SIZE(answers); i++) {
 		if (strcmp(text_of(question, "what"), answers[i].what) != 0)
 			continue;

@@ -39,6 +39,7 @@ struct keeper_run {
 	struct run_request request;      /* it, as the pipeline takes it */
 	bool stream;                     /* its client wants to hear of it as it runs */
 	bool unrecorded;                 /* it goes on, though it could not be recorded */
+	struct decisions decisions;      /* about its network */
 	struct direct direct;            /* its client, while we answer it ourselves */
 };
 
@@ -92,6 +93,7 @@ int keeper_work_open(struct keeper_work *work, int nudge, struct error *err)
 	struct error ignored;
 
 	pthread_mutex_init(&work->lock, NULL);
+	pthread_mutex_init(&work->decisions.lock, NULL);
 	work->nudge = nudge;
 	journal_settle(work, &ignored);
 	if (sessions_open(&work->engines, &(struct place_watch){ on_session_end, work }, &work->sessions, err) < 0)
@@ -169,6 +171,13 @@ static void on_started(void *userdata)
 	journal_tell(run->work->journal);
 }
 
+static void on_network(const struct net_report *report, size_t from, void *userdata)
+{
+	struct keeper_run *run = userdata;
+
+	decisions_add(&run->work->decisions, &run->decisions, report, from);
+}
+
 /* A front that was taken over could pass anything; what is not a pipe could hold us up. */
 static bool is_pipe(int fd)
 {
@@ -198,6 +207,10 @@ static struct outcome outcome_of(const struct keeper_run *run, const struct resu
 		.memory = v->memory_peak,
 		.remedy = v->failure.remedy,
 		.with = v->failure.with,
+		.net_allowed = result->network.allowed,
+		.net_refused = result->network.refused,
+		.net_sent = result->network.sent,
+		.net_received = result->network.received,
 	};
 
 	if (result->runtime)
@@ -515,6 +528,7 @@ static int take_run(struct keeper_run *run, const struct message *message, struc
 	if ((manner & MESSAGE_DIRECT) && !is_socket(run->direct.client))
 		return error_set(err, ERROR_FAILED, 0, "a run came without its client");
 	io.on_started = on_started;
+	io.on_network = on_network;
 	io.userdata = run;
 	run->stream = manner & MESSAGE_STREAM;
 	if (run->stream) {
@@ -543,8 +557,10 @@ static int take_run(struct keeper_run *run, const struct message *message, struc
 	};
 	done = request_decode((const char *)message->body + sizeof(about), message->head.size - sizeof(about), &spec,
 			      err);
+	decisions_begin(&run->work->decisions, &run->decisions, about.id, about.caller);
 	if (done == 0)
 		done = run_spec_of(run, err);
+	decisions_end(&run->work->decisions, &run->decisions);
 	spec_free(&spec);
 	return done;
 }

@@ -1,6 +1,7 @@
 /* What the keeper does with a message: keeper.c has the threads for it. */
 #pragma once
 
+#include "daemon/keeper/decisions.h"
 #include "daemon/message.h"
 #include "daemon/role.h"
 #include "engine/engine.h"
@@ -18,6 +19,7 @@ struct keeper_work {
 	int nudge;                       /* the store's eventfd, or -1 */
 	pthread_mutex_t lock;            /* for opening the journal */
 	struct journal *_Atomic journal; /* what is to be remembered; NULL: it could not be opened yet */
+	struct decisions_list decisions; /* of runs that are not over */
 	struct egress_link egress;       /* the way to the process that connects for boxes */
 	atomic_bool unrecorded;          /* the last run could not be recorded, and that was logged */
 };
