@@ -49,8 +49,9 @@ _emberbox() {
 		case $command,$COMP_CWORD,${COMP_WORDS[2]} in
 		help,2,*) kind=COMMAND ;;
 		repl,2,* | prepare,* | session,3,start) kind=LANG ;;
-		session,2,*) kind=list,ls,start,exec,show,interrupt,restart,stop,rm,files,get,put,remove ;;
+		session,2,*) kind=list,ls,start,exec,show,interrupt,restart,network,stop,rm,files,get,put,remove ;;
 		session,3,*) kind=SESSION ;;
+		session,4,network) kind="none|RULE" ;;
 		token,2,*) kind=list,add,remove,show ;;
 		audit,2,*) kind=verify ;;
 		show,2,*) kind=ID ;;

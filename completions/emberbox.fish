@@ -36,9 +36,11 @@ function __emberbox_kind
         case 'repl,2,*' 'prepare,*' 'session,3,start'
             echo LANG
         case 'session,2,*'
-            echo list,ls,start,exec,show,interrupt,restart,stop,rm,files,get,put,remove
+            echo list,ls,start,exec,show,interrupt,restart,network,stop,rm,files,get,put,remove
         case 'session,3,*'
             echo SESSION
+        case 'session,4,network'
+            echo 'none|RULE'
         case 'token,2,*'
             echo list,add,remove,show
         case 'audit,2,*'

@@ -45,6 +45,7 @@ struct asked {
 	size_t count;                 /* of them */
 	struct session_wish wish;     /* of `start` */
 	bool wished;                  /* there were options that only `start` takes */
+	bool bounded;                 /* there were options that `start` and `network` take */
 	bool all, json;               /* --all, --json */
 	bool rm;                      /* `rm` was typed */
 	char socket[PATH_MAX];        /* of the service */
@@ -62,6 +63,7 @@ static int print_help(void)
 	     "       emberbox session start LANG [options]\n"
 	     "       emberbox session exec ID [FILE | - | -c CODE] [options of run]\n"
 	     "       emberbox session show|interrupt|restart ID\n"
+	     "       emberbox session network ID none|RULE,...\n"
 	     "       emberbox session stop ID... | --all\n"
 	     "       emberbox session files ID [DIR]\n"
 	     "       emberbox session get ID PATH [FILE | -]\n"
@@ -220,6 +222,23 @@ static void add_line(struct buf *out, const char *name, const char *value)
 	buf_printf(out, "%-10s %s\n", name, line.data ? line.data : "");
 }
 
+/* "none", or the rules with commas between them. */
+static void add_network(struct buf *out, const json_t *session)
+{
+	const json_t *network = json_object_get(session, "network"), *rule;
+	_cleanup_buf_ struct buf rules = { 0 };
+	size_t i;
+
+	json_array_foreach(json_object_get(network, "allow"), i, rule)
+	{
+		buf_text(&rules, i > 0 ? "," : "");
+		buf_text(&rules, json_string_value(rule));
+	}
+	buf_add(&rules, "", 1);
+	out->failed |= rules.failed;
+	add_line(out, "network", rules.size > 1 ? rules.data : "none");
+}
+
 static int verb_show(struct asked *asked)
 {
 	_cleanup_(own_json) json_t *session = NULL;
@@ -242,6 +261,8 @@ static int verb_show(struct asked *asked)
 	if (session_is_over(session))
 		add_line(&out, "because", past_text(session, "reason"));
 	buf_printf(&out, "%-10s %.0f\n", "cells", past_number(session, "cells"));
+	if (json_object_get(session, "network"))
+		add_network(&out, session);
 	add_line(&out, "created", past_time(past_text(session, "created"), word));
 	add_line(&out, "last used", past_time(past_text(session, "last_used"), word));
 	if (!session_is_over(session))
@@ -277,6 +298,20 @@ static int verb_restart(struct asked *asked)
 	_cleanup_(own_json) json_t *answer = NULL;
 
 	return post(asked, "restart", &answer);
+}
+
+static int verb_network(struct asked *asked)
+{
+	_cleanup_(own_json) json_t *network = NULL, *body = NULL, *answer = NULL;
+	struct error err = { 0 };
+	int code = session_wish_network(&asked->wish, "session", asked->words[1], &network);
+
+	if (code != 0)
+		return code;
+	body = json_pack("{s:O}", "network", network);
+	if (session_link_ask(&asked->link, "PATCH", "", body, &answer, &err) < 0)
+		return session_failed(&err);
+	return asked->json ? print_json(answer) : 0;
 }
 
 static int stop(struct asked *asked, json_t *stopped)
@@ -442,6 +477,7 @@ static const struct verb {
 	{ "show", " ID", 1, 1, true, true, false, verb_show },
 	{ "interrupt", " ID", 1, 1, true, true, false, verb_interrupt },
 	{ "restart", " ID", 1, 1, true, true, false, verb_restart },
+	{ "network", " ID RULES", 2, 2, true, true, false, verb_network },
 	{ "stop", " ID...", 0, WORDS_MAX, false, true, true, verb_stop },
 	{ "rm", " ID...", 0, WORDS_MAX, false, true, true, verb_stop },
 	{ "files", " ID [DIR]", 1, 2, true, true, false, verb_files },
@@ -450,7 +486,7 @@ static const struct verb {
 	{ "remove", " ID PATH", 2, 2, true, false, false, verb_remove },
 };
 
-#define VERBS_NAMED "list, start, exec, show, interrupt, restart, stop, files, get, put, remove"
+#define VERBS_NAMED "list, start, exec, show, interrupt, restart, network, stop, files, get, put, remove"
 
 static int unknown_verb(const char *typed)
 {
@@ -493,6 +529,9 @@ static int act(const struct verb *verb, struct asked *asked)
 	if (asked->wished && verb->run != verb_start)
 		return cmd_usage("session", "%s takes no limits and settings; `emberbox session start` does",
 				 verb->name);
+	if (asked->bounded && verb->run != verb_start && verb->run != verb_network)
+		return cmd_usage("session", "%s takes no --%s; `emberbox session start` and `session network` do",
+				 verb->name, asked->wish.bound);
 	if (asked->json && !verb->json)
 		return cmd_usage("session", "%s has no --json", verb->name);
 	if (asked->all && !verb->all)
@@ -541,7 +580,10 @@ static int read_arguments(struct asked *asked, int argc, char **argv)
 		if (option == OPTION_BAD)
 			code = cmd_usage("session", "%s", reader.message);
 		else if (option > WISH_FIRST && option < WISH_LAST) {
-			asked->wished = true;
+			if (session_wish_is_bound(option))
+				asked->bounded = true;
+			else
+				asked->wished = true;
 			code = session_wish_take(&asked->wish, "session", option, reader.value);
 		} else if (option == OPT_JSON)
 			asked->json = true;

@@ -73,6 +73,8 @@ int session_wish_take(struct session_wish *wish, const char *command, int option
 	default:
 		break;
 	}
+	if (session_wish_is_bound(option))
+		wish->bound = option_name(option);
 	return spec_set(&wish->spec, option_name(option), value, &err) < 0 ? session_failed(&err) : 0;
 }
 
@@ -90,11 +92,33 @@ static void set_seconds(json_t *request, const char *key, const char *value)
 		json_object_set_new(request, key, json_real(seconds));
 }
 
+int session_wish_network(struct session_wish *wish, const char *command, const char *rules, json_t **network)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+	struct error err = { 0 };
+
+	if (spec_set(&wish->spec, "net", rules, &err) < 0)
+		return session_failed(&err);
+	if (wish->bound && net_policy_is_none(&wish->spec.network))
+		return cmd_usage(command, "--%s: without a network there is nothing to bound; leave it out",
+				 wish->bound);
+	if (!request_network_json(&wish->spec.network, &text))
+		return cmd_usage(command, "the rules are not UTF-8 text");
+	*network = json_loadb(text.data, text.size, JSON_DECODE_ANY, NULL);
+	if (*network)
+		return 0;
+	cmd_complain("no memory");
+	return EXIT_BROKEN;
+}
+
 int session_wish_request(const struct session_wish *wish, const char *command, json_t **request)
 {
 	const struct request_extra extra = { .language = wish->spec.runtime->name };
 	_cleanup_buf_ struct buf text = { 0 };
 
+	/* A profile has bounds of its own. */
+	if (wish->bound && net_policy_is_none(&wish->spec.network))
+		return cmd_usage(command, "--%s: it also needs --net with rules", wish->bound);
 	if (!request_json(&wish->spec, &extra, &text))
 		return cmd_usage(command, "a file that was given cannot be read, or all together have more than 16m");
 	*request = json_loadb(text.data, text.size, 0, NULL);

@@ -24,6 +24,10 @@ enum {
 	WISH_TTL,
 	WISH_IDLE_TTL,
 	WISH_NAME,
+	WISH_NET,
+	WISH_NET_RATE,
+	WISH_NET_TOTAL,
+	WISH_NET_CONNECTIONS,
 	WISH_LAST,
 };
 
@@ -34,10 +38,19 @@ struct session_wish {
 	const char *idle_ttl; /* or NULL */
 	const char *name;     /* or NULL */
 	bool any;             /* something was given that only a new session can have */
+	const char *bound;    /* an option that needs rules of the network, or NULL */
 };
+
+/* Whether the option bounds what the network's rules allow. */
+static inline bool session_wish_is_bound(int option)
+{
+	return option == WISH_NET_RATE || option == WISH_NET_TOTAL || option == WISH_NET_CONNECTIONS;
+}
 
 /* One of the options above. Returns 0, or an exit code: it was said why. */
 int session_wish_take(struct session_wish *wish, const char *command, int option, const char *value);
+/* The value of `network` in requests, from the rules and the options; the caller frees it. The same codes. */
+int session_wish_network(struct session_wish *wish, const char *command, const char *rules, json_t **network);
 /* What POST /v1/sessions is sent, which the caller frees; the same codes. */
 int session_wish_request(const struct session_wish *wish, const char *command, json_t **request);
 

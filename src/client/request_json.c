@@ -150,11 +150,13 @@ static bool put_rules(struct buf *out, const struct net_list *list)
 	return true;
 }
 
-static bool put_network(struct buf *out, const struct net_policy *policy)
+bool request_network_json(const struct net_policy *policy, struct buf *out)
 {
-	if (net_policy_is_none(policy))
+	if (net_policy_is_none(policy)) {
+		buf_text(out, "\"none\"");
 		return true;
-	buf_text(out, ",\"network\":{\"allow\":");
+	}
+	buf_text(out, "{\"allow\":");
 	if (!put_rules(out, &policy->lists[0]))
 		return false;
 	for (size_t i = 1; i < policy->list_count; i++) {
@@ -171,6 +173,15 @@ static bool put_network(struct buf *out, const struct net_policy *policy)
 		buf_printf(out, ",\"connections\":%" PRIu32, policy->connections);
 	buf_text(out, "}");
 	return true;
+}
+
+/* Also says "none", because a request without rules has those of its profile. */
+static bool put_network(struct buf *out, const struct net_policy *policy)
+{
+	if (policy->list_count == 0)
+		return true;
+	buf_text(out, ",\"network\":");
+	return request_network_json(policy, out);
 }
 
 /* Reads one byte more than the file's size, to notice growth. */
@@ -262,8 +273,7 @@ bool request_json(const struct spec *spec, const struct request_extra *extra, st
 	put_code(out, spec);
 	if (!put_member(out, "entry", spec->name) || !put_member(out, "filename", spec->filename) ||
 	    !put_member(out, "profile", spec->profile) || !put_member(out, "applied_profile", extra->profile) ||
-	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec) ||
-	    !put_network(out, &spec->network))
+	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec) || !put_network(out, &spec->network))
 		return false;
 	put_limits(out, &spec->limits);
 	put_weaker(out, spec);

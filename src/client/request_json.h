@@ -26,3 +26,6 @@ struct request_extra {
  * then executes it or reports the error.
  */
 bool request_json(const struct spec *spec, const struct request_extra *extra, struct buf *out);
+
+/* The value of `network` alone. False: a rule is not UTF-8. */
+bool request_network_json(const struct net_policy *policy, struct buf *out);

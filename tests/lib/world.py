@@ -255,6 +255,19 @@ class World:
         """A socket of the machine's."""
         return _socket_in(self.host.path, family, kind)
 
+    def web(self, running, **options):
+        """Web of a service that listens in the machine's namespace."""
+        from web import Web, Wire
+
+        class There(Web):
+            def connect(there, timeout=None):
+                connected = self.asks()
+                connected.settimeout(timeout or there.timeout)
+                connected.connect(there.running.address)
+                return Wire(connected, there.token, "{}:{}".format(*there.running.address))
+
+        return There(running, **options)
+
     # Certificates
 
     @property
