@@ -19,10 +19,10 @@
 
 enum {
 	ACCEPT_A_TURN = 8,
-	AGAIN_USEC = 100000,      /* without a descriptor for a connection: the next look */
-	BOX_BUFFER = 128 << 10,   /* bytes of a socket's buffer on the box's side; the kernel doubles them */
-	WORLD_BUFFER = 208 << 10, /* and on the other, where a rate bounds what is of use */
-	BUFFER_RATE = 8 << 20,    /* from this rate on the kernel finds the size */
+	AGAIN_USEC = 100000, /* without a descriptor for a connection: the next look */
+	BUFFER_RATE =
+		8 << 20, /* up to this rate a socket's buffers are bounded; from there the kernel finds the size */
+	BUFFER_SIZE = 128 << 10, /* bytes, which the kernel doubles */
 };
 
 /* Ending */
@@ -131,14 +131,16 @@ void egress_side_ready(struct egress *e, struct egress_watch *watch, uint32_t ev
 		egress_flow_end(e, flow, NET_REASON_RULE);
 }
 
-static void socket_prepare(int fd, int buffer)
+static void socket_prepare(const struct egress_box *box, int fd)
 {
+	const uint64_t rate = box->policy.rate;
+	const int buffer = BUFFER_SIZE;
 	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	const int one = 1;
 
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (buffer > 0) {
+	if (rate > 0 && rate < BUFFER_RATE) {
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
 	}
@@ -146,7 +148,6 @@ static void socket_prepare(int fd, int buffer)
 
 static int connect_one(struct egress *e, struct egress_flow *flow, const struct net_address *address)
 {
-	const uint64_t rate = flow->turn.box->policy.rate;
 	struct sockaddr_storage to;
 	const socklen_t size = net_address_to(address, flow->port, &to);
 
@@ -156,7 +157,7 @@ static int connect_one(struct egress *e, struct egress_flow *flow, const struct 
 				      .flow = flow };
 	if (flow->world.watch.fd < 0)
 		return -1;
-	socket_prepare(flow->world.watch.fd, rate > 0 && rate < BUFFER_RATE ? WORLD_BUFFER : 0);
+	socket_prepare(flow->turn.box, flow->world.watch.fd);
 	if ((connect(flow->world.watch.fd, (struct sockaddr *)&to, size) == 0 || errno == EINPROGRESS) &&
 	    egress_watch_add(e, &flow->world.watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0)
 		return 0;
@@ -312,7 +313,7 @@ static void flow_make(struct egress *e, struct egress_box *box, int fd)
 {
 	struct egress_flow *flow = calloc(1, sizeof(*flow));
 
-	socket_prepare(fd, BOX_BUFFER);
+	socket_prepare(box, fd);
 	if (!flow) {
 		close(fd);
 		return;

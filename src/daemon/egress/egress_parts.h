@@ -36,7 +36,7 @@ enum {
 	EGRESS_LOOKUPS_MAX = 32,        /* of a box, at once */
 	EGRESS_QUERIES_RATE = 200,      /* queries a second, of a box … */
 	EGRESS_QUERIES_BURST = 1000,    /* … and so many at once */
-	EGRESS_TURN = 128 << 10,        /* bytes that a flow may move in a turn, in each direction */
+	EGRESS_TURN = 512 << 10,        /* bytes that a flow may move in a turn, in each direction */
 	EGRESS_REPORTS_MAX = 64 << 10,  /* bytes of reports of a box that wait for room in its socket */
 };
 

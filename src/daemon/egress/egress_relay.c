@@ -20,12 +20,13 @@
 #include <unistd.h>
 
 enum {
-	PIPES_MAX = 512,       /* of all boxes */
-	PIPES_OF_BOX = 64,     /* of them */
-	PIPES_KEPT = 4,        /* that are free */
-	PIPE_BYTES = 64 << 10, /* of one, which is as many as the kernel gives without asking */
-	RATE_TURN = 16 << 10,  /* bytes of a turn where a rate is to be shared */
-	SERVER_LOOK = 128,     /* bytes of a server's first that are looked at */
+	PIPES_MAX = 512,        /* of all boxes */
+	PIPES_OF_BOX = 64,      /* of them */
+	PIPES_KEPT = 4,         /* that are free */
+	PIPE_BYTES = 512 << 10, /* that one is to hold */
+	COPY_BYTES = 64 << 10,  /* of the buffer that connections without one share */
+	RATE_TURN = 16 << 10,   /* bytes of a turn where a rate is to be shared */
+	SERVER_LOOK = 128,      /* bytes of a server's first that are looked at */
 };
 
 /* What came of an attempt to move bytes. */
@@ -54,6 +55,8 @@ static struct egress_pipe *pipe_take(struct egress *e, struct egress_box *box)
 			free(pipe);
 			return NULL;
 		}
+		/* What the kernel does not give is not needed. */
+		fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
 		*pipe = (struct egress_pipe){ .out = ends[0], .in = ends[1] };
 		e->pipe_count++;
 	}
@@ -194,7 +197,7 @@ static enum moved pipe_drain(struct egress *e, struct egress_flow *flow, enum eg
 /* Without a pipe. */
 static enum moved copy_some(struct egress *e, struct egress_flow *flow, enum egress_direction direction, size_t most)
 {
-	static unsigned char shared[PIPE_BYTES];
+	static unsigned char shared[COPY_BYTES];
 	struct egress_side *from = direction == EGRESS_UP ? &flow->box : &flow->world;
 	struct egress_side *to = direction == EGRESS_UP ? &flow->world : &flow->box;
 	ssize_t got =
