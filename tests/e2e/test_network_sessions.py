@@ -223,7 +223,7 @@ def a_change_that_is_wrong_changes_nothing():
         kit.equal(answer.error, error, f"{network}: {answer}")
         kit.equal(session.network(), {"allow": ["one.example.com"]})
     other = machine.token("other")
-    kit.equal(other.request("PATCH", session.path, {"network": "public"}).status, 403)
+    kit.equal(other.request("PATCH", session.path, {"network": "public"}).status, 404)
     kit.equal(session.value("get('http://one.example.com/')"), REACHED.format("one.example.com"))
     # A cell has no rules of its own.
     answer = session.web.post(f"{session.path}/execute", {"code": "1", "network": "public"})
