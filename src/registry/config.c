@@ -297,7 +297,7 @@ void config_free(struct config *config)
 
 int config_export(const struct config *config)
 {
-	static const enum config_key keys[] = { CONFIG_SOCKET, CONFIG_CACHE_SIZE };
+	static const enum config_key keys[] = { CONFIG_SOCKET, CONFIG_CACHE_SIZE, CONFIG_RESOLVER };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		const struct config_value *value = &config->values[keys[i]];

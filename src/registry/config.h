@@ -68,9 +68,9 @@ int config_load_service(const struct config_option *options, size_t count, struc
 void config_free(struct config *config);
 #define _cleanup_config_ _cleanup_(config_free)
 
-/* Sets the environment variables of this process for the socket's path and the cache size if a file or an option set
- * them, because other code reads these variables. config_load() does not take them for the user's. Returns 0, or -1 if
- * memory ran out. */
+/* Sets the environment variables of this process for the socket's path, the cache size and the name servers if a file
+ * or an option set them, because other code reads these variables. config_load() does not take them for the user's.
+ * Returns 0, or -1 if memory ran out. */
 int config_export(const struct config *config);
 /* Undoes config_export(), for a child that reads its own configuration. */
 void config_unexport(void);

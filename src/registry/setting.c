@@ -175,6 +175,48 @@ static int check_net(const char *name, const char *value, const char *detail, st
 	return error_field(err, name, "%s", error_detail(&why));
 }
 
+/* IP, IP:PORT, V6, [V6] or [V6]:PORT, of this size: what c-ares takes as well. */
+static bool is_server(const char *text, size_t size)
+{
+	char host[NET_ADDRESS_TEXT + 16], *end = host, *port = NULL;
+	struct net_address address;
+	uint64_t number;
+
+	if (size == 0 || size >= sizeof(host))
+		return false;
+	memcpy(host, text, size);
+	host[size] = '\0';
+	if (*host == '[') {
+		end = strchr(host, ']');
+		if (!end || (end[1] != ':' && end[1] != '\0') || !strchr(host, ':') || strchr(host, ':') > end)
+			return false;
+		port = end[1] == ':' ? end + 2 : NULL;
+		*end = '\0';
+	} else if (strchr(host, ':') && strchr(host, ':') == strrchr(host, ':')) {
+		port = strchr(host, ':');
+		*port++ = '\0';
+	}
+	if (port && (!text_count(port, &number) || number < 1 || number > UINT16_MAX))
+		return false;
+	return net_address_parse(*host == '[' ? host + 1 : host, &address);
+}
+
+static int check_resolver(const char *name, const char *value, const char *detail, struct error *err)
+{
+	(void)detail;
+	for (const char *at = value;; at++) {
+		const size_t size = strcspn(at, ",");
+
+		if (!is_server(at, size))
+			return error_field(
+				err, name,
+				"\"%.80s\" is not a list of addresses such as 192.0.2.53,[2001:db8::53]:5353", value);
+		at += size;
+		if (!*at)
+			return 0;
+	}
+}
+
 static int check_token(const char *name, const char *value, const char *detail, struct error *err)
 {
 	(void)detail;
@@ -231,6 +273,8 @@ static const struct setting settings[CONFIG_KEYS] = {
 			 "the most that programs may reach, as --net; default: what their requests say" },
 	[CONFIG_NET_HOST] = { "EMBERBOX_NET_HOST", NULL, "false", check_imports, "true, false", 0,
 			      "whether --net host:PORT may name services of this machine" },
+	[CONFIG_RESOLVER] = { "EMBERBOX_RESOLVER", NULL, NULL, check_resolver, NULL, 0,
+			      "addresses of name servers for the names that programs ask for; default: resolv.conf" },
 };
 
 /* These settings have the names of other sandboxes; emberbox's own names are aliases. */

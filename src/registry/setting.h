@@ -37,6 +37,7 @@ enum config_key {
 	CONFIG_HOSTS,          /* EMBERBOX_HOSTS: host names that clients may use, separated by commas */
 	CONFIG_NET,            /* EMBERBOX_NET: rules, the most that any program may reach */
 	CONFIG_NET_HOST,       /* EMBERBOX_NET_HOST: whether rules may name services of this machine */
+	CONFIG_RESOLVER,       /* EMBERBOX_RESOLVER: name servers for the names that programs ask for */
 	CONFIG_KEYS
 };
 

@@ -186,6 +186,17 @@ def a_bad_value_is_refused_by_name_and_by_every_command():
 
 
 @kit.test
+def name_servers_are_addresses():
+    home = kit.tmp()
+    for value in ("192.0.2.53", "192.0.2.53:5353", "2001:db8::53", "[2001:db8::53]", "[2001:db8::53]:5353", "192.0.2.53,192.0.2.54:54,::1"):
+        kit.equal(config(home, env={"EMBERBOX_RESOLVER": value})["EMBERBOX_RESOLVER"]["value"], value)
+    for value in ("dns.example.com", "192.0.2.53:", "192.0.2.53:0", "192.0.2.53:65536", "[192.0.2.53]", "[2001:db8::53", "[2001:db8::53]5", "192.0.2.53,",
+                  ",192.0.2.53", "192.0.2.053", "192.0.2.53 ", ""):
+        refused(f'EMBERBOX_RESOLVER: "{value}" is not a list of addresses such as 192.0.2.53,[2001:db8::53]:5353', "config", home=home,
+                env={"EMBERBOX_RESOLVER": value})
+
+
+@kit.test
 def a_wrong_registry_is_refused_with_its_place():
     home = kit.tmp()
     path = f"{home}/registry.yaml"

@@ -161,6 +161,21 @@ def public_reaches_public_addresses_and_no_others():
 
 
 @kit.test
+def name_servers_can_be_set_in_a_file():
+    """Cold and by a service; the machine's own resolv.conf names none that answers."""
+    world().http("allowed.example.com")
+    home = kit.tmp()
+    kit.write(os.path.join(home, ".env"), f"EMBERBOX_RESOLVER={world().resolver}\n")
+    words = ("run", "--json", "-l", "python", "--net", "allowed.example.com", "-c", FETCH, "--", "http://allowed.example.com/")
+    with world().inside(resolver=False):
+        running = Service(home=home)
+        for start, env in (("cold", "never"), ("warm", "auto")):
+            done = kit.emberbox(*words, env={"EMBERBOX_HOME": home, "EMBERBOX_SERVICE": env})
+            kit.equal(done.json["stdout"], "http://allowed.example.com/ GET / from allowed.example.com\n", f"{start}: {done.json}")
+        running.stop()
+
+
+@kit.test
 def a_failed_run_says_what_was_refused_and_how_to_allow_it():
     world().http("allowed.example.com")
     result = run("import urllib.request; urllib.request.urlopen('http://blocked.example.com/')", net="allowed.example.com")

@@ -247,9 +247,9 @@ class World:
 
     # The machine
 
-    def inside(self):
-        """While it lasts, kit starts processes in the machine's namespace, with the world's resolver."""
-        return _Inside(self)
+    def inside(self, resolver=True):
+        """While it lasts, kit starts processes in the machine's namespace, with the world's resolver in the environment."""
+        return _Inside(self, resolver)
 
     def asks(self, kind=socket.SOCK_STREAM, family=socket.AF_INET):
         """A socket of the machine's."""
@@ -306,15 +306,15 @@ class World:
 class _Inside:
     """as_mode() of kit, with the machine's namespace in front, and the resolver in the environment."""
 
-    def __init__(self, world):
-        self.world = world
+    def __init__(self, world, resolver):
+        self.world, self.extra = world, {"EMBERBOX_RESOLVER": world.resolver} if resolver else {}
 
     def __enter__(self):
         self._as_mode, self._environment = kit.as_mode, kit.environment
         world, as_mode, environment = self.world, kit.as_mode, kit.environment
         kit.as_mode = lambda argv, for_mode=None: world.host.enter(as_mode(argv, for_mode))
         kit.environment = lambda extra=None, for_mode=None: environment(
-            {"EMBERBOX_RESOLVER": world.resolver, **(extra or {})}, for_mode)
+            {**self.extra, **(extra or {})}, for_mode)
         return self.world
 
     def __exit__(self, *_):
