@@ -192,13 +192,16 @@ static bool may_connect(const struct egress *e, const struct egress_flow *flow, 
 {
 	const struct egress_box *box = flow->turn.box;
 	const enum net_scope scope = net_address_scope(address);
+	const bool is_private = scope == NET_SCOPE_PRIVATE || scope == NET_SCOPE_SHARED;
+	const struct net_rule *rule = flow->decision.rule;
 	bool fits = scope == NET_SCOPE_GLOBAL;
 
 	if (flow->name && flow->decision.private_too)
-		fits = fits || scope == NET_SCOPE_PRIVATE || scope == NET_SCOPE_SHARED;
-	if (!flow->name && flow->decision.rule && flow->decision.rule->kind == NET_RULE_ADDRESS)
+		fits = fits || is_private;
+	if (!flow->name && rule && rule->kind == NET_RULE_ADDRESS)
 		fits = scope != NET_SCOPE_UNSPECIFIED && scope != NET_SCOPE_MULTICAST;
-	*reason = NET_REASON_SCOPE;
+	/* The request's own rule opens it, and another list does not: a further rule would not help. */
+	*reason = flow->name && is_private && rule && rule->private_too ? NET_REASON_NARROWED : NET_REASON_SCOPE;
 	if (!fits)
 		return false;
 	/* Its services, that of emberbox among them, trust who comes from the machine itself. */
