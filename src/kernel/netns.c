@@ -1,6 +1,5 @@
 #include "kernel/netns.h"
 
-#include "base/fd.h"
 #include "base/own.h"
 
 #include <errno.h>
@@ -70,52 +69,62 @@ int netns_prove(void)
 	return 0;
 }
 
-/* Whether each line of a routing table is a route of lo; the last word of a line is the interface. */
-static bool routes_are_own(char *text)
+/* IPv4's table names the interface in the first word. */
+static bool route4_is_own(const char *line)
 {
-	char *rest = NULL;
-
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		const char *name = strrchr(line, ' ');
-
-		if (!name || strcmp(name + 1, "lo") != 0)
-			return false;
-	}
-	return true;
+	return strncmp(line, "lo\t", 3) == 0;
 }
 
-/* The same of IPv4's table, below its headline, where the first word names the interface. */
-static bool routes4_are_own(const char *text)
+/* IPv6's names it in the last word. */
+static bool route6_is_own(const char *line)
 {
-	const char *line = strchr(text, '\n');
+	const char *name = strrchr(line, ' ');
 
-	while (line && line[1] != '\0') {
-		if (strncmp(line + 1, "lo\t", 3) != 0)
-			return false;
-		line = strchr(line + 1, '\n');
+	return name && strcmp(name + 1, "lo") == 0;
+}
+
+/* Whether each line of a routing table is a route of lo. The table may be longer than any buffer: a policy can have
+ * hundreds of routes. */
+static int table_prove(const char *path, bool has_headline, bool (*is_own)(const char *line))
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	size_t size = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	while ((n = read(fd, text + size, sizeof(text) - size)) > 0) {
+		char *line = text, *end;
+
+		size += (size_t)n;
+		for (; (end = memchr(line, '\n', size - (size_t)(line - text))); line = end + 1) {
+			*end = '\0';
+			if (!has_headline && !is_own(line)) {
+				errno = EEXIST;
+				return -1;
+			}
+			has_headline = false;
+		}
+		size -= (size_t)(line - text);
+		memmove(text, line, size);
 	}
-	return line != NULL;
+	if (n < 0)
+		return -1;
+	/* A line without an end has not been checked, nor has a table without its headline. */
+	if (size > 0 || has_headline) {
+		errno = EEXIST;
+		return -1;
+	}
+	return 0;
 }
 
 int netns_prove_routes(void)
 {
-	char text[4096];
-	ssize_t n = fd_slurp(AT_FDCWD, "/proc/self/net/route", text, sizeof(text));
-
-	if (n < 0)
+	if (table_prove("/proc/self/net/route", true, route4_is_own) < 0)
 		return -1;
-	if (n >= (ssize_t)sizeof(text) - 1 || !routes4_are_own(text)) {
-		errno = EEXIST;
-		return -1;
-	}
-	n = fd_slurp(AT_FDCWD, "/proc/self/net/ipv6_route", text, sizeof(text));
 	/* A kernel without IPv6 does not have this table. */
-	if (n < 0)
+	if (table_prove("/proc/self/net/ipv6_route", false, route6_is_own) < 0)
 		return errno == ENOENT ? 0 : -1;
-	/* A table that does not fit has not been checked. */
-	if (n >= (ssize_t)sizeof(text) - 1 || !routes_are_own(text)) {
-		errno = EEXIST;
-		return -1;
-	}
 	return 0;
 }

@@ -43,6 +43,8 @@ static void child_arrives(void)
 	/* Nothing arrives that was not sent. */
 	CHECK(nothing_arrived());
 	CHECK_INT(net_plant_prove(&(struct net_plant){ 0 }), 0);
+	CHECK_INT(netns_prove(), 0);
+	CHECK_INT(netns_prove_routes(), 0);
 }
 
 static void connections_arrive_with_their_destination(void)
@@ -471,6 +473,7 @@ static void child_many(void)
 	check_arrives("10.0.0.1", 2000, NET_PLANT_OWN);
 	if (six)
 		check_arrives("2001:db8:ff::1", 2031, NET_PLANT_OWN6);
+	CHECK_INT(netns_prove_routes(), 0);
 	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.0.254.2", 2063), ENETUNREACH);
 	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.0.254.1", 2064), ECONNREFUSED);
 }

@@ -219,6 +219,7 @@ static void child_proof(void)
 
 	plant_public();
 	CHECK_INT(net_plant_prove(&everything), 0);
+	CHECK_INT(netns_prove_routes(), 0);
 	CHECK_ERRNO(net_plant_prove(&(struct net_plant){ 0 }), EEXIST);
 	/* Routes alone are no public network: UDP would get lost. */
 	plant_network(
