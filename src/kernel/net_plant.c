@@ -158,22 +158,82 @@ static int routes_make(const struct net_plant *plant, bool six)
 	return netlink_send(&batch, NETLINK_ROUTE);
 }
 
-/* A policy that was public is so no more. */
-static int default_route_drop(uint8_t family)
-{
-	struct rtmsg fixed = {
-		.rtm_family = family,
-		.rtm_table = RT_TABLE_LOCAL,
-		.rtm_protocol = RTPROT_STATIC,
-		.rtm_scope = RT_SCOPE_NOWHERE,
-		.rtm_type = RTN_LOCAL,
-	};
-	struct netlink batch;
+/* What goes through the routes that are there. */
+struct stale {
+	const struct net_plant *plant; /* that is there now */
+	struct netlink batch;          /* to drop what it does not have */
+};
 
-	netlink_init(&batch);
-	netlink_message(&batch, RTM_DELROUTE, 0, &fixed, sizeof(fixed));
-	netlink_confirm(&batch);
-	return netlink_send(&batch, NETLINK_ROUTE) == 0 || errno == ESRCH ? 0 : -1;
+static bool range_has(const struct net_range *range, int family, const uint8_t *bytes)
+{
+	size_t whole = range->bits / 8;
+	uint8_t mask = (uint8_t)(0xff00 >> range->bits % 8);
+
+	if (range->family != family || memcmp(range->bytes, bytes, whole) != 0)
+		return false;
+	return mask == 0 || ((range->bytes[whole] ^ bytes[whole]) & mask) == 0;
+}
+
+static bool route_is_wanted(const struct net_plant *plant, uint8_t family, uint8_t bits, const uint8_t *base)
+{
+	struct net_range synthetic = { .family = family };
+
+	synthetic.bits = family == AF_INET ? NET_PLANT_BITS : NET_PLANT_BITS6;
+	inet_pton(family, family == AF_INET ? NET_PLANT_BASE : NET_PLANT_BASE6, synthetic.bytes);
+	if (bits == 0 && plant->everything)
+		return true;
+	if (bits == synthetic.bits && range_has(&synthetic, family, base))
+		return true;
+	for (size_t i = 0; i < plant->range_count; i++)
+		if (plant->ranges[i].bits == bits && range_has(&plant->ranges[i], family, base))
+			return true;
+	return false;
+}
+
+/* Routes of an earlier policy are ours too: the kernel's own have another protocol. */
+static void stale_look(void *context, const struct nlmsghdr *message)
+{
+	struct stale *stale = context;
+	const struct rtmsg *route = NLMSG_DATA(message);
+	const struct rtattr *attribute = RTM_RTA(route);
+	size_t size = route->rtm_family == AF_INET ? 4 : 16;
+	int left = (int)RTM_PAYLOAD(message);
+	uint8_t base[16] = { 0 };
+
+	if (message->nlmsg_type != RTM_NEWROUTE || route->rtm_protocol != RTPROT_STATIC ||
+	    route->rtm_table != RT_TABLE_LOCAL)
+		return;
+	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
+		if (attribute->rta_type == RTA_DST && RTA_PAYLOAD(attribute) == size)
+			memcpy(base, RTA_DATA(attribute), size);
+	if (route_is_wanted(stale->plant, route->rtm_family, route->rtm_dst_len, base))
+		return;
+	netlink_message(&stale->batch, RTM_DELROUTE, 0,
+			&(struct rtmsg){ .rtm_family = route->rtm_family,
+					 .rtm_dst_len = route->rtm_dst_len,
+					 .rtm_table = RT_TABLE_LOCAL,
+					 .rtm_protocol = RTPROT_STATIC,
+					 .rtm_scope = RT_SCOPE_NOWHERE,
+					 .rtm_type = RTN_LOCAL },
+			sizeof(struct rtmsg));
+	netlink_put(&stale->batch, RTA_DST, base, size);
+}
+
+static int stale_drop(const struct net_plant *plant, uint8_t family)
+{
+	struct netlink list;
+	struct stale stale;
+
+	stale.plant = plant;
+	netlink_init(&stale.batch);
+	netlink_init(&list);
+	netlink_message(&list, RTM_GETROUTE, NLM_F_DUMP, &(struct rtmsg){ .rtm_family = family }, sizeof(struct rtmsg));
+	if (netlink_dump(&list, NETLINK_ROUTE, stale_look, &stale) < 0)
+		return -1;
+	if (stale.batch.count == 0 && !stale.batch.full)
+		return 0;
+	netlink_confirm(&stale.batch);
+	return netlink_send(&stale.batch, NETLINK_ROUTE);
 }
 
 static int option_set(int fd, int level, int option, int value)
@@ -309,7 +369,8 @@ static int listeners_bind(const struct net_plant *plant, struct harvest *harvest
 	return 0;
 }
 
-/* Routes come last: until then nothing leads to what is not there yet, and a policy that fails changes nothing. */
+/* Routes come last: until then nothing leads to what is not there yet, and a policy that fails changes nothing. Those
+ * of an earlier policy go after the new ones are there, so that connections that are still allowed are not cut off. */
 static int plant_all(const struct net_plant *plant, struct harvest *harvest, bool *steered)
 {
 	bool six = six_is_wanted(plant);
@@ -330,9 +391,8 @@ static int plant_all(const struct net_plant *plant, struct harvest *harvest, boo
 		return -1;
 	if (routes_make(plant, six) < 0)
 		return -1;
-	if (plant->again && !plant->everything)
-		if (default_route_drop(AF_INET) < 0 || (six && default_route_drop(AF_INET6) < 0))
-			return -1;
+	if (plant->again && (stale_drop(plant, AF_INET) < 0 || (six && stale_drop(plant, AF_INET6) < 0)))
+		return -1;
 	return 0;
 }
 
@@ -353,16 +413,6 @@ int net_plant(const struct net_plant *plant, int *fds, size_t *count, bool *stee
 static const char *const outside[] = {
 	"192.0.2.1", "198.51.100.1", "10.0.0.1", "2001:db8::1", "2001:db8:ffff::1", "fc00::1",
 };
-
-static bool range_has(const struct net_range *range, int family, const uint8_t *bytes)
-{
-	size_t whole = range->bits / 8;
-	uint8_t mask = (uint8_t)(0xff00 >> range->bits % 8);
-
-	if (range->family != family || memcmp(range->bytes, bytes, whole) != 0)
-		return false;
-	return mask == 0 || ((range->bytes[whole] ^ bytes[whole]) & mask) == 0;
-}
 
 static const char *outside_find(const struct net_plant *plant, int family)
 {

@@ -69,13 +69,15 @@ struct net_plant {
 	const struct net_range *ranges; /* local routes beside the synthetic range */
 	size_t range_count;             /* how many */
 	bool everything;                /* public: every address and port */
-	bool again;                     /* a policy was planted here before: only what is new */
+	bool again;                     /* a policy was planted here before: this one replaces it */
 	bool never_steer; /* the kernel is known to have no tproxy: saves a try, which may start modprobe */
 };
 
 /*
  * fds: the name server's UDP socket and TCP listener (not with `again`), then the listeners: two at most if *steered,
- * otherwise one for each port at most. All are close-on-exec and non-blocking. *count: how many.
+ * otherwise one for each port at most. All are close-on-exec and non-blocking. *count: how many. With `again`,
+ * listeners that are there stay, and only those that are missing are made; routes that the policy does not have are
+ * dropped.
  *
  * On failure there are no descriptors, and part of the rest may be planted. EINVAL: a range of the loopback's
  * addresses. EADDRINUSE: a program listens on a port of the policy (bound). With `everything`: EPROTONOSUPPORT,

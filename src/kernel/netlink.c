@@ -8,6 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 
+enum {
+	DUMP_MAX = 32 << 10 /* bytes of a part of a list; the kernel makes none longer */
+};
+
 void netlink_init(struct netlink *batch)
 {
 	batch->count = 0;
@@ -126,7 +130,8 @@ void netlink_confirm(struct netlink *batch)
 	batch->confirmed = batch->count;
 }
 
-int netlink_send(struct netlink *batch, int protocol)
+/* A socket that the batch was sent by. */
+static int batch_send(const struct netlink *batch, int protocol)
 {
 	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
 	_cleanup_close_ int fd = -1;
@@ -140,5 +145,45 @@ int netlink_send(struct netlink *batch, int protocol)
 		return -1;
 	if (sendto(fd, batch->data, batch->size, 0, (struct sockaddr *)&kernel, sizeof(kernel)) < 0)
 		return -1;
-	return answers_read(fd, batch->confirmed);
+	return take_fd(&fd);
+}
+
+int netlink_send(const struct netlink *batch, int protocol)
+{
+	_cleanup_close_ int fd = batch_send(batch, protocol);
+
+	return fd < 0 ? -1 : answers_read(fd, batch->confirmed);
+}
+
+int netlink_dump(const struct netlink *batch, int protocol, void (*each)(void *context, const struct nlmsghdr *message),
+		 void *context)
+{
+	_cleanup_close_ int fd = batch_send(batch, protocol);
+	_Alignas(NLMSG_ALIGNTO) char data[DUMP_MAX];
+
+	if (fd < 0)
+		return -1;
+	for (;;) {
+		/* The length of the whole part, also of what did not fit. */
+		ssize_t n = recv(fd, data, sizeof(data), MSG_DONTWAIT | MSG_TRUNC);
+		const struct nlmsghdr *message = (const struct nlmsghdr *)data;
+
+		if (n < 0)
+			return -1;
+		if ((size_t)n > sizeof(data)) {
+			errno = EMSGSIZE;
+			return -1;
+		}
+		for (int left = (int)n; NLMSG_OK(message, left); message = NLMSG_NEXT(message, left)) {
+			if (message->nlmsg_type == NLMSG_DONE)
+				return 0;
+			if (message->nlmsg_type == NLMSG_ERROR) {
+				const struct nlmsgerr *error = NLMSG_DATA(message);
+
+				errno = message->nlmsg_len < NLMSG_LENGTH(sizeof(*error)) ? EPROTO : -error->error;
+				return -1;
+			}
+			each(context, message);
+		}
+	}
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct nlmsghdr;
+
 enum {
 	NETLINK_BATCH_MAX = 32 << 10 /* bytes of a batch */
 };
@@ -33,4 +35,8 @@ void netlink_close(struct netlink *batch, size_t opened);
 void netlink_confirm(struct netlink *batch);
 /* Sends the batch and reads the answers up to the confirmation: 0, or -1 with the errno of the first message that the
  * kernel refused, or EMSGSIZE. It never waits: the kernel has done everything when the batch is sent. */
-int netlink_send(struct netlink *batch, int protocol);
+int netlink_send(const struct netlink *batch, int protocol);
+/* Sends a batch of one message that asks for a list (NLM_F_DUMP), and calls `each` with every message of the answer. 0,
+ * or -1 with errno. */
+int netlink_dump(const struct netlink *batch, int protocol, void (*each)(void *context, const struct nlmsghdr *message),
+		 void *context);

@@ -115,6 +115,17 @@ static inline bool ready(int fd)
 	return poll(&wait, 1, PLANTED_PATIENCE) == 1;
 }
 
+/* The next connection of a listener; -1: none comes. Its calls do not wait for ever. */
+static inline int serve_one(int fd)
+{
+	struct timeval patience = { .tv_sec = PLANTED_PATIENCE / 1000 };
+	int accepted = ready(fd) ? accept4(fd, NULL, NULL, SOCK_CLOEXEC) : -1;
+
+	if (accepted >= 0)
+		setsockopt(accepted, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return accepted;
+}
+
 /* The connection that one of the listeners gets; -1: none comes. */
 static inline int arrived(void)
 {
@@ -127,7 +138,7 @@ static inline int arrived(void)
 		return -1;
 	for (nfds_t i = 0; i < count; i++)
 		if (waits[i].revents)
-			return accept4(waits[i].fd, NULL, NULL, SOCK_CLOEXEC);
+			return serve_one(waits[i].fd);
 	return -1;
 }
 
@@ -204,12 +215,6 @@ static inline uint16_t serve_port(int fd)
 
 	CHECK(space != NULL);
 	return space ? (uint16_t)atoi(space + 1) : 0;
-}
-
-/* The next connection of such a server. */
-static inline int serve_one(int fd)
-{
-	return ready(fd) ? accept4(fd, NULL, NULL, SOCK_CLOEXEC) : -1;
 }
 
 static inline struct net_range range_of(const char *text, uint8_t bits)

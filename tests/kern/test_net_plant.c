@@ -423,6 +423,54 @@ static void child_later(void)
 	CHECK_ERRNUM(attempt(SOCK_STREAM, "198.18.0.5", 8081), ECONNREFUSED);
 }
 
+/* Ranges that the policy does not have any more are unreachable; the others are not touched. */
+static void child_fewer(void)
+{
+	struct net_range ranges[] = { range_of("10.30.0.0", 16),   range_of("10.30.4.0", 24),
+				      range_of("10.0.0.0", 9),     range_of("2606:4700::", 32),
+				      range_of("2606:4700::", 48), range_of("2001:db8::", 32) };
+	struct net_plant fewer = { PORTS(443), .bound = (const uint16_t[]){ 443 }, .bound_count = 1, .again = true };
+	struct net_range left[] = { ranges[1], ranges[4] };
+	size_t count;
+	int live, fd;
+
+	plant_network((struct net_plant){ PORTS(443), .ranges = ranges, .range_count = 6 });
+	check_arrives("10.30.4.1", 443, NET_PLANT_OWN);
+	check_arrives("10.1.0.1", 443, NET_PLANT_OWN);
+	/* The proof gets as far as a listener where there is no longer to be a route. */
+	if (six) {
+		CHECK_ERRNO(net_plant_prove(&fewer), EEXIST);
+		close(arrived());
+	}
+	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.30.4.1", 443), 0);
+	live = dup(attempt_fd);
+	fd = arrived();
+	fewer.ranges = left;
+	fewer.range_count = 2;
+	count = planted_count;
+	CHECK_INT(plant_now(fewer), 0);
+	CHECK_INT(planted_count, 0);
+	planted_count = count;
+	planted_first = 2;
+	CHECK_INT(net_plant_prove(&fewer), 0);
+	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.30.5.1", 443), ENETUNREACH);
+	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.1.0.1", 443), ENETUNREACH);
+	check_arrives("10.30.4.1", 443, NET_PLANT_OWN);
+	check_arrives("198.18.0.5", 443, NET_PLANT_OWN);
+	if (six) {
+		CHECK_ERRNUM(attempt(SOCK_STREAM, "2001:db8::1", 443), ENETUNREACH);
+		CHECK_ERRNUM(attempt(SOCK_STREAM, "2606:4700:1::1", 443), ENETUNREACH);
+		check_arrives("2606:4700::1", 443, NET_PLANT_OWN6);
+	}
+	CHECK_INT(write(live, "x", 1), 1);
+	CHECK_INT(read(fd, &(char){ 0 }, 1), 1);
+}
+
+static void a_policy_has_fewer_ranges(void)
+{
+	in_space(0, child_fewer);
+}
+
 static void a_policy_changes(void)
 {
 	in_space(0, child_later);
@@ -476,6 +524,17 @@ static void child_many(void)
 	CHECK_INT(netns_prove_routes(), 0);
 	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.0.254.2", 2063), ENETUNREACH);
 	CHECK_ERRNUM(attempt(SOCK_STREAM, "10.0.254.1", 2064), ECONNREFUSED);
+	CHECK_INT(plant_now((struct net_plant){
+			  .ports = ports, .port_count = 64, .bound = ports, .bound_count = 64, .again = true }),
+		  0);
+	for (int i = 0; i < 256; i++) {
+		char text[INET6_ADDRSTRLEN];
+
+		if (!six && i % 2)
+			continue;
+		inet_ntop(ranges[i].family, ranges[i].bytes, text, sizeof(text));
+		CHECK_ERRNUM(attempt(SOCK_STREAM, text, 2063), ENETUNREACH);
+	}
 }
 
 static void many_ranges_and_ports(void)
@@ -623,6 +682,7 @@ int main(int argc, char **argv)
 	RUN_BOTH(programs_change_nothing);
 	RUN_BOTH(programs_see_no_sockets_of_the_host);
 	RUN_BOTH(a_policy_changes);
+	RUN_BOTH(a_policy_has_fewer_ranges);
 	RUN_BOTH(a_policy_becomes_none_and_back);
 	RUN_BOTH(many_ranges_and_ports);
 	RUN_BOTH(loopback_is_no_range);
