@@ -2,7 +2,6 @@
 
 tests/run: args=--as root --warm | --as user --warm
 tests/run: timeout=120
-tests/run: alone
 """
 
 import os

@@ -2,7 +2,6 @@
 
 tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
 tests/run: timeout=120
-tests/run: alone
 """
 
 import os
@@ -30,11 +29,16 @@ def available():
 
 @kit.test
 def R1_memory():
-    before = available()
-    out_of_memory(box.run("alloc=1g", options=["--memory", "64m"]))
-    # One that nobody of its uid may look into is counted all the same.
-    out_of_memory(box.run("alloc-hidden=1g", options=["--memory", "64m"]))
-    kit.true(available() > before - 300 * MIB, "the host lost memory")
+    # Others take memory meanwhile: the best of three tries counts.
+    for _ in range(3):
+        before = available()
+        out_of_memory(box.run("alloc=1g", options=["--memory", "64m"]))
+        # One that nobody of its uid may look into is counted all the same.
+        out_of_memory(box.run("alloc-hidden=1g", options=["--memory", "64m"]))
+        lost = before - available()
+        if lost < 300 * MIB:
+            break
+    kit.true(lost < 300 * MIB, f"the host lost {lost} bytes of memory")
     r = box.run("alloc=48m", options=["--memory", "64m"])
     kit.equal((r.json["status"], r["alloc=48m"]), ("ok", "OK"))
 
@@ -389,7 +393,7 @@ def R12_cpu_share():
     kit.true(used >= 0.05 * wall, f"the control: only {used:.2f} s of CPU time in {wall:.2f} s")
 
 
-@kit.test
+@kit.test(timeout=60)
 def R13_a_greedy_neighbour():
     work = "i=0; while ((i < 150000)); do ((i++)); done"
 
@@ -398,30 +402,36 @@ def R13_a_greedy_neighbour():
         kit.equal(r.json["status"], "ok")
         return r.json["execution_time"], box.accounted(r)
 
-    alone, accounted = min(victim() for _ in range(2))
-    # Without a control group nothing bounds the processors: there it has to do with one, and the rest.
-    threads = 1 if accounted else 8
-    greedy = box.Held(
-        # The bomb last: after it Bash itself cannot fork, and tries again for 15 s.
-        f"{box.PLACE} spin-threads={threads}:0 & {box.PLACE} write=/tmp/x:300m >/dev/null & "
-        f"{box.PLACE} fork-bomb >/dev/null & exec {box.PLACE} wait",
-        "--cpus",
-        "1",
-        "--allow-weaker",
-        "cgroup",
-    )
-    while greedy.line() != "wait ready":
-        pass
-    # Other tests may be running, too, and take what they like: the best of ten counts. Beside a neighbour that nothing bounds
-    # all ten are too slow.
-    beside = alone * 100
-    for _ in range(10):
-        beside = min(beside, victim()[0])
-        if beside < 3 * alone:
-            break
-    # What it adds is less than twice what the run takes alone.
-    kit.true(beside < 3 * alone, f"{beside:.2f} s beside it, {alone:.2f} s alone")
-    kit.true(greedy.process.poll() is None, "the neighbour ended before it was measured")
+    def greedy(accounted):
+        # Without a control group nothing bounds the processors: there it has to do with one, and the rest.
+        threads = 1 if accounted else 8
+        neighbour = box.Held(
+            # The bomb last: after it Bash itself cannot fork, and tries again for 15 s.
+            f"{box.PLACE} spin-threads={threads}:0 & {box.PLACE} write=/tmp/x:300m >/dev/null & "
+            f"{box.PLACE} fork-bomb >/dev/null & exec {box.PLACE} wait",
+            "--cpus",
+            "1",
+            "--allow-weaker",
+            "cgroup",
+        )
+        while neighbour.line() != "wait ready":
+            pass
+        return neighbour
+
+    # What else the machine does differs from second to second: both are measured in turns, and the best of some counts. Beside
+    # a neighbour that nothing bounds all are too slow.
+    ratios = []
+    for _ in range(5):
+        alone, accounted = min(victim() for _ in range(2))
+        neighbour = greedy(accounted)
+        beside = min(victim()[0] for _ in range(3))
+        kit.true(neighbour.process.poll() is None, "the neighbour ended before it was measured")
+        kit.kill(neighbour.process)
+        ratios.append(beside / alone)
+        # What it adds is less than twice what the run takes alone.
+        if ratios[-1] < 3:
+            return
+    kit.fail(f"it takes {[round(ratio, 1) for ratio in ratios]} times as long beside it")
 
 
 kit.main()

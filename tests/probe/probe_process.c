@@ -239,23 +239,24 @@ static void zombies(const char *arg)
 	say("%d", made);
 }
 
-static void spin_for(double seconds)
+/* By what the clock says: CLOCK_MONOTONIC, or the processor time of the process. 0: for ever. */
+static void spin_for(clockid_t clock, double seconds)
 {
 	struct timespec start, now;
 	volatile unsigned long counter = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
+	clock_gettime(clock, &start);
 	do {
 		for (int i = 0; i < 100000; i++)
 			counter++;
-		clock_gettime(CLOCK_MONOTONIC, &now);
+		clock_gettime(clock, &now);
 	} while (seconds <= 0 ||
 		 (double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) / 1e9 < seconds);
 }
 
 static void *spin_thread(void *seconds)
 {
-	spin_for(*(double *)seconds);
+	spin_for(CLOCK_MONOTONIC, *(double *)seconds);
 	return NULL;
 }
 
@@ -275,7 +276,7 @@ static void spin_threads(const char *arg)
 	say("OK");
 }
 
-/* The same with processes, while the parent sleeps. */
+/* Arg: PROCESSES:SECONDS of processor time that each takes, 0 for ever, while the parent sleeps. */
 static void spin_children(const char *arg)
 {
 	double seconds = 0;
@@ -284,7 +285,7 @@ static void spin_children(const char *arg)
 	sscanf(arg, "%d:%lf", &count, &seconds);
 	for (int i = 0; i < count; i++)
 		if (fork() == 0) {
-			spin_for(seconds);
+			spin_for(CLOCK_PROCESS_CPUTIME_ID, seconds);
 			_exit(0);
 		}
 	while (wait(NULL) > 0)
@@ -299,7 +300,7 @@ static void spin_deaf(const char *arg)
 	for (int s = 1; s <= 64; s++)
 		signal(s, SIG_IGN);
 	say("spinning");
-	spin_for(0);
+	spin_for(CLOCK_MONOTONIC, 0);
 }
 
 static void raise_signal(const char *arg)
