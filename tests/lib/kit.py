@@ -56,7 +56,7 @@ KEPT_ENVIRONMENT = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS")
 mode = "root" if os.geteuid() == 0 else "user"
 warm = None  # the module warm, with --warm
 
-_tests = []  # (name, function, seconds, modes)
+_tests = []  # (name, function, seconds, modes, nightly)
 _started = []  # processes of the running test
 _dirs = []  # temporary directories of the running test
 _shared = None  # a directory all modes can read: copies of built files, homes
@@ -74,11 +74,12 @@ class TimedOut(BaseException):
     """Raised by the alarm; not an Exception, so that no test swallows it."""
 
 
-def test(function=None, *, timeout=30, modes=None, name=None):
-    """Register a test; `timeout` in seconds, `modes` those it makes sense in."""
+def test(function=None, *, timeout=30, modes=None, name=None, nightly=None):
+    """Register a test; `timeout` in seconds, `modes` those it makes sense in. `nightly` is the reason why only `make test-all`
+    runs it: what else proves the same."""
 
     def register(function):
-        _tests.append((name or function.__name__, function, timeout, modes))
+        _tests.append((name or function.__name__, function, timeout, modes, nightly))
         return function
 
     return register(function) if function else register
@@ -437,8 +438,10 @@ def main():
 
         npm.take_node(options.node)
     try:
-        for name, function, seconds, modes in _tests:
+        for name, function, seconds, modes, nightly in _tests:
             if not re.search(options.pattern, name) or (modes and mode not in modes):
+                continue
+            if nightly and os.environ.get("EB_NIGHTLY") == "no":
                 continue
             if options.only and name.split(".")[0] not in options.only:
                 continue

@@ -2,6 +2,8 @@
 # tests/run: timeout=60
 """tests/run itself: what fails is counted, and it always comes to an end."""
 
+import importlib.machinery
+import importlib.util
 import os
 import shutil
 import signal
@@ -121,6 +123,62 @@ def once_for_each_set_of_arguments():
     kit.contains(r.text, "test_a.py --as user: 1 passed")
 
 
+KIT = """# tests/run: args=--as root
+# tests/run: nightly=--as user
+import sys
+sys.path.insert(0, %r)
+import kit
+@kit.test
+def short(): pass
+@kit.test(nightly="short proves it")
+def long(): pass
+kit.main()
+""" % os.path.join(kit.REPO, "tests", "lib")
+
+
+@kit.test
+def what_is_nightly_runs_with_all_or_when_it_is_chosen():
+    programs = {"e2e/test_a.py": KIT.replace("args=--as root", "args=--as user").replace("nightly=--as user", "nightly=--as userns")}
+    r = run(programs)
+    last(r, "1 passed, 0 failed, 0 skipped", 0)
+    kit.contains(r.text, "test_a.py --as user: 1 passed")
+    for args in (["--all"], ["-k", "test_a"]):
+        r = run(programs, *args, "-v")
+        last(r, "4 passed, 0 failed, 0 skipped", 0)
+        for test in ("ok short[user]", "ok long[user]", "ok short[userns]", "ok long[userns]"):
+            kit.contains(r.text, test)
+    last(run(programs, "-t", "^long$"), "2 passed, 0 failed, 0 skipped", 0)
+
+
+@kit.test
+def nightly_arguments_are_of_both_builds_only_with_all():
+    programs = {"e2e/test_a.py": "# tests/run: args=--as user\n# tests/run: builds=release asan\n# tests/run: nightly=--as root\n"
+                "# tests/run: asan=--as root\nimport os, sys\nprint('ok', os.environ['EB_BUILD'].rpartition('/')[2], *sys.argv[1:])"}
+    for args, ran in (([], ["asan --as root", "build --as user"]),
+                      (["-k", "test_a"], ["asan --as root", "build --as user"]),
+                      (["--all"], ["asan --as root", "build --as root", "build --as user"])):
+        r = run({**programs, "../asan/.keep": ""}, "--asan", "asan", "-v", *args)
+        kit.equal(sorted(line[5:] for line in r.text.splitlines() if line.startswith("  ok ")), ran, r.text)
+
+
+@kit.test
+def more_run_while_processors_are_idle():
+    loader = importlib.machinery.SourceFileLoader("runner", os.path.join(kit.REPO, "tests", "run"))
+    runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
+    loader.exec_module(runner)
+    for running, idle, may in ((3, None, True), (4, None, False), (4, 0.1, False), (4, 0.5, True), (7, 0.5, True), (8, 1.0, False)):
+        kit.equal(runner.more_may_run(running, 4, idle), may, f"{running} running, {idle} idle")
+    ticks = 100 * (os.cpu_count() or 1)
+    stat = kit.write(os.path.join(kit.tmp(), "stat"), "cpu  10 0 10 70 10 0 0 0 0 0\n")
+    idle = runner.Idle(stat)
+    kit.write(stat, "cpu  11 0 11 70 10 0 0 0 0 0\n")
+    kit.equal(idle.share(), None, "of two ticks")
+    # Waiting for a disk is idle as well; time of guests counts as the user's already.
+    kit.write(stat, f"cpu  {10 + ticks // 2} 0 10 {70 + ticks // 4} {10 + ticks // 4} 0 0 0 99 99\n")
+    kit.equal(idle.share(), 0.5)
+    kit.equal(idle.share(), None)
+
+
 @kit.test
 def what_is_asked_too_late_is_an_error():
     r = run({"e2e/test_a.py": "\n" * 10 + "# tests/run: timeout=5\nprint('ok a')"})
@@ -130,11 +188,11 @@ def what_is_asked_too_late_is_an_error():
 
 @kit.test
 def a_test_that_hangs_is_killed_with_its_children():
-    code = "# tests/run: timeout=1\nimport subprocess\nprint('ok a', flush=True)\n" \
+    code = "# tests/run: timeout=6\nimport subprocess\nprint('ok a', flush=True)\n" \
            "subprocess.run(['sleep', '1000'], start_new_session=True)"
     r = run({"e2e/test_a.py": code})
     last(r, "1 passed, 1 failed, 0 skipped", 1)
-    kit.contains(r.text, "still running after 1 s")
+    kit.contains(r.text, "still running after 6 s")
     kit.true("left behind" not in r.text, r.text)
 
 
@@ -235,9 +293,9 @@ def what_failed_beside_others_is_run_again_alone():
 
 @kit.test
 def a_test_that_was_too_slow_beside_others_is_run_again():
-    r = beside({"e2e/test_a.py": "# tests/run: timeout=3" + SHY % "sys.stdout.flush(); time.sleep(1000)"})
+    r = beside({"e2e/test_a.py": "# tests/run: timeout=8" + SHY % "sys.stdout.flush(); time.sleep(1000)"})
     last(r, "2 passed, 0 failed, 0 skipped", 0)
-    kit.contains(r.text, "unsteady: tests/e2e/test_a.py failed beside others (still running after 3 s), passed alone\n")
+    kit.contains(r.text, "unsteady: tests/e2e/test_a.py failed beside others (still running after 8 s), passed alone\n")
 
 
 @kit.test
