@@ -123,9 +123,8 @@ def once_for_each_set_of_arguments():
     kit.contains(r.text, "test_a.py --as user: 1 passed")
 
 
-KIT = """# tests/run: args=--as root
-# tests/run: nightly=--as user
-import sys
+# The directives of a test in a string may not begin a line here, or they would be ours.
+KIT = "# tests/run: args=--as user\n# tests/run: nightly=--as userns\n" + """import sys
 sys.path.insert(0, %r)
 import kit
 @kit.test
@@ -138,7 +137,7 @@ kit.main()
 
 @kit.test
 def what_is_nightly_runs_with_all_or_when_it_is_chosen():
-    programs = {"e2e/test_a.py": KIT.replace("args=--as root", "args=--as user").replace("nightly=--as user", "nightly=--as userns")}
+    programs = {"e2e/test_a.py": KIT}
     r = run(programs)
     last(r, "1 passed, 0 failed, 0 skipped", 0)
     kit.contains(r.text, "test_a.py --as user: 1 passed")
@@ -177,6 +176,13 @@ def more_run_while_processors_are_idle():
     kit.write(stat, f"cpu  {10 + ticks // 2} 0 10 {70 + ticks // 4} {10 + ticks // 4} 0 0 0 99 99\n")
     kit.equal(idle.share(), 0.5)
     kit.equal(idle.share(), None)
+
+
+@kit.test
+def what_this_repository_asks_for_can_be_read():
+    """Where it cannot, tests/run does not even begin: this is for whoever starts this program by itself."""
+    r = kit.command([os.path.join(kit.REPO, "tests", "run"), "-k", "^$", "--build", kit.BUILD])
+    kit.equal((r.text, r.errtext), ("  not ok tests/run: no test found\n0 passed, 1 failed, 0 skipped\n", ""))
 
 
 @kit.test
