@@ -133,13 +133,36 @@ static int ended_from_outside(const char *status)
 	return strcmp(status, "ok") != 0 && strcmp(status, "failed") != 0;
 }
 
+/* A member of a member, as text. */
+static bool inner_text(const char *json, const char *outer, const char *key, char *out, size_t room)
+{
+	const char *object, *value;
+	size_t size;
+
+	return json_member(json, strlen(json), outer, &object, &size) && *object == '{' &&
+	       json_member(object, size, key, &value, &size) && json_string_copy(value, size, out, room);
+}
+
+/* What egress refused is certain, and the sentence about it has the fix. */
+static bool is_network_refusal(const struct ending *ending)
+{
+	const char *verdict, *certain;
+	char cause[32];
+	size_t size;
+
+	return ending->json && ending->message && inner_text(ending->json, "verdict", "cause", cause, sizeof(cause)) &&
+	       strcmp(cause, "network") == 0 &&
+	       json_member(ending->json, strlen(ending->json), "verdict", &verdict, &size) &&
+	       json_member(verdict, size, "certain", &certain, &size) && *certain == 't';
+}
+
 static void tell_end(const struct run *run, const struct ending *ending)
 {
 	const char *abbreviation = ending->signal ? sigabbrev_np(ending->signal) : NULL;
 
 	if (run->quiet && strcmp(ending->status, "error") != 0)
 		return;
-	if (ending->message && ended_from_outside(ending->status)) {
+	if (ending->message && (ended_from_outside(ending->status) || is_network_refusal(ending))) {
 		end_line();
 		cmd_complain("%s", ending->message);
 	} else if (abbreviation) {
@@ -151,23 +174,13 @@ static void tell_end(const struct run *run, const struct ending *ending)
 	}
 }
 
-/* A member of a member, as text. */
-static bool inner_text(const char *json, const char *outer, const char *key, char *out, size_t room)
-{
-	const char *object, *value;
-	size_t size;
-
-	return json_member(json, strlen(json), outer, &object, &size) && *object == '{' &&
-	       json_member(object, size, key, &value, &size) && json_string_copy(value, size, out, room);
-}
-
 /* Agents read standard error by a pipe, so that it need not be a terminal. The object of --json has the sentence. */
 static void tell_hint(const struct run *run, const struct ending *ending)
 {
 	_cleanup_buf_ struct buf line = { 0 };
 	char hint[1024];
 
-	if (run->quiet || !ending->json)
+	if (run->quiet || !ending->json || is_network_refusal(ending))
 		return;
 	if (!inner_text(ending->json, "error", "suggestion", hint, sizeof(hint)) &&
 	    !inner_text(ending->json, "verdict", "suggestion", hint, sizeof(hint)))

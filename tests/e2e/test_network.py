@@ -193,4 +193,19 @@ def a_failed_run_says_what_was_refused_and_how_to_allow_it():
     kit.equal(result["verdict"], None)
 
 
+@kit.test
+def the_command_line_says_what_was_refused_once():
+    world().http("allowed.example.com")
+    code = "import sys, urllib.request\ntry: urllib.request.urlopen('http://blocked.example.com/')\nexcept OSError: sys.exit({})"
+    for env in (None, through_service()):
+        with world().inside():
+            done = kit.emberbox("run", "-l", "python", "--net", "allowed.example.com", "-c", code.format(3), env=env)
+            kit.equal((done.code, done.errtext),
+                      (3, "emberbox: Network access to blocked.example.com is not allowed; allow it with --net blocked.example.com\n"))
+            # Not with --quiet, and not if the program made do without.
+            for words in (("-q", "-c", code.format(3)), ("-c", code.format(0))):
+                done = kit.emberbox("run", "-l", "python", "--net", "allowed.example.com", *words, env=env)
+                kit.equal(done.errtext, "")
+
+
 kit.main()
