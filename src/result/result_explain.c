@@ -213,11 +213,16 @@ static void say_told(struct result *result)
 static bool refusal_explains(const struct net_connection *refused, const struct explanation *e, const char *text)
 {
 	static const char *const kinds[] = { "no-network", "connection-refused" };
+	/* What languages print if egress ends a connection that it had to accept first. */
+	static const char *const resets[] = { "reset by peer", "Connection reset", "ECONNRESET", "socket hang up" };
 
 	if (!e || !e->type[0] || (text && *refused->host && strstr(text, refused->host)))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strcmp(e->kind, kinds[i]) == 0)
+			return true;
+	for (size_t i = 0; text && i < ARRAY_SIZE(resets); i++)
+		if (strstr(text, resets[i]))
 			return true;
 	return false;
 }

@@ -187,6 +187,11 @@ def a_failed_run_says_what_was_refused_and_how_to_allow_it():
     result = run("import sys, urllib.request\ntry: urllib.request.urlopen('http://blocked.example.com/')\nexcept OSError: sys.exit(3)",
                  net="allowed.example.com")
     kit.equal(result["error_message"], "Network access to blocked.example.com is not allowed; allow it with --net blocked.example.com")
+    # Also if the connection was reset: only the address told that the name is not allowed.
+    world().name("inside.example.com", "10.99.0.1")
+    result = run("import urllib.request; urllib.request.urlopen('http://inside.example.com/')", net="inside.example.com")
+    kit.equal(result["error_message"], "Network access to inside.example.com:80 is not allowed: the name leads to 10.99.0.1, a private address; "
+                                       "allow it with --net inside.example.com:80#private")
     # Not if it failed by something else.
     result = run("import socket\ntry: socket.getaddrinfo('blocked.example.com', 80)\nexcept OSError: pass\nprint(1 // 0)", net="allowed.example.com")
     kit.equal(result["error_message"], "Execution failed: ZeroDivisionError: integer division or modulo by zero")
