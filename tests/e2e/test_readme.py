@@ -7,10 +7,11 @@ Blocks marked `console` are run in order, all of one page in one directory, each
 docs/http.md has one shell for all. `$ ` begins a command, `> ` continues it, other lines are what it prints on standard
 output and standard error together. `…` stands for anything. A service that an example starts listens where no other
 does. Examples that name the address of the service have one, at an address of its own that stands in for it. The registry
-is that of docs/containers.md, for the pages that need one. The C example is compiled and run with the shared library, the
+is that of docs/containers.md, for the pages that need one. Those of docs/network.md run in a network of the test's own. The C example is compiled and run with the shared library, the
 Python example with a service.
 """
 
+import contextlib
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import kit
 from service import Service
+from world import world
 
 MARK = "<<<command>>>"
 
@@ -101,6 +103,17 @@ def run_block(number, text, directory, running=None, name="README.md"):
             kit.fail(f"{name}:{number}: `{command}` printed {output!r}, not {expected!r}")
 
 
+def network():
+    """What the examples of docs/network.md reach: while it lasts, processes are started there."""
+    for place in ("example.com", "example.org"):
+        world().http(place)
+    world().serve("http", world().http("api.example.com"), 8080)
+    world().serve("http", world().address("93.184.216.34"), 5432)
+    world().name("inside.example.com", world().serve("http", world().address("10.1.2.3"), 8080))
+    world().serve("http", "127.0.0.1", 8090, on_machine=True)
+    return world().inside()
+
+
 def run_page(name):
     directory = kit.tmp()
     found = list(blocks("console", document(*name.split("/"))))
@@ -108,8 +121,9 @@ def run_page(name):
     if PAGES[name]:
         kit.write(os.path.join(directory, "registry.yaml"), registry())
     running = service(PAGES[name]) if any(ADDRESS in text for _, text in found) else None
-    for number, text in found:
-        run_block(number, text, directory, running if ADDRESS in text else None, name)
+    with network() if name == "docs/network.md" else contextlib.nullcontext():
+        for number, text in found:
+            run_block(number, text, directory, running if ADDRESS in text else None, name)
 
 
 for page in PAGES:
