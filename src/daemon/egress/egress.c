@@ -238,6 +238,7 @@ int egress_run(int control, int link, const struct egress_start *start, struct e
 			    .link = { .fd = link, .ready = egress_link_ready },
 			    .resolver = start->resolver,
 			    .route = start->route,
+			    .proxy = start->has_proxy ? &start->proxy : NULL,
 			    .now = clock_usec(),
 			    .flows_max = start->flows_max };
 	int done;

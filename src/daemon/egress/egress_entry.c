@@ -36,6 +36,24 @@ static size_t flows_max(void)
 	return (size_t)(files.rlim_cur - FDS_KEPT) / FDS_A_FLOW;
 }
 
+/* As other programs of the host find it. Capitals come second, as in curl. */
+static const char *either(const char *name, const char *capitals)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : getenv(capitals);
+}
+
+static int find_proxy(struct egress_start *start, struct error *err)
+{
+	const char *url = either("https_proxy", "HTTPS_PROXY");
+
+	start->has_proxy = url && *url;
+	if (!start->has_proxy)
+		return 0;
+	return net_proxy_parse("HTTPS_PROXY", url, either("no_proxy", "NO_PROXY"), &start->proxy, err);
+}
+
 /* What it cannot open or ask for afterwards. */
 static int egress_prepare(const struct role_settings *settings, const int fds[ROLE_FDS], void **own, struct error *err)
 {
@@ -45,6 +63,8 @@ static int egress_prepare(const struct role_settings *settings, const int fds[RO
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot start");
 	*own = start;
 	start->flows_max = flows_max();
+	if (find_proxy(start, err) < 0)
+		return -1;
 	start->route = egress_route_open(err);
 	return start->route < 0 ? -1 : egress_resolver_open(&start->resolver, err);
 }

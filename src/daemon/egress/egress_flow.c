@@ -80,7 +80,9 @@ static void flow_late(struct egress *e, struct egress_timer *timer)
 	struct egress_flow *flow = (struct egress_flow *)((char *)timer - offsetof(struct egress_flow, timer));
 
 	if (flow->state == FLOW_RESOLVING) {
-		egress_flow_end(e, flow, NET_REASON_UNRESOLVED);
+		egress_flow_end(e, flow, flow->proxy ? NET_REASON_UNREACHABLE : NET_REASON_UNRESOLVED);
+	} else if (flow->proxy == PROXY_ASKED) {
+		egress_flow_end(e, flow, NET_REASON_UNREACHABLE);
 	} else if (flow->state == FLOW_CONNECTING) {
 		egress_connect_next(e, flow);
 	} else if (e->now >= flow->active_usec + EGRESS_IDLE_USEC) {
@@ -114,10 +116,19 @@ void egress_side_ready(struct egress *e, struct egress_watch *watch, uint32_t ev
 		side->writable = true;
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		side->ended = true;
+	if (flow->proxy == PROXY_ASKED && side == &flow->world) {
+		if (side->readable && egress_proxy_answered(e, flow))
+			flow_open(e, flow);
+		return;
+	}
 	if (flow->state == FLOW_CONNECTING && side == &flow->world) {
 		if (getsockopt(watch->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error != 0)
 			egress_connect_next(e, flow);
-		else if (events & EPOLLOUT)
+		else if (!(events & EPOLLOUT))
+			return;
+		else if (flow->proxy == PROXY_CONNECTS)
+			egress_proxy_ask(e, flow);
+		else
 			flow_open(e, flow);
 		return;
 	}
@@ -149,7 +160,7 @@ static void socket_prepare(const struct egress_box *box, int fd)
 static int connect_one(struct egress *e, struct egress_flow *flow, const struct net_address *address)
 {
 	struct sockaddr_storage to;
-	const socklen_t size = net_address_to(address, flow->port, &to);
+	const socklen_t size = net_address_to(address, flow->proxy ? e->proxy->port : flow->port, &to);
 
 	flow->world =
 		(struct egress_side){ .watch = { socket(address->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
@@ -221,6 +232,10 @@ static void flow_connect(struct egress *e, struct egress_flow *flow)
 		/* One bad address is enough: what the name leads to would change with which of them answers. */
 		flow->at = i;
 		egress_flow_end(e, flow, reason);
+		return;
+	}
+	if (egress_proxy_takes(e, flow->name ? flow->name->text : NULL, &flow->asked, flow->port)) {
+		egress_proxy_connect(e, flow, &flow->addresses[0]);
 		return;
 	}
 	flow->at = 0;
@@ -301,6 +316,9 @@ static void flow_begin(struct egress *e, struct egress_flow *flow)
 		egress_timer_set(e, &flow->timer, e->now + EGRESS_RESOLVE_USEC);
 		if (is_host(flow)) {
 			flow_connect_host(e, flow);
+		} else if (flow->name && flow->decision.rule->kind != NET_RULE_PUBLIC &&
+			   egress_proxy_takes(e, flow->name->text, NULL, flow->port)) {
+			egress_proxy_connect(e, flow, NULL);
 		} else if (flow->name) {
 			if (!egress_resolve(e, box, flow->name, &flow->waiter))
 				egress_flow_end(e, flow, NET_REASON_QUERIES);

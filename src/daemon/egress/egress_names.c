@@ -118,9 +118,9 @@ static void forget_names(struct egress_names *names)
 	}
 }
 
-/* NULL: there are too many. */
-static struct egress_name *name_get(struct egress_names *names, const char *text)
+struct egress_name *egress_name_get(struct egress_box *box, const char *text)
 {
+	struct egress_names *names = &box->names;
 	const size_t size = strlen(text) + 1;
 	struct egress_name *name;
 
@@ -359,10 +359,12 @@ static void query_name(struct egress *e, struct egress_box *box, const struct qu
 		answer_code(e, box, to, query, DNS_NOERROR);
 		return;
 	}
-	name = name_get(&box->names, text);
+	name = egress_name_get(box, text);
 	if (!name)
 		too_many(e, box, to, query);
-	else if (strcmp(text, "host") == 0)
+	/* What the proxy resolves is not asked here. */
+	else if (strcmp(text, "host") == 0 ||
+		 (decision.rule->kind != NET_RULE_PUBLIC && egress_proxy_takes(e, text, NULL, 0)))
 		query_answer(e, box, to, query, name, EGRESS_FOUND);
 	else
 		query_ask(e, box, to, query, name, data, size);

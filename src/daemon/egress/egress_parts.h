@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "net/egress_link.h"
 #include "net/net_policy.h"
+#include "net/net_proxy.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,6 +157,14 @@ enum egress_state {
 	FLOW_DEAD,
 };
 
+/* How far a connection through the host's proxy is. */
+enum egress_proxy_state {
+	PROXY_NONE,
+	PROXY_CONNECTS, /* to the proxy */
+	PROXY_ASKED,    /* for a connection */
+	PROXY_DONE,
+};
+
 /* What of TLS is still to be looked at, before the box's bytes go on. */
 enum egress_hello {
 	HELLO_FIRST,  /* the box's first bytes */
@@ -185,6 +194,9 @@ struct egress_flow {
 	/* Where it goes */
 	struct net_address addresses[EGRESS_ADDRESSES_MAX];
 	size_t count, at;
+	enum egress_proxy_state proxy;
+	struct net_address through; /* what the proxy is asked for, if: */
+	bool through_address;
 	/* The look at TLS */
 	enum egress_hello hello;
 	unsigned char *held; /* bytes of the box; NULL: none */
@@ -262,7 +274,8 @@ struct egress {
 	size_t pipe_count, pipes_free;
 	size_t flow_count, flows_max;
 	struct egress_resolver *resolver;
-	int route; /* netlink: which addresses are the machine's own */
+	int route;                     /* netlink: which addresses are the machine's own */
+	const struct net_proxy *proxy; /* the host's; NULL: none */
 };
 
 /* egress.c */
@@ -276,6 +289,8 @@ void egress_box_unqueue(struct egress *e, struct egress_box *box);
 /* What it finds out before it is confined. */
 struct egress_start {
 	struct egress_resolver *resolver;
+	struct net_proxy proxy;
+	bool has_proxy;
 	int route;
 	size_t flows_max; /* connections that it has descriptors for */
 };
@@ -291,6 +306,8 @@ int egress_names_open(struct egress *e, struct egress_box *box, int udp, int tcp
 void egress_names_close(struct egress *e, struct egress_box *box);
 void egress_names_free(struct egress_box *box);
 void egress_streams_free(struct egress *e);
+/* One by its text; NULL: there are too many. */
+struct egress_name *egress_name_get(struct egress_box *box, const char *text);
 /* The name behind an address of 198.18.0.0/15; NULL: none was given that. */
 struct egress_name *egress_name_at(const struct egress_box *box, const struct net_address *address);
 bool egress_is_synthetic(const struct net_address *address);
@@ -319,6 +336,12 @@ void egress_accept_again(struct egress *e, struct egress_timer *timer);
 void egress_rate_due(struct egress *e, struct egress_timer *timer);
 void egress_side_ready(struct egress *e, struct egress_watch *watch, uint32_t events);
 void egress_pipes_give(struct egress *e, struct egress_flow *flow);
+
+/* egress_proxy.c: `address` is that of a question without a name, and `to` what was checked; NULL: the name. */
+bool egress_proxy_takes(const struct egress *e, const char *name, const struct net_address *address, uint16_t port);
+void egress_proxy_connect(struct egress *e, struct egress_flow *flow, const struct net_address *to);
+void egress_proxy_ask(struct egress *e, struct egress_flow *flow);
+bool egress_proxy_answered(struct egress *e, struct egress_flow *flow);
 
 /* egress_report.c */
 void egress_report_flow(struct egress *e, struct egress_flow *flow);

@@ -90,7 +90,9 @@ static void flow_connection(struct egress *e, const struct egress_flow *flow, st
 		snprintf(c->host, sizeof(c->host), "%s", flow->name->text);
 	else
 		net_address_text(&flow->asked, c->host);
-	if (flow->count > 0)
+	if (flow->proxy && flow->through_address)
+		net_address_text(&flow->through, c->address);
+	else if (flow->count > 0 && !flow->proxy)
 		net_address_text(&flow->addresses[flow->at < flow->count ? flow->at : flow->count - 1], c->address);
 	rule_text(flow->decision.rule, c->rule);
 }
