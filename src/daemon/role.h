@@ -16,13 +16,21 @@
  *	to all:          ROLE_PEER with a socket to the other (the store's is the
  *	                 front); its end: end
  *	to the front:    ROLE_DRAIN: end when the last run is answered; again: and
- *	                 end them. ROLE_STORE_PEER with a socket to the store, ROLE_CONFIG
- *	                 with another configuration; ROLE_STALE when what people wrote last cannot be
- *	                 used, ROLE_CURRENT when it is what the front has
- *	to the keeper:   ROLE_EGRESS_PEER with a socket to egress; ROLE_LANGUAGES: read the languages again;
- *ROLE_RELOAD: and make boxes ahead anew from all:        ROLE_READY once it serves from the keeper: ROLE_LANGUAGES,
- *ROLE_RELOAD when that was done; ROLE_PEER when a front sent nonsense, to have it introduced anew from the front:
- *ROLE_PEER and ROLE_STORE_PEER when a message of the other could not be taken, for the same
+ *	                 end them. ROLE_STORE_PEER with a socket to the store,
+ *	                 ROLE_CONFIG with another configuration; ROLE_STALE when
+ *	                 what people wrote last cannot be used, ROLE_CURRENT when
+ *	                 it is what the front has
+ *	to the keeper:   ROLE_EGRESS_PEER with a socket to egress; ROLE_LANGUAGES:
+ *	                 read the languages again; ROLE_RELOAD: and make boxes
+ *	                 ahead anew
+ *	to egress:       ROLE_RESOLVER with a file of name servers, as resolv.conf
+ *	                 has them
+ *	from all:        ROLE_READY once it serves
+ *	from the keeper: ROLE_LANGUAGES, ROLE_RELOAD when that was done; ROLE_PEER
+ *	                 when a front sent nonsense, to have it introduced anew
+ *	from the front:  ROLE_PEER and ROLE_STORE_PEER when a message of the other
+ *	                 could not be taken, for the same
+ *	from egress:     ROLE_RESOLVER: which name servers are there now?
  *
  * A role takes from itself what it does not need before it hears anybody, reads
  * back that it is gone, and tries the forbidden once. If that is not refused as
@@ -58,6 +66,7 @@ enum {
 	ROLE_DRAIN = 'd',
 	ROLE_RELOAD = 'r',
 	ROLE_LANGUAGES = 'l',
+	ROLE_RESOLVER = 'w',
 	ROLE_READY = '+',
 };
 

@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import kit
 from egress import (A, AAAA, ANY, FORMERR, HTTPS, NOERROR, NXDOMAIN, PTR, REFUSED, SERVFAIL, SVCB, TXT, Answer, Keeper,
                     expect_refused, query)
+from service import Service
 from world import GATEWAY, MACHINE, _socket_in, world
 
 
@@ -349,6 +350,43 @@ def a_name_of_ipv6_alone_is_reached():
         box = keeper.open("six.example.com:80")
         kit.contains(box.get("six.example.com"), b"200 OK")
         kit.equal([c.address for c in box.finish().connections], [address])
+
+
+def asked_by_a_run(running):
+    """What a program of the service finds for api.example.com."""
+    code = "import socket\ntry:\n    print(socket.gethostbyname('api.example.com'))\nexcept OSError as e:\n    print(e.errno)"
+    with running.connect() as client:
+        frames, answer = client.request({"language": "python", "code": code, "network": {"allow": ["api.example.com:80"]}})
+        kit.equal(answer["status"], "ok", answer)
+        return answer["stdout"].strip()
+
+
+@kit.test(timeout=90)
+def a_service_follows_resolv_conf():
+    """A machine that moves to another network has another name server: egress, which can open no file, is told."""
+    world().name("api.example.com", "93.184.220.1")
+    conf = kit.write(os.path.join(kit.tmp(), "resolv.conf"), "nameserver 93.184.216.254\n")
+    before = world().host.enter(["/usr/bin/unshare", "-m", "/bin/sh", "-c", 'mount --bind "$0" /etc/resolv.conf; exec "$@"', conf])
+    running = Service(before=before)
+    kit.equal(asked_by_a_run(running), str(socket.EAI_AGAIN), "nobody answers there")
+    with open(conf, "w", encoding="ascii") as file:
+        file.write(f"# another network\nsearch example.net\nnameserver\t{GATEWAY} \noptions edns0\n")
+    kit.eventually(lambda: asked_by_a_run(running).startswith("198.18."), "it asks where it did before", timeout=60)
+
+
+@kit.test(timeout=90)
+def the_setting_of_name_servers_beats_resolv_conf_and_can_change():
+    world().name("api.example.com", "93.184.220.1")
+    home = kit.tmp()
+    kit.write(os.path.join(home, ".env"), "EMBERBOX_RESOLVER=93.184.216.254:5353\n", 0o600)
+    running = Service(home=home, before=world().host.enter([]))
+    kit.equal(asked_by_a_run(running), str(socket.EAI_AGAIN), "nobody answers there")
+    kit.write(os.path.join(home, ".env"), f"EMBERBOX_RESOLVER=93.184.216.254,{GATEWAY}:53\n", 0o600)
+    kit.eventually(lambda: asked_by_a_run(running).startswith("198.18."), "it asks where it did before", timeout=60)
+    for value in ("nowhere", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:99999", "[10.0.0.1]:53", "10.0.0.1,", "[::1", "::1:x", " 10.0.0.1"):
+        r = kit.emberbox("serve", "--listen", "none", env={"EMBERBOX_HOME": kit.tmp(), "EMBERBOX_RESOLVER": value})
+        kit.contains(r.errtext, f'EMBERBOX_RESOLVER: "{value}" is not a list of addresses', value)
+        kit.equal(r.code, 2)
 
 
 @kit.test

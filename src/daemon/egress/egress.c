@@ -195,6 +195,8 @@ static void on_control(struct egress *e, struct egress_watch *watch, uint32_t ev
 		egress_watch_end(e, &e->link);
 		return;
 	}
+	if (what == ROLE_RESOLVER && count == 1)
+		egress_resolver_read(e, fds[0]);
 	while (count > 0)
 		close(fds[--count]);
 }

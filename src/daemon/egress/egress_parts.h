@@ -315,6 +315,8 @@ bool egress_is_synthetic(const struct net_address *address);
 /* egress_resolve.c: what names lead to. */
 int egress_resolver_open(struct egress_resolver **out, struct error *err);
 void egress_resolver_start(struct egress *e);
+/* Other name servers, from a file as resolv.conf. */
+void egress_resolver_read(struct egress *e, int fd);
 /* After a round: sets the resolver's timer. */
 void egress_resolver_settle(struct egress *e);
 /* Calls waiter->resolved() with what the name leads to now: at once if that is fresh. False: too many are asked. */

@@ -10,6 +10,7 @@
  */
 #include "base/own.h"
 #include "daemon/egress/egress_parts.h"
+#include "daemon/role.h"
 
 #include <ares.h>
 #include <errno.h>
@@ -25,7 +26,10 @@
 enum {
 	TRY_MSEC = 1500, /* for the first answer of a server; then twice as long */
 	TRIES = 2,
-	SOCKETS_MAX = 64, /* of c-ares */
+	SOCKETS_MAX = 64,            /* of c-ares */
+	RESOLV_CONF_MOST = 8 << 10,  /* bytes of resolv.conf that are read */
+	SERVERS_USEC = 30000000,     /* name servers may have changed after so long … */
+	SERVERS_AGAIN_USEC = 1000000 /* … or when they do not answer */
 };
 
 struct resolver_socket {
@@ -38,7 +42,9 @@ struct egress_resolver {
 	struct egress *egress; /* once it serves */
 	struct egress_timer timer;
 	struct resolver_socket sockets[SOCKETS_MAX];
-	size_t asked; /* lookups under way */
+	size_t asked;        /* lookups under way */
+	char *servers;       /* others, to be taken when it asks nobody; NULL: none */
+	uint64_t asked_usec; /* when the supervisor was asked for name servers last */
 };
 
 struct egress_lookup {
@@ -132,12 +138,59 @@ void egress_resolver_start(struct egress *e)
 	e->resolver->timer.fire = on_time;
 }
 
+/* The supervisor reads resolv.conf for us: a machine moves from network to network. */
+static void ask_servers(struct egress *e, uint64_t after_usec)
+{
+	if (e->control < 0 || e->now - e->resolver->asked_usec < after_usec)
+		return;
+	e->resolver->asked_usec = e->now;
+	send(e->control, &(char){ ROLE_RESOLVER }, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* c-ares refuses others while it asks. */
+static void take_servers(struct egress_resolver *resolver)
+{
+	if (resolver->asked == 0 && resolver->servers) {
+		ares_set_servers_ports_csv(resolver->channel, resolver->servers);
+		free(take_ptr(resolver->servers));
+	}
+}
+
+void egress_resolver_read(struct egress *e, int fd)
+{
+	static const char word[] = "nameserver";
+	char text[RESOLV_CONF_MOST], servers[RESOLV_CONF_MOST] = "", *rest = NULL;
+	const ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (size < 0)
+		return;
+	text[size] = '\0';
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *at = line + sizeof(word) - 1;
+
+		if (strncmp(line, word, sizeof(word) - 1) != 0 || (*at != ' ' && *at != '\t'))
+			continue;
+		at += strspn(at, " \t");
+		at[strcspn(at, " \t")] = '\0';
+		if (*servers)
+			strcat(servers, ",");
+		strcat(servers, at);
+	}
+	/* A file without any is being written, or none is known: what was known is better. */
+	if (!*servers)
+		return;
+	free(e->resolver->servers);
+	e->resolver->servers = strdup(servers);
+	take_servers(e->resolver);
+}
+
 void egress_resolver_settle(struct egress *e)
 {
 	struct timeval until, *wait;
 
 	if (e->resolver->asked == 0) {
 		egress_timer_end(e, &e->resolver->timer);
+		take_servers(e->resolver);
 		return;
 	}
 	wait = ares_timeout(e->resolver->channel, NULL, &until);
@@ -177,6 +230,8 @@ static void on_found(void *data, int status, int timeouts, struct ares_addrinfo 
 		else
 			name->found = status == ARES_ENOTFOUND ? EGRESS_NO_NAME : EGRESS_FAILED;
 		name->found_usec = e->now;
+		if (name->found == EGRESS_FAILED)
+			ask_servers(e, SERVERS_AGAIN_USEC);
 		/* One that waits may end the box, and with it the others. */
 		while (lookup->box && !lookup->box->dead && !LIST_EMPTY(&name->waiters)) {
 			struct egress_waiter *waiter = LIST_FIRST(&name->waiters);
@@ -209,6 +264,7 @@ bool egress_resolve(struct egress *e, struct egress_box *box, struct egress_name
 		egress_waiter_end(waiter);
 		return false;
 	}
+	ask_servers(e, SERVERS_USEC);
 	*lookup = (struct egress_lookup){ e->resolver, box, name };
 	name->lookup = lookup;
 	box->names.lookups++;

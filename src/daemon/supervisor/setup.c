@@ -269,6 +269,25 @@ static int load_tls(struct setup *setup, struct error *err)
 	return try_pem(setup, err);
 }
 
+/* Name servers */
+
+int setup_resolver(const struct setup *setup)
+{
+	_cleanup_buf_ struct buf text = { 0 };
+	struct error err;
+	const char *at = value(setup, CONFIG_RESOLVER);
+
+	if (!at)
+		return open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC);
+	while (*at) {
+		const size_t size = strcspn(at, ",");
+
+		buf_printf(&text, "nameserver %.*s\n", (int)size, at);
+		at += size + (at[size] == ',');
+	}
+	return text.failed ? -1 : memory_of("resolver", text.data, text.size, &err);
+}
+
 /* All of it */
 
 static void settle(struct setup *setup)

@@ -57,6 +57,8 @@ bool setup_is_settled(const struct setup *setup, struct error *why);
 bool setup_is_only_tokens(const struct setup *setup);
 /* Which of the files are not as they were when this was called last, by name, with ", " between. */
 void setup_changed(struct setup *setup, char *names, size_t size);
+/* The name servers for boxes, as resolv.conf has them: a memfd of EMBERBOX_RESOLVER, or the file itself. -1: none. */
+int setup_resolver(const struct setup *setup);
 /* After `watch` became readable: whether one of those files was touched. */
 bool setup_touched(struct setup *setup);
 /* Opens the journal for what the supervisor itself has to say; NULL if there is none. */

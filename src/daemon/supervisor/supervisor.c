@@ -166,6 +166,15 @@ static int choose_ids(struct supervisor *s, enum role role, struct error *err)
 	return 0;
 }
 
+/* What egress cannot open. A name server that is gone is noticed when names are asked for. */
+static void tell_resolver(const struct supervisor *s)
+{
+	_cleanup_close_ int fd = setup_resolver(&s->setup);
+
+	if (fd >= 0)
+		role_say(&s->children[ROLE_EGRESS].process, ROLE_RESOLVER, fd);
+}
+
 static int child_start(struct supervisor *s, struct role_child *child, struct error *err)
 {
 	const struct role_row *row = role_table[child->role];
@@ -286,6 +295,8 @@ static void reconfigure(struct supervisor *s)
 		SAY(s, "the configuration was read again");
 		setup_record(s->journal, "config_changed", names);
 	}
+	if (done == 0)
+		tell_resolver(s);
 	/* Nobody shall lose a rule by a slip of the editor and not hear of it. */
 	if (done == 0 && weaker.size > 0) {
 		SAY(s, "warning: the policy has fewer rules than before: %.1000s", weaker.data);
@@ -408,6 +419,8 @@ static int on_control(struct supervisor *s, struct role_child *child, struct err
 		on_ready(s, child);
 	if (what == ROLE_RELOAD && s->reloading)
 		reloaded(s);
+	if (what == ROLE_RESOLVER && child->role == ROLE_EGRESS)
+		tell_resolver(s);
 	if (what == ROLE_LANGUAGES && child->role == ROLE_KEEPER)
 		SAY(s, "the languages were read again");
 	for (const struct role_peer *peer = role_table[child->role]->peers; peer->word; peer++) {
