@@ -20,7 +20,7 @@ async function sound(page, where) {
 for (const [name, width, height] of [["wide", 1280, 800], ["narrow", 390, 844]]) {
   for (const scheme of ["dark", "light"]) {
     test(`axe_${name}_${scheme}`, async (open) => {
-      const visit = await open({ width, height, scheme, still: true });
+      const visit = await open({ width, height, scheme });
       const { page } = visit;
       await sound(page, "at first");
       await visit.code("python", "import sys\nprint('x', '\\x1b[31mred\\x1b[32mgreen\\x1b[33myellow\\x1b[34mblue\\x1b[90mgrey\\x1b[m')\nprint('y', file=sys.stderr)\nnumbers = [1]\nprint(nubmers)\n");
@@ -42,7 +42,7 @@ for (const [name, width, height] of [["wide", 1280, 800], ["narrow", 390, 844]])
     });
 
     test(`axe_${name}_${scheme}_deeper`, async (open) => {
-      const visit = await open({ width, height, scheme, still: true });
+      const visit = await open({ width, height, scheme });
       const { page } = visit;
       await visit.code("sqlite", "create table t (name text, n integer);\ninsert into t values ('b', 10), (null, 9);\nselect * from t;\n");
       await visit.run();

@@ -10,7 +10,8 @@ export const axeSource = require("node:fs").readFileSync(require.resolve("axe-co
 export const [url, token, only = ""] = process.argv.slice(2);
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
+// The same engine as /usr/bin/chromium without its windows: half of the processor time for each page.
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium-headless-shell", args: FLAGS });
 
 export class Failed extends Error {}
 export function equal(got, want, what = "") {
@@ -31,12 +32,13 @@ export async function order(what) {
 }
 
 export class Visit {
-  /** A page with a browser profile of its own, at the playground, with its token. */
-  static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null, still = false } = {}) {
+  /** A page with a browser profile of its own, at the playground, with its token. It is still unless a test wants it to move:
+   * each frame of a transition is computed. */
+  static async open({ width = 1280, height = 800, scheme = "dark", hash = `#token=${token}`, wait = true, permissions = [], before = null, still = true } = {}) {
     const visit = new Visit();
     visit.context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, permissions, reducedMotion: still ? "reduce" : "no-preference" });
     visit.page = await visit.context.newPage();
-    visit.page.setDefaultTimeout(10_000);
+    visit.page.setDefaultTimeout(25_000);
     visit.wrong = [];
     visit.requests = [];
     visit.page.on("console", (message) => {
@@ -95,7 +97,7 @@ export class Visit {
     return this.page.evaluate(() => window.consoleText());
   }
   /** Until the console shows it. */
-  async shown(text, timeout = 10_000) {
+  async shown(text, timeout = 25_000) {
     // A long line goes on in the next row.
     await this.page.waitForFunction((part) => [window.consoleText(), window.consoleText().replaceAll("\n", "")].some((shown) => shown.includes(part)), text, { timeout });
   }
@@ -122,7 +124,7 @@ export async function begin(visit) {
 
 const tests = [];
 /** `most`: seconds that it may take. */
-export function test(name, call, most = 40) {
+export function test(name, call, most = 60) {
   if (name.includes(only)) tests.push([name, call, most]);
 }
 

@@ -26,7 +26,7 @@ print(f"\\x1b[32m{town}\\x1b[0m: {warmth.mean():.1f} °C")
 warmth.groupby(days // 92).agg(["min", "mean", "max"]).round(1)
 `;
 
-const visit = await Visit.open({ width: 1440, height: 860, still: true });
+const visit = await Visit.open({ width: 1440, height: 860 });
 const { page } = visit;
 await begin(visit);
 await visit.code("python", "import matplotlib.pyplot, pandas, numpy\n");

@@ -16,6 +16,7 @@ const HOSTILE = {
 test("first_load", async (open) => {
   let bytes = 0;
   const visit = await open({
+    still: false,
     async before({ page, context }) {
       const wire = await context.newCDPSession(page);
       const ours = new Set();
@@ -69,7 +70,7 @@ test("asks_for_the_token", async (open) => {
 });
 
 test("types_and_runs", async (open) => {
-  const visit = await open();
+  const visit = await open({ still: false });
   const { page } = visit;
   await page.click(".editor-place .view-lines");
   await page.keyboard.press("Control+A");
