@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "base/own.h"
+#include "base/variables.h"
 #include "kernel/clone.h"
 #include "kernel/fdset.h"
 
@@ -23,7 +24,7 @@ enum {
 };
 
 /* After clone: nothing is allocated. Standard output is no place for a service to write to, and nobody types. */
-static void exec_role(const char *option, int control)
+static void exec_role(const char *option, int control, char *const *variables)
 {
 	const char *const argv[] = { "emberbox", "serve", option, NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -40,7 +41,7 @@ static void exec_role(const char *option, int control)
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	execv("/proc/self/exe", (char *const *)argv);
+	execve("/proc/self/exe", (char *const *)argv, variables);
 	_exit(126);
 }
 
@@ -49,8 +50,11 @@ int role_start(const struct role_row *row, const struct role_settings *settings,
 {
 	_cleanup_close_ int ours = -1, theirs = -1;
 	char option[sizeof("--role=") + ROLE_NAME_MAX];
+	char *variables[VARIABLES_MAX + 1];
 	int ends[2];
 
+	if (row->variables)
+		variables_keep(row->variables, variables);
 	snprintf(option, sizeof(option), "--role=%s", row->name);
 	*process = (struct role_process){ .pidfd = -1, .control = -1 };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -61,7 +65,7 @@ int role_start(const struct role_row *row, const struct role_settings *settings,
 		return error_errno(err, "cannot tell the %s its settings", row->name);
 	process->pid = clone_into(0, -1, &process->pidfd);
 	if (process->pid == 0)
-		exec_role(option, theirs);
+		exec_role(option, theirs, row->variables ? variables : environ);
 	if (process->pid < 0) {
 		process->pid = 0;
 		return error_errno(err, "cannot start the %s", row->name);

@@ -124,6 +124,7 @@ struct role_row {
 	unsigned outlives; /* ROLE_BIT() of roles: it is told to end when these have ended, for they may need it till
 			      then. 0: ends by itself, at ROLE_DRAIN */
 	bool optional;     /* the service goes on without it where it cannot serve */
+	const char *const *variables; /* of the environment, that it has; NULL: all */
 	/* Before it is confined: reads what it cannot reach afterwards. May be NULL. */
 	int (*prepare)(const struct role_settings *settings, const int fds[ROLE_FDS], void **own, struct error *err);
 	/* Takes from itself what it does not need, and proves it. No exec gives it privileges already. */

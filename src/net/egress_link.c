@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/own.h"
+#include "base/variables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,6 @@ enum {
 	SEND_MSEC = 5000, /* an egress that takes no message for so long is stuck */
 	LINK_FD = 3,      /* in an egress of our own, as role.h has it for a control socket */
 };
-
-extern char **environ;
 
 void egress_link_init(struct egress_link *link)
 {
@@ -283,11 +282,17 @@ void net_report_free(struct net_report *report)
 	report->count = 0;
 }
 
+const char *const egress_variables[] = {
+	"EMBERBOX_RESOLVER", "RES_OPTIONS",   "https_proxy",  "HTTPS_PROXY",    "no_proxy", "NO_PROXY", "TZ",
+	"ASAN_OPTIONS",      "UBSAN_OPTIONS", "LSAN_OPTIONS", "EMBERBOX_FAULT", NULL
+};
+
 /* An egress of our own */
 
 int egress_start_own(const char *program, struct egress_link *link, pid_t *pid, struct error *err)
 {
 	static const char *const argv[] = { "emberbox", "serve", "--role=egress-own", NULL };
+	char *variables[VARIABLES_MAX + 1];
 	_cleanup_close_ int ours = -1, theirs = -1;
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -309,6 +314,7 @@ int egress_start_own(const char *program, struct egress_link *link, pid_t *pid, 
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &pipe);
+	variables_keep(egress_variables, variables);
 	errnum = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
 	if (errnum == 0)
 		errnum = posix_spawn_file_actions_adddup2(&actions, 0, 1);
@@ -317,7 +323,7 @@ int egress_start_own(const char *program, struct egress_link *link, pid_t *pid, 
 	if (errnum == 0)
 		errnum = posix_spawn_file_actions_addclosefrom_np(&actions, LINK_FD + 1);
 	if (errnum == 0)
-		errnum = posix_spawn(pid, program, &actions, &attributes, (char *const *)argv, environ);
+		errnum = posix_spawn(pid, program, &actions, &attributes, (char *const *)argv, variables);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	if (errnum != 0)

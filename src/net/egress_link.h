@@ -92,6 +92,10 @@ int egress_read(int egress_fd, struct net_report *report);
 int egress_read_all(int egress_fd, struct net_report *report, int msec);
 void net_report_free(struct net_report *report);
 
+/* The variables that egress has, of the caller's: its name servers and proxies, and what sanitizers read. Others can be
+ * secrets, as EMBERBOX_TOKEN is, which a process that reads bytes of strangers must not have. */
+extern const char *const egress_variables[];
+
 /* Starts an egress for this process alone, for runs without a service: `program` is emberbox's own. The child ends with
  * the link's other end. */
 int egress_start_own(const char *program, struct egress_link *link, pid_t *pid, struct error *err);

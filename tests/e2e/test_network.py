@@ -5,6 +5,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -173,6 +174,37 @@ def name_servers_can_be_set_in_a_file():
             done = kit.emberbox(*words, env={"EMBERBOX_HOME": home, "EMBERBOX_SERVICE": env})
             kit.equal(done.json["stdout"], "http://allowed.example.com/ GET / from allowed.example.com\n", f"{start}: {done.json}")
         running.stop()
+
+
+def environment_of(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        return {variable.partition(b"=")[0].decode() for variable in file.read().split(b"\0") if variable}
+
+
+@kit.test
+def egress_has_no_variables_that_could_be_secrets():
+    """Of a service, and of a run alone. Its name servers, which are a variable too, are there."""
+    secrets = {"EMBERBOX_TOKEN": "a-token-of-this-test-0123456789", "AWS_SECRET_ACCESS_KEY": "x"}
+    known = {"EMBERBOX_RESOLVER", "RES_OPTIONS", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "TZ", *kit.KEPT_ENVIRONMENT}
+    with world().inside():
+        service = Service(env=secrets)
+        run = kit.start([kit.built(), "run", "--cold", "-l", "bash", "--net", "allowed.example.com", "-c", "echo up; read x"],
+                        env=secrets, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    kit.equal(run.stdout.readline(), b"up\n")
+
+    def own():
+        for pid in kit.descendants(run.pid):
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if b"--role=egress-own" in file.read():
+                    return pid
+        return None
+
+    for parent, egress in ((service.pid, service.role("egress")), (run.pid, kit.eventually(own, "the run has no egress"))):
+        kit.true(set(secrets) <= environment_of(parent), "the variables are the caller's")
+        found = environment_of(egress)
+        kit.true("EMBERBOX_RESOLVER" in found and found <= known, f"{found}")
+    kit.finish(run, stdin=b"\n")
+    service.stop()
 
 
 @kit.test

@@ -135,6 +135,7 @@ const struct role_row egress_role = {
 	.peers = { { ROLE_KEEPER, ROLE_PEER, "egress lost a message of the keeper; they are introduced anew" } },
 	.outlives = ROLE_BIT(ROLE_KEEPER),
 	.optional = true,
+	.variables = egress_variables,
 	.prepare = egress_prepare,
 	.confine = egress_confine,
 	.run = egress_serve,
