@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-	ENTRIES = 4096, /* of the directory that are looked at */
-	NAME_MIN = 2,   /* letters of a name that can be told from the words around it */
+	ENTRIES = 4096, /* maximum entries of a directory */
+	NAME_MIN = 2,   /* letters of a name that is distinct from the words around it */
 };
 
 static bool is_letter(char c)
@@ -20,8 +20,8 @@ static bool is_letter(char c)
 	       (unsigned char)c >= 0x80;
 }
 
-/* Whether the name stands there for itself, and not in another. */
-static bool says(const char *text, const char *name, size_t size)
+/* Whether the text contains the name as a whole word. */
+static bool text_names(const char *text, const char *name, size_t size)
 {
 	for (const char *at = text; *at; at++)
 		if (strncmp(at, name, size) == 0 && (at == text || !is_letter(at[-1])) && !is_letter(at[size]))
@@ -29,15 +29,16 @@ static bool says(const char *text, const char *name, size_t size)
 	return false;
 }
 
-/* helper.py, helper and helper/ are all what `import helper` may mean. */
+/* helper.py, helper and helper/ are all possible targets of `import helper`. */
 static bool is_missed(const char *entry, const char *message, const char *suggestion)
 {
 	size_t stem = strcspn(entry, ".");
 
-	return stem >= NAME_MIN && (says(message, entry, stem) || says(suggestion, entry, strlen(entry)));
+	return stem >= NAME_MIN && (text_names(message, entry, stem) || text_names(suggestion, entry, strlen(entry)));
 }
 
-static bool find(const char *directory, const char *itself, const char *message, const char *suggestion, char *found)
+static bool missing_find(const char *directory, const char *itself, const char *message, const char *suggestion,
+			 char *found)
 {
 	DIR *stream = opendir(directory);
 	struct dirent *entry;
@@ -55,7 +56,7 @@ static bool find(const char *directory, const char *itself, const char *message,
 	return there;
 }
 
-/* Kinds that want a file or a module. */
+/* Kinds of failures that miss a file or a module. */
 static bool is_wanting(const char *kind)
 {
 	static const char *const kinds[] = { "missing-module", "missing-file-module", "missing-header-file",
@@ -85,7 +86,7 @@ char *beside_suggest(const char *json, const char *file)
 	    !json_string_copy(value, value_size, message, sizeof(message)) ||
 	    !json_member(error, size, "suggestion", &value, &value_size) ||
 	    !json_string_copy(value, value_size, suggestion, sizeof(suggestion)) ||
-	    !find(directory, slash ? slash + 1 : file, message, suggestion, found))
+	    !missing_find(directory, slash ? slash + 1 : file, message, suggestion, found))
 		return NULL;
 	buf_printf(&said, "Add \"--project %s\": %s is beside %s, and only that file was given.", directory, found,
 		   file);
@@ -94,7 +95,7 @@ char *beside_suggest(const char *json, const char *file)
 	json_decref(string);
 	if (!text)
 		return NULL;
-	/* The rest of the result as it stands. */
+	/* The rest of the result is unchanged. */
 	buf_add(&out, json, (size_t)(value - json));
 	buf_text(&out, text);
 	buf_text(&out, value + value_size);

@@ -1,11 +1,11 @@
-/* What the program missed, and what lies beside its file here: only who was called with a FILE can know that. */
+/* Suggests files that the program missed and that are beside its own file: only a caller with a FILE knows them. */
 #pragma once
 
 #include <stddef.h>
 
 /*
- * A result as JSON, of the program in `file`, which was given alone. If it
- * failed for want of something that lies in the same directory: the same result
- * with that as its suggestion, to be freed. Else NULL.
+ * `json` is the result of the program in `file`, which was passed alone. If the
+ * program failed because of a missing file that is in the same directory,
+ * returns the result with a suggestion, to be freed; otherwise NULL.
  */
 char *beside_suggest(const char *json, const char *file);

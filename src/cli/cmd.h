@@ -1,4 +1,4 @@
-/* What the sub-commands share. The command line knows the library only by its public header. */
+/* Shared by the sub-commands. The command line uses only the library's public header. */
 #pragma once
 
 #include <emberbox.h>
@@ -10,7 +10,7 @@ enum {
 	EXIT_BROKEN = EB_FAILED
 };
 
-/* Each takes argv from its own name on and returns the exit code. */
+/* Each takes argv from its own name on, and returns the exit code. */
 int cmd_run(int argc, char **argv);
 int cmd_repl(int argc, char **argv);
 int cmd_session(int argc, char **argv);
@@ -32,33 +32,33 @@ int cmd_why(int argc, char **argv);
 /* `emberbox: SENTENCE` on standard error. */
 void cmd_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same and where the help is; returns EXIT_USAGE. */
+/* cmd_complain() and a hint at --help; returns EXIT_USAGE. */
 int cmd_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same of a setting that is wrong wherever it stands: all of them are named by `emberbox config`. */
+/* cmd_usage() for an invalid setting in any source: the hint names `emberbox config`. */
 int cmd_misconfigured(const char *sentence);
 
-/* An id is a time and then random letters: from so many letters on, its end tells it from others. */
+/* An id is a time and then random letters: this many letters at its end identify it. */
 enum {
 	SHORT_ID_MIN = 4
 };
 
-/* A registry that cannot be read, where nothing of it is needed. */
-#define CMD_REGISTRY_LEFT_OUT "%s; this command does without the registry"
+/* Reports an invalid registry to a command that does not need it. */
+#define CMD_REGISTRY_LEFT_OUT "%s; this command continues without the registry"
 
-/* Writes all of it, also to a descriptor that does not block. Returns 0, or -1 with errno. */
+/* Writes all data, also to a non-blocking descriptor. Returns 0, or -1 with errno. */
 int cmd_write(int fd, const void *data, size_t size);
 
-/* A whole text on standard output, without what could steer a terminal: returns `code`, or EXIT_BROKEN with a complaint
- * when it cannot be written. */
+/* Writes a text to standard output, without sequences that control a terminal. Returns `code`, or EXIT_BROKEN with an
+ * error message if the write failed. */
 int cmd_print(const char *text, int code);
-/* The same of one with our own colours, all of whose quotes went through text_line(). Both go through filter_text(). */
+/* cmd_print() for a text with our own colours whose quotes went through text_line(). Both use filter_text(). */
 int cmd_print_painted(const char *text, int code);
-/* Bytes that a program or a stranger wrote: as they are, but what could steer a terminal that they go to. */
+/* Writes bytes from a program or another untrusted source: unchanged, but filtered if they go to a terminal. */
 int cmd_print_program(const char *data, size_t size);
 
-/* By errno: complains unless the reader has left; returns the exit code. */
+/* Reports errno unless the reader has closed the pipe; returns the exit code. */
 int cmd_print_failed(void);
 
-/* Flushes stdio's standard output, for help texts: as cmd_print(). */
+/* Flushes stdio's standard output after help texts. Returns as cmd_print(). */
 int cmd_flush(int code);

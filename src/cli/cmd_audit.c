@@ -1,4 +1,4 @@
-/* emberbox audit: the newest entries of the audit log, and whether its chain holds. */
+/* emberbox audit: prints the newest entries of the audit log, or verifies its chain. */
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -22,10 +22,10 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_COUNT, 'n', "limit", "N", "how many entries; default 20" },
+	{ OPT_COUNT, 'n', "limit", "N", "number of entries; default 20" },
 	{ OPT_COUNT, 0, "count", "N", "the same as --limit" },
-	{ OPT_JSON, 0, "json", NULL, "the entries as they stand in the log, one a line" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_JSON, 0, "json", NULL, "print the entries as in the log, one a line" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
@@ -33,16 +33,16 @@ static int print_help(void)
 {
 	puts("Usage: emberbox audit [options]\n"
 	     "       emberbox audit verify [--json]\n"
-	     "The newest entries of the audit log; or whether all of it is as it was written.\n"
-	     "verify exits with 1 when something was changed, and says what.\n");
+	     "Prints the newest entries of the audit log, or verifies that it is unchanged.\n"
+	     "verify exits with 1 if an entry was changed, and names it.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
 
-/* What an entry says besides what every entry has. */
+/* Prints the members that not every entry has. */
 static void add_details(const json_t *entry, struct buf *out)
 {
-	/* …and the digest of the code, which nobody reads and which would leave no room for the rest. */
+	/* Common members, and the digest of the code, which is long and not useful to people. */
 	static const char *const common[] = { "seq", "time", "event", "record", "previous", "hash", "code_sha256" };
 	const char *name;
 	json_t *value;
@@ -72,8 +72,8 @@ static enum paint event_paint(const char *event)
 	return strcmp(event, "execution") == 0 ? PAINT_NONE : PAINT_LIMIT;
 }
 
-/* Who it is about: a caller, or where a stranger came from. */
-static const char *who(const json_t *entry)
+/* The caller, or the address of a refused client. */
+static const char *entry_caller(const json_t *entry)
 {
 	return *past_text(entry, "caller") ? past_text(entry, "caller") : past_text(entry, "from");
 }
@@ -84,7 +84,7 @@ static void add_word(struct buf *out, const char *before, const char *text)
 		buf_printf(out, "%s%s%s", out->size > 0 ? " " : "", before, text);
 }
 
-/* The same for a terminal, where there is room for what a person looks for and not for ids. */
+/* A short form for a terminal, without ids. */
 static void add_short(const json_t *entry, struct buf *out)
 {
 	static const char *const words[] = { "reason", "detail", "how", "route", "container", "name", "why" };
@@ -118,7 +118,7 @@ static void add_row(struct table *table, const char *line, size_t size, bool bri
 		table_add(table, PAINT_NONE, brief && strlen(time) == 19 ? time + 5 : time);
 		table_add(table, event_paint(past_text(entry, "event")), past_text(entry, "event"));
 		if (brief)
-			table_add(table, PAINT_NONE, who(entry));
+			table_add(table, PAINT_NONE, entry_caller(entry));
 		table_add(table, PAINT_NONE, details.size > 0 ? details.data : "");
 	} else {
 		table_add(table, PAINT_BAD, "?");
@@ -147,7 +147,7 @@ static int print_table(const struct buf *lines)
 	return past_print(&out, 0);
 }
 
-static int show(unsigned count, int json)
+static int entries_show(unsigned count, int json)
 {
 	_cleanup_close_ int dir = state_dir(false);
 	_cleanup_buf_ struct buf lines = { 0 };
@@ -158,7 +158,7 @@ static int show(unsigned count, int json)
 	return json ? past_print(&lines, 0) : print_table(&lines);
 }
 
-static int verify(int json)
+static int log_verify(int json)
 {
 	struct error err = { 0 };
 	uint64_t entries = 0;
@@ -182,7 +182,7 @@ static int verify(int json)
 	return cmd_print(text, 0);
 }
 
-static int unexpected(const char *typed, int said)
+static int word_unexpected(const char *typed, int said)
 {
 	static const char *const words[] = { "verify", NULL };
 	const char *nearest = said ? NULL : text_nearest(typed, words);
@@ -215,7 +215,7 @@ int cmd_audit(int argc, char **argv)
 			return print_help();
 		case OPTION_WORD:
 			if (verifies || strcmp(reader.value, "verify") != 0)
-				return unexpected(reader.value, verifies);
+				return word_unexpected(reader.value, verifies);
 			verifies = 1;
 			break;
 		default:
@@ -223,13 +223,13 @@ int cmd_audit(int argc, char **argv)
 		}
 	}
 	if (verifies && counted)
-		return cmd_usage("audit", "verify looks at all entries; it cannot be combined with --limit");
-	/* What was run since is taken in first, but a log that does not hold is left as it was found. */
+		return cmd_usage("audit", "verify checks all entries; it cannot be combined with --limit");
+	/* New records are taken first, but a log that fails the verification is not changed. */
 	if (verifies && audit_verify(&entries, &err) < 0)
-		return verify(json);
+		return log_verify(json);
 	code = past_open("audit", &store);
 	store_close(store);
 	if (code == 0)
-		code = verifies ? verify(json) : show(count, json);
+		code = verifies ? log_verify(json) : entries_show(count, json);
 	return code;
 }

@@ -1,4 +1,4 @@
-/* emberbox check: what a look at a program tells before it runs. Nothing of the program is executed. */
+/* emberbox check: checks a program before it runs. The program is not executed. */
 #include "api/type_check.h"
 #include "base/own.h"
 #include "cli/cmd.h"
@@ -22,19 +22,19 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_LANGUAGE, 'l', "language", "LANG", "its language; default: by the file's name or its #! line" },
-	{ OPT_CODE, 'c', "code", "CODE", "the program itself, instead of a FILE" },
+	{ OPT_LANGUAGE, 'l', "language", "LANG", "the language; default: by the file's name or its #! line" },
+	{ OPT_CODE, 'c', "code", "CODE", "the program's text, instead of a FILE" },
 	{ OPT_JSON, 0, "json", NULL, "print one report object" },
 	{ OPT_REGISTRY, 0, "registry", "FILE", "the registry, for its lists" },
-	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: leave out the compiler's check of types" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: skip the compiler's type check" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
 struct check {
-	const char *file, *code, *language; /* as given, or NULL */
-	const char *registry;               /* of --registry, or NULL */
-	bool refuses;                       /* the settings are that runs are refused by what is found */
+	const char *file, *code, *language; /* as passed, or NULL */
+	const char *registry;               /* value of --registry, or NULL */
+	bool refuses;                       /* the settings refuse runs with findings */
 	int json;                           /* --json */
 	bool without_types;                 /* --no-check */
 };
@@ -48,12 +48,12 @@ static int print_help(void)
 	option_print(stdout, specs);
 	puts("\n"
 	     "Exit code: 0 clean; 1 syntax errors, type errors, blocked imports or findings of\n"
-	     "medium or high severity; 2 bad usage; 125 it could not be looked at; 127 unknown\n"
+	     "medium or high severity; 2 bad usage; 125 it could not be checked; 127 unknown\n"
 	     "language.");
 	return cmd_flush(0);
 }
 
-/* "4:9 high import os: files, processes and the environment" and the line itself. */
+/* Prints "4:9 high import os: files, processes and the environment" and the line. */
 static void entry_print(const struct policy_entry *entry, bool refuses, const char *code, size_t size, struct buf *out)
 {
 	char line[120], mistake[REPORT_MISTAKE_MAX];
@@ -66,7 +66,7 @@ static void entry_print(const struct policy_entry *entry, bool refuses, const ch
 		buf_printf(out, "%s %s: %s\n", severity_name(entry->rule->severity), entry->rule->pattern,
 			   entry->rule->reason);
 	else if (entry->how == HOW_COMPUTED)
-		buf_printf(out, "high import of %s: which module that is, is known only when it runs\n", entry->name);
+		buf_printf(out, "high import of %s: the module's name is computed at run time\n", entry->name);
 	else if (entry->blocked)
 		buf_printf(out, "%s import %s: %s%s%s\n", severity_name(entry_severity(entry)), entry->name,
 			   refuses ? "blocked" : "would be refused by --policy block",
@@ -78,7 +78,7 @@ static void entry_print(const struct policy_entry *entry, bool refuses, const ch
 		buf_printf(out, "    %s\n", line);
 }
 
-/* "1:7 type error: Type 'string' is not assignable to type 'number'. (TS2322)" and the line itself. */
+/* Prints "1:7 type error: Type 'string' is not assignable to type 'number'. (TS2322)" and the line. */
 static void type_error_print(const struct errors_found *error, const char *code, size_t size, struct buf *out)
 {
 	const bool placed = !error->file[0] && error->line > 0;
@@ -166,7 +166,7 @@ static bool report_has_mistake(const struct policy_report *report)
 	return mistakes > 0;
 }
 
-/* Of a program that is none of its language a compiler would say once more what is known. */
+/* After syntax errors, a compiler would only repeat them. */
 static void ask_compiler(const struct check *check, const struct runtime *runtime, const struct source *source,
 			 struct policy_report *report)
 {
@@ -177,7 +177,7 @@ static void ask_compiler(const struct check *check, const struct runtime *runtim
 	type_check(runtime, slash ? slash + 1 : source->name, source->data, source->size, report);
 }
 
-static int look(const struct check *check, const struct source *source, const struct config *config)
+static int program_check(const struct check *check, const struct source *source, const struct config *config)
 {
 	_cleanup_report_ struct policy_report report = { 0 };
 	const char *name = source->name ? source->name : "";
@@ -192,7 +192,7 @@ static int look(const struct check *check, const struct source *source, const st
 		return EB_NO_LANGUAGE;
 	}
 	if (!runtime)
-		return cmd_usage("check", "cannot tell the language of %s; name it with -l LANG",
+		return cmd_usage("check", "the language of %s is unknown; name it with -l LANG",
 				 source->name ? source->name : "the code");
 	lists = registry_lists(&config->registry, runtime->name);
 	if (policy_check(runtime, source->data, source->size, &lists, &report, &err) < 0) {
@@ -250,7 +250,7 @@ int cmd_check(int argc, char **argv)
 	check.refuses = config_policy(&config) == POLICY_BLOCK;
 	code = source_take(&check, &source);
 	if (code == 0)
-		code = look(&check, &source, &config);
+		code = program_check(&check, &source, &config);
 	free(source.data);
 	policy_close();
 	return code;

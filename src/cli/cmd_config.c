@@ -1,4 +1,4 @@
-/* emberbox config: each setting, and who set it. */
+/* emberbox config: prints each setting and its source. */
 #include "registry/config.h"
 #include "base/buf.h"
 #include "base/own.h"
@@ -23,27 +23,27 @@ enum {
 
 static const struct option_spec specs[] = {
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_REGISTRY, 0, "registry", "FILE", "as if this were the registry" },
-	{ OPT_LISTEN, 0, "listen", "HOST:PORT", "as if the service were started with it" },
-	{ OPT_SOCKET, 0, "socket", "PATH", "as if the service were started with it" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_REGISTRY, 0, "registry", "FILE", "use this registry" },
+	{ OPT_LISTEN, 0, "listen", "HOST:PORT", "show the settings of a service with this option" },
+	{ OPT_SOCKET, 0, "socket", "PATH", "show the settings of a service with this option" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
-/* One line of the answer. */
+/* One row of the output. */
 struct config_row {
-	const char *name;    /* of the setting */
+	const char *name;    /* name of the setting */
 	const char *value;   /* NULL: none */
-	const char *source;  /* "default", … */
-	const char *file;    /* of the source, or NULL */
-	unsigned line;       /* there; 0: not known */
+	const char *source;  /* "default", and so on */
+	const char *file;    /* file of the source, or NULL */
+	unsigned line;       /* line in it; 0: unknown */
 	const char *option;  /* "--listen", or NULL */
-	const char *as;      /* the other name, if it was set by that; or NULL */
+	const char *as;      /* the alias, if it was set by that; or NULL */
 	const char *meaning; /* one sentence */
 };
 
-/* Defaults that depend on where the state directory is. */
-static const char *computed(enum config_key key, const struct config *config, char path[PATH_MAX])
+/* Defaults that depend on the path of the state directory. */
+static const char *default_computed(enum config_key key, const struct config *config, char path[PATH_MAX])
 {
 	size_t length;
 
@@ -65,7 +65,7 @@ static struct config_row row_of(const struct config *config, enum config_key key
 
 	return (struct config_row){
 		.name = config_name(key),
-		.value = value->text ? value->text : computed(key, config, path),
+		.value = value->text ? value->text : default_computed(key, config, path),
 		.source = config_source_name(value->source),
 		.file = value->where,
 		.line = value->line,
@@ -75,14 +75,14 @@ static struct config_row row_of(const struct config *config, enum config_key key
 	};
 }
 
-static const char *shown(const struct config_row *row)
+static const char *value_shown(const struct config_row *row)
 {
 	bool secret = strcmp(row->name, config_name(CONFIG_TOKEN)) == 0;
 
 	return !row->value ? "-" : secret ? "(set, not shown)" : row->value;
 }
 
-/* On a terminal what is below the user's home is told as shells tell it. */
+/* On a terminal, shortens the user's home directory to ~. */
 static void add_path(struct buf *out, const char *path)
 {
 	const char *home = getenv("HOME");
@@ -99,12 +99,12 @@ static void add_text(struct table *table, const struct config_row *row)
 {
 	_cleanup_buf_ struct buf value = { 0 }, where = { 0 };
 
-	add_path(&value, shown(row));
+	add_path(&value, value_shown(row));
 	table_add(table, PAINT_NONE, row->name);
 	table_add(table, row->value ? PAINT_NONE : PAINT_DIM, value.data);
 	table_add(table, strcmp(row->source, "default") == 0 ? PAINT_DIM : PAINT_GOOD, row->source);
 	if (row->file) {
-		/* Which directory they are in is in the table already. */
+		/* The directory is another row of the table. */
 		const char *slash = terminal_width() > 0 ? strrchr(row->file, '/') : NULL;
 
 		buf_printf(&where, "%s:%u", slash ? slash + 1 : row->file, row->line);
@@ -116,7 +116,7 @@ static void add_text(struct table *table, const struct config_row *row)
 	table->failed |= value.failed || where.failed;
 }
 
-/* A path need not be UTF-8, and JSON has to be. */
+/* A path need not be UTF-8, but JSON must be. */
 static json_t *text_json(const char *text)
 {
 	_cleanup_buf_ struct buf clean = { 0 };
@@ -138,7 +138,7 @@ static void add_json(json_t *list, const struct config_row *row)
 					row->file ? json_integer(row->line) : json_null(), "meaning", row->meaning));
 }
 
-/* What only the registry says. */
+/* Settings that only the registry has. */
 static void registry_rows(const struct config *config, struct config_row rows[2], char number[16])
 {
 	const struct registry *registry = &config->registry;
@@ -147,18 +147,18 @@ static void registry_rows(const struct config *config, struct config_row rows[2]
 	rows[0] = (struct config_row){ .name = "auto_cleanup",
 				       .value = registry->auto_cleanup ? "true" : "false",
 				       .line = registry->auto_cleanup_line,
-				       .meaning = "whether containers are forgotten when they have ended" };
+				       .meaning = "whether to remove containers when they have ended" };
 	rows[1] = (struct config_row){ .name = "max_concurrent",
 				       .value = number,
 				       .line = registry->max_concurrent_line,
-				       .meaning = "containers at a time" };
+				       .meaning = "maximum of concurrent containers" };
 	for (int i = 0; i < 2; i++) {
 		rows[i].source = config_source_name(rows[i].line ? CONFIG_REGISTRY : CONFIG_DEFAULT);
 		rows[i].file = rows[i].line ? config->registry_where : NULL;
 	}
 }
 
-static int show(const struct config *config, bool json)
+static int config_show(const struct config *config, bool json)
 {
 	_cleanup_buf_ struct buf text = { 0 };
 	json_t *list = json ? json_array() : NULL;
@@ -170,7 +170,7 @@ static int show(const struct config *config, bool json)
 		rows[i] = row_of(config, (enum config_key)i, i == CONFIG_HOME ? home : socket);
 	registry_rows(config, rows + CONFIG_KEYS, number);
 	table_begin(&table, "SETTING|VALUE|SOURCE|WHERE");
-	/* Where it came from is what people ask for; the value is in that file, and in --json. */
+	/* The source matters more; the whole value is in that file, and in --json. */
 	table.yields = 2;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (json)
@@ -199,7 +199,7 @@ static int show(const struct config *config, bool json)
 static int print_help(void)
 {
 	puts("Usage: emberbox config [options]\n"
-	     "Each setting, its value, and where that came from: an option, the environment,\n"
+	     "Prints each setting, its value, and its source: an option, the environment,\n"
 	     ".env, the registry, or the default. Tokens are not shown.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
@@ -234,7 +234,7 @@ int cmd_config(int argc, char **argv)
 		options[count++] = (struct config_option){ key, reader.value };
 	}
 	if (config_load(options, count, &config, &err) == 0)
-		return show(&config, json);
+		return config_show(&config, json);
 	cmd_complain("%s", err.text);
 	return err.kind == ERROR_USAGE ? EXIT_USAGE : EXIT_BROKEN;
 }

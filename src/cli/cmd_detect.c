@@ -1,4 +1,4 @@
-/* emberbox detect: does a chat message ask for its code to be run? */
+/* emberbox detect: whether a chat message asks to run its code. */
 #include "base/own.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
@@ -20,14 +20,14 @@ enum {
 static const struct option_spec specs[] = {
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
 	{ OPT_REGISTRY, 0, "registry", "FILE", "the registry, for its triggers" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox detect [FILE | -] [options]\n"
-	     "Does this chat message ask for its code to be run? Nothing is run.\n");
+	     "Tells whether a chat message asks to run its code. Nothing is run.\n");
 	option_print(stdout, specs);
 	puts("\nExit code: 0 yes; 1 no; 2 bad usage.");
 	return cmd_flush(0);
@@ -49,7 +49,7 @@ static void print_plain(const struct detected *found, struct buf *out)
 		buf_printf(out, "profile: %s\n", found->profile);
 }
 
-static int detect(const struct source *source, const struct registry *registry, int json)
+static int message_detect(const struct source *source, const struct registry *registry, int json)
 {
 	_cleanup_arena_ struct arena arena = { 0 };
 	_cleanup_buf_ struct buf text = { 0 };
@@ -107,7 +107,7 @@ int cmd_detect(int argc, char **argv)
 		cmd_complain("%s", message);
 		return EXIT_USAGE;
 	}
-	done = detect(&source, &config.registry, json);
+	done = message_detect(&source, &config.registry, json);
 	free(source.data);
 	return done;
 }

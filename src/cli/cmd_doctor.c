@@ -1,4 +1,4 @@
-/* emberbox doctor: what this host can enforce. */
+/* emberbox doctor: reports what this host can enforce. */
 #include "base/buf.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
@@ -23,25 +23,25 @@ enum {
 
 static const struct option_spec specs[] = {
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_PROVE, 0, "prove", NULL, "attack a box on this very host and print what held" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_PROVE, 0, "prove", NULL, "attack a box on this host and print which attacks failed" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox doctor [options]\n"
-	     "What this host can enforce, what is missing, and how to get it; and whether the\n"
-	     "settings can be used. Exits with 1 when something essential is missing or wrong.\n");
+	     "Reports the isolation that this host can enforce, with fixes, and whether the\n"
+	     "settings are valid. Exits with 1 if something essential is missing or wrong.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
 
 enum {
-	SETTINGS = 2 /* rows of them */
+	SETTINGS = 2 /* rows about settings */
 };
 
-/* What is wrong with settings refuses every run, and is told here with its place. How many rows: where the registry is
+/* Checks the settings: an invalid one makes every run fail. Returns the number of rows. The path of the registry
  * depends on the variables. */
 static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
 {
@@ -56,19 +56,19 @@ static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
 	*registry = (struct doctor_setting){ .name = "registry.yaml" };
 	if (config_load_without(&config, &wrong, &err) < 0) {
 		variables->wrong = true;
-		variables->fix = "that line or variable; `man emberbox-config` has what each setting takes";
+		variables->fix = "correct that line or variable; see `man emberbox-config`";
 		snprintf(variables->detail, sizeof(variables->detail), "%s", err.text);
 		return 1;
 	}
-	/* Root may have the HOME of another, whose settings are not his. */
+	/* Root may have the HOME of another user, whose settings are not read. */
 	snprintf(variables->detail, sizeof(variables->detail),
 		 !there                                     ? "there is no %.900s"
-		 : st.st_uid != geteuid() && st.st_uid != 0 ? "%.900s is another user's, and not read"
+		 : st.st_uid != geteuid() && st.st_uid != 0 ? "%.900s belongs to another user, and is not read"
 							    : "%.900s is read; `emberbox config` shows what it sets",
 		 path);
 	if (wrong.kind != ERROR_NONE) {
 		registry->wrong = true;
-		registry->fix = "that place (line:column); `man emberbox-config` has the keys";
+		registry->fix = "correct that place (line:column); see `man emberbox-config`";
 		snprintf(registry->detail, sizeof(registry->detail), "%s", wrong.text);
 	} else if (config.registry_size > 0) {
 		snprintf(registry->detail, sizeof(registry->detail), "%.900s has %zu profile%s", config.registry_where,
@@ -79,7 +79,7 @@ static size_t look_at_settings(struct doctor_setting settings[SETTINGS])
 	return SETTINGS;
 }
 
-/* Where the last column of a table's line begins: behind the last two blanks in its first half. */
+/* The start of the last column of a row: after the last two blanks in its first half. */
 static size_t last_column(const char *line, size_t width)
 {
 	size_t column = 0;
@@ -90,7 +90,7 @@ static size_t last_column(const char *line, size_t width)
 	return column;
 }
 
-/* The same text with no line wider than that, but for words that are; takes the text, NULL: no memory. 0: any width. */
+/* Wraps lines at the width, except longer words. Takes the text; NULL: memory ran out. 0: no limit. */
 static char *text_wrap(char *text, unsigned width)
 {
 	struct buf out = { 0 };

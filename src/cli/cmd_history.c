@@ -1,4 +1,4 @@
-/* emberbox history: past runs, the newest first. */
+/* emberbox history: lists past runs, newest first. */
 #include "base/own.h"
 #include "cli/options.h"
 #include "cli/past.h"
@@ -18,25 +18,25 @@ enum {
 };
 
 enum {
-	COUNT_MAX = 1000 /* as the store has it */
+	COUNT_MAX = 1000 /* the store's limit */
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_COUNT, 'n', "limit", "N", "how many runs; default 20, at most 1000" },
+	{ OPT_COUNT, 'n', "limit", "N", "number of runs; default 20, at most 1000" },
 	{ OPT_COUNT, 0, "count", "N", "the same as --limit" },
-	{ OPT_LANGUAGE, 'l', "language", "LANG", "only of this language" },
-	{ OPT_STATUS, 0, "status", "STATUS", "only of this status: ok, failed, timeout, interrupted..." },
-	{ OPT_SINCE, 0, "since", "WHEN", "only since then: 10m, 2h, 7d, or an RFC 3339 time" },
-	{ OPT_CALLER, 0, "caller", "NAME", "only of this caller: \"uid 1000\", or a token's name" },
-	{ OPT_BEFORE, 0, "before", "ID", "only those before this run: its id, or the beginning or end of it" },
+	{ OPT_LANGUAGE, 'l', "language", "LANG", "only runs of this language" },
+	{ OPT_STATUS, 0, "status", "STATUS", "only runs with this status: ok, failed, timeout, interrupted..." },
+	{ OPT_SINCE, 0, "since", "WHEN", "only runs since then: 10m, 2h, 7d, or an RFC 3339 time" },
+	{ OPT_CALLER, 0, "caller", "NAME", "only runs of this caller: \"uid 1000\", or a token's name" },
+	{ OPT_BEFORE, 0, "before", "ID", "only runs before this one: its id, or the beginning or end of it" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
 struct history {
-	struct store_filter filter; /* what is asked */
-	char since[PAST_WHEN_MAX];  /* of --since */
+	struct store_filter filter; /* the query */
+	char since[PAST_WHEN_MAX];  /* value of --since */
 	bool json;                  /* --json */
 	bool help;                  /* --help */
 };
@@ -44,12 +44,12 @@ struct history {
 static int print_help(void)
 {
 	puts("Usage: emberbox history [options]\n"
-	     "Past runs, the newest first.\n");
+	     "Lists past runs, newest first.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
 
-/* Somebody who types --failed wants --status failed. */
+/* --failed is probably meant to be --status failed. */
 static int unknown_option(const struct option_reader *reader)
 {
 	for (int status = STATUS_OK; status <= STATUS_ERROR; status++) {
@@ -61,7 +61,7 @@ static int unknown_option(const struct option_reader *reader)
 	return cmd_usage("history", "%s", reader->message);
 }
 
-/* 0, or the exit code. */
+/* Returns 0, or the exit code. */
 static int read_option(int option, const struct option_reader *reader, struct history *history)
 {
 	switch (option) {
@@ -100,21 +100,21 @@ static int read_option(int option, const struct option_reader *reader, struct hi
 	}
 }
 
-/* How a table is made to fit, each step less than the one before: a line that is broken in two is hard to read. */
+/* Layouts of the table, each narrower than the previous one, so that no row is wrapped. */
 enum layout {
 	LAYOUT_WHOLE,
-	LAYOUT_SHORT,       /* the ends of ids, which differ early; times without the year and the seconds */
-	LAYOUT_NO_CALLER,   /* … */
-	LAYOUT_NO_MEMORY,   /* … */
-	LAYOUT_NO_DURATION, /* … */
+	LAYOUT_SHORT,       /* only the ends of ids, which differ more; times without year and seconds */
+	LAYOUT_NO_CALLER,   /* also without the caller */
+	LAYOUT_NO_MEMORY,   /* also without memory */
+	LAYOUT_NO_DURATION, /* also without the duration */
 };
 
 enum {
-	ID_SHORT = 6,   /* random letters at an id's end: one in a thousand millions is the same */
-	ERROR_ROOM = 25 /* cells that an error should have */
+	ID_SHORT = 6,   /* letters at an id's end: one in a thousand million collides */
+	ERROR_ROOM = 25 /* cells for an error */
 };
 
-/* So many of an id's last letters as tell these apart: its first ones are the time, which is nearly the same. */
+/* The number of final letters that distinguish these ids; their first letters are the time, and nearly equal. */
 static size_t short_id(const json_t *runs)
 {
 	size_t size = ID_SHORT, i, j;
@@ -159,7 +159,7 @@ static void add_row(struct table *table, enum layout layout, size_t id, const js
 	table_add(table, PAINT_NONE, past_error(past_text(run, "error_message")));
 }
 
-static void fill(struct table *table, enum layout layout, const json_t *runs)
+static void history_fill(struct table *table, enum layout layout, const json_t *runs)
 {
 	size_t i, id = layout >= LAYOUT_SHORT ? short_id(runs) : RESULT_ID;
 	json_t *run;
@@ -171,8 +171,8 @@ static void fill(struct table *table, enum layout layout, const json_t *runs)
 	json_array_foreach((json_t *)runs, i, run) add_row(table, layout, id, run);
 }
 
-/* Whether all of it is seen, or of the errors as much as tells what was wrong. */
-static bool fits(const struct table *table, unsigned width)
+/* Whether the table fits, with enough of the errors. */
+static bool table_fits(const struct table *table, unsigned width)
 {
 	size_t last = table->columns - 1, used = 0;
 
@@ -195,10 +195,10 @@ static int print_table(const struct history *history, const struct buf *answer)
 	_cleanup_buf_ struct buf out = { 0 };
 	unsigned width = terminal_width();
 
-	fill(&table, layout, runs);
-	while (width > 0 && layout < LAYOUT_NO_DURATION && !fits(&table, width)) {
+	history_fill(&table, layout, runs);
+	while (width > 0 && layout < LAYOUT_NO_DURATION && !table_fits(&table, width)) {
 		table_free(&table);
-		fill(&table, ++layout, runs);
+		history_fill(&table, ++layout, runs);
 	}
 	if (json_array_size(runs) > 0)
 		table_print(&table, width, terminal_colour(), &out);
@@ -228,7 +228,7 @@ int cmd_history(int argc, char **argv)
 	code = past_open("history", &store);
 	if (code != 0)
 		return code;
-	/* On a narrow terminal our own table has only beginnings. */
+	/* On a narrow terminal, the table has only the end of ids. */
 	if (store && history.filter.before) {
 		code = past_find("history", store, history.filter.before, before);
 		history.filter.before = before;

@@ -1,4 +1,4 @@
-/* emberbox languages: what can run here. */
+/* emberbox languages: lists the languages that this host can run. */
 #include "cli/cmd.h"
 #include "cli/options.h"
 
@@ -12,7 +12,7 @@ enum {
 
 static const struct option_spec specs[] = {
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
@@ -30,8 +30,8 @@ int cmd_languages(int argc, char **argv)
 			break;
 		case OPT_HELP:
 			puts("Usage: emberbox languages [options]\n"
-			     "What can run here, its version, its other names, and what to install for what\n"
-			     "cannot.\n");
+			     "Lists the languages with versions and aliases, and the commands that install the\n"
+			     "missing ones.\n");
 			option_print(stdout, specs);
 			return cmd_flush(0);
 		case OPTION_WORD:

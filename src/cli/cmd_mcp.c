@@ -1,4 +1,4 @@
-/* emberbox mcp: MCP on stdin and stdout, for assistants that start their tools themselves. */
+/* emberbox mcp: an MCP server on stdin and stdout, for assistants that start their tools themselves. */
 #include "base/own.h"
 #include "wire/service_socket.h"
 #include "client/mcp_relay.h"
@@ -23,34 +23,34 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_SOCKET, 0, "socket", "PATH", "the service's socket; default: EMBERBOX_SOCKET, else that of this user" },
-	{ OPT_PRINT_CONFIG, 0, "print-config", NULL, "print what to put into a client's configuration, and exit" },
+	{ OPT_SOCKET, 0, "socket", "PATH", "the service's socket; default: EMBERBOX_SOCKET, otherwise this user's" },
+	{ OPT_PRINT_CONFIG, 0, "print-config", NULL, "print the entry for a client's configuration, and exit" },
 	{ OPT_CLIENT, 0, "client", "NAME",
-	  "of that client: json, claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf, zed (json)" },
+	  "the client: json, claude-code, claude-desktop, codex, cursor, gemini, vscode, windsurf, zed (json)" },
 	{ OPT_HTTP, 0, "http", NULL,
-	  "print how to reach the service over HTTP, with its token, instead of this program" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	  "print an entry that uses the service over HTTP, with its token, not this program" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
-/* Which service is used. */
+/* The service to use. */
 struct mcp_service {
-	const char *given;              /* by --socket; NULL: where clients look */
-	char found[PATH_MAX];           /* where clients look */
-	struct private_service private; /* our own, if there is no other */
+	const char *given;              /* value of --socket; NULL: none */
+	char found[PATH_MAX];           /* default path */
+	struct private_service private; /* a service of our own, if there is no other */
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox mcp [--socket PATH]\n"
 	     "       emberbox mcp --print-config [--client NAME] [--http]\n"
-	     "Speaks MCP on stdin and stdout. Uses the service that runs for this user, or one\n"
-	     "of its own that ends with it.\n");
+	     "Serves MCP on stdin and stdout. Uses this user's service, or starts one\n"
+	     "that ends with this command.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
 
-/* One that is there, else our own. A service that was named is not replaced by another. */
+/* Finds a running service, or starts one. If --socket names a service, no other is used. */
 static const char *find_service(void *data, struct error *err)
 {
 	struct mcp_service *place = data;
@@ -67,7 +67,7 @@ static const char *find_service(void *data, struct error *err)
 		return NULL;
 	}
 	if (path && errno == EPERM)
-		cmd_complain("the service at \"%s\" belongs to somebody else, and is not used", path);
+		cmd_complain("the service at \"%s\" belongs to another user, and is not used", path);
 	private_service_end(&place->private);
 	if (private_service_start(&place->private, err) < 0) {
 		cmd_complain("%s", err->text);
@@ -102,7 +102,7 @@ int cmd_mcp(int argc, char **argv)
 	if ((config.client || config.http) && !print)
 		return cmd_usage("mcp", "%s goes with --print-config", config.client ? "--client" : "--http");
 	if (config.http && place.given)
-		return cmd_usage("mcp", "--http and --socket are two ways to the service; leave one out");
+		return cmd_usage("mcp", "--http and --socket exclude each other; leave one out");
 	if (print) {
 		config.socket = place.given;
 		return mcp_config_print(&config);

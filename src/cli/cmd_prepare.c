@@ -1,4 +1,4 @@
-/* emberbox prepare: makes ahead what the first run of a language would make. */
+/* emberbox prepare: prepares languages before their first run. */
 #include "cli/cmd.h"
 #include "cli/options.h"
 
@@ -10,7 +10,7 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
@@ -22,7 +22,7 @@ static int prepare_one(const char *language, int named)
 		printf("%s: ready\n", language);
 		return cmd_flush(0);
 	}
-	/* Of all languages, those that are not installed are nobody's mistake. */
+	/* If no language is named, those that are not installed are skipped. */
 	if (!named && err.code == EB_NO_LANGUAGE)
 		return 0;
 	cmd_complain("%s", err.message);
@@ -38,8 +38,8 @@ int cmd_prepare(int argc, char **argv)
 	while ((option = option_next(&reader)) != OPTION_END) {
 		if (option == OPT_HELP) {
 			puts("Usage: emberbox prepare [LANG...]\n"
-			     "Makes ahead what the first run of a language would make: Go's standard library,\n"
-			     "PostgreSQL's template. Without LANG for every language that is installed.\n");
+			     "Prepares what the first run of a language needs: Go's standard library,\n"
+			     "PostgreSQL's template. Without LANG, prepares every installed language.\n");
 			option_print(stdout, specs);
 			return cmd_flush(0);
 		}
@@ -49,7 +49,7 @@ int cmd_prepare(int argc, char **argv)
 		failed = prepare_one(reader.value, 1);
 		code = code ? code : failed;
 	}
-	/* One that fails is said, and keeps no other from being made. */
+	/* A failure is reported, and the others continue. */
 	for (size_t i = 0; !named && (language = eb_language_at(i)); i++) {
 		failed = prepare_one(language, 0);
 		code = code ? code : failed;

@@ -1,9 +1,9 @@
 /*
  * emberbox repl: a session at the terminal.
  *
- * Lines are read until they are a cell, the cell runs in a session of the
- * service, and what it does is shown. Where no service runs, one is started for
- * as long as this takes: a session needs a keeper.
+ * Lines are read until they form a cell, which runs in a session of the
+ * service; its output is shown. If no service is running, a private one is
+ * started, because a session needs a keeper.
  */
 #include "cli/cmd_repl.h"
 
@@ -37,23 +37,23 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_SESSION, 0, "session", "ID", "join a session that is there; it stays when you leave" },
+	{ OPT_SESSION, 0, "session", "ID", "join an existing session; it stays when you leave" },
 	{ OPT_LOAD, 0, "load", "FILE", "run the cells of a file first, as :save wrote it" },
-	{ OPT_PROJECT, 0, "project", "DIR", "copy a directory to /sandbox/code; :reload brings your edits" },
+	{ OPT_PROJECT, 0, "project", "DIR", "copy a directory to /sandbox/code; :reload copies your changes" },
 #define SESSION_OPTION(ID, NAME, VALUE, HELP) { ID, 0, NAME, VALUE, HELP },
 #include "cli/session_wish.def"
-	{ OPT_KEEP, 0, "keep", NULL, "leave the session in the service when you leave, and tell its id" },
+	{ OPT_KEEP, 0, "keep", NULL, "keep the session in the service when you leave, and print its id" },
 	{ OPT_QUIET, 'q', "quiet", NULL, "no greeting" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
-/* What the arguments say. */
+/* The parsed arguments. */
 struct repl_args {
-	struct session_wish wish; /* what a new session is to be */
-	const char *language;     /* LANG, or NULL */
-	const char *session;      /* of --session, or NULL */
-	const char *load;         /* of --load, or NULL */
+	struct session_wish wish; /* the new session's options */
+	const char *language;     /* the language, or NULL */
+	const char *session;      /* value of --session, or NULL */
+	const char *load;         /* value of --load, or NULL */
 	bool quiet;               /* --quiet */
 };
 
@@ -61,9 +61,9 @@ static int print_help(void)
 {
 	puts("Usage: emberbox repl LANG [options]\n"
 	     "       emberbox repl --session ID\n"
-	     "An interactive session in a box: what cells define stays. Reads cells from\n"
-	     "standard input if that is no terminal, and exits as the last one did.\n"
-	     "Inside, :help lists the commands.\n");
+	     "Starts an interactive session in a box: later cells see earlier definitions.\n"
+	     "If standard input is no terminal, reads cells from it, and exits with the last\n"
+	     "cell's code. Inside, :help lists the commands.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
@@ -113,17 +113,16 @@ static int read_arguments(struct repl *repl, struct repl_args *args, int argc, c
 	if (code != 0)
 		return code;
 	if (!args->language && !args->session)
-		return cmd_usage("repl", "which language? emberbox repl LANG, as in: emberbox repl python");
+		return cmd_usage("repl", "name a language, as in: emberbox repl python");
 	if (args->session && args->wish.any)
-		return cmd_usage("repl",
-				 "--session joins a session as it is; limits, files and settings are those that "
-				 "it was made with");
+		return cmd_usage("repl", "--session joins a session with the limits, files and settings that "
+					 "it was created with");
 	if (args->language && spec_set(&args->wish.spec, "language", args->language, &err) < 0)
 		return session_failed(&err);
 	return 0;
 }
 
-/* What POST /v1/sessions is sent. */
+/* The body of POST /v1/sessions. */
 static int make_request(struct repl *repl, const struct repl_args *args)
 {
 	_cleanup_close_ int dir = -1;
@@ -137,7 +136,7 @@ static int make_request(struct repl *repl, const struct repl_args *args)
 	return 0;
 }
 
-/* The service that is there, or one of our own. A session that is joined has one. */
+/* Finds a running service, or starts a private one. A session to join has a service. */
 static int find_service(struct repl *repl, const struct config *config, bool joins)
 {
 	const char *wanted = config->values[CONFIG_SERVICE].text;
@@ -150,13 +149,13 @@ static int find_service(struct repl *repl, const struct config *config, bool joi
 		repl->socket[0] = '\0';
 	else if (joins || strcmp(wanted, "never") != 0)
 		socket = service_socket_connect(repl->socket);
-	/* One that stays, where the user wants that. */
+	/* Starts a permanent service if the user wants that. */
 	if (socket < 0 && !joins && strcmp(wanted, "start") == 0)
 		socket = service_start(config->values[CONFIG_LISTEN].source != CONFIG_DEFAULT);
 	if (socket >= 0)
 		return 0;
 	if (joins) {
-		cmd_complain("no service is running at \"%s\", and so no session", repl->socket);
+		cmd_complain("no service is running at \"%s\", so there is no session", repl->socket);
 		return EXIT_BROKEN;
 	}
 	if (private_service_start(&repl->own, &err) < 0)
@@ -185,7 +184,7 @@ int repl_open(struct repl *repl, const char *id)
 		return session_failed(&err);
 	repl->next = (unsigned)json_integer_value(json_object_get(repl->object, "cells")) + 1;
 	language = json_string_value(json_object_get(repl->object, "language"));
-	/* Of one that was joined it is told here. */
+	/* For a joined session, the language comes from the service. */
 	if (!repl->language && language) {
 		spec_init(&named);
 		if (spec_set(&named, "language", language, &err) == 0) {
@@ -201,7 +200,7 @@ int repl_open(struct repl *repl, const char *id)
 
 static int wake_fd = -1;
 
-/* Async-signal-safe: a letter for whoever waits. */
+/* Async-signal-safe: writes a letter to the pipe. */
 static void on_signal(int number)
 {
 	int before = errno;
@@ -223,7 +222,7 @@ static int watch_signals(struct repl *repl)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		struct sigaction before;
 
-		/* Who started us so that we do not hear it (nohup), is obeyed. */
+		/* Signals that the caller ignores (nohup) stay ignored. */
 		if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN)
 			continue;
 		if (sigaction(numbers[i], &action, NULL) < 0)
@@ -257,7 +256,7 @@ static void make_prompt(const struct repl *repl, char *prompt, size_t size)
 			 colour ? "\1\033[0m\1" : "");
 }
 
-/* One line; runs the cell that it ends. */
+/* Handles one line; runs the cell if it is complete. */
 static void take_line(struct repl *repl, const char *line)
 {
 	struct buf *cell = &repl->pending;
@@ -278,12 +277,12 @@ static void take_line(struct repl *repl, const char *line)
 		size--;
 	cell->data[size] = '\0';
 	line_editor_remember(repl->editor, cell->data);
-	/* What Tab looks at is the next cell's. */
+	/* Tab now completes the next cell. */
 	cell->size = 0;
 	repl_run(repl, cell->data, NULL);
 }
 
-static int talk(struct repl *repl)
+static int repl_interact(struct repl *repl)
 {
 	char history[80], prompt[128];
 	const char *term = getenv("TERM"), *line;
@@ -316,14 +315,14 @@ static int talk(struct repl *repl)
 		default:
 			(void)cmd_write(STDOUT_FILENO, "\n", 1);
 			repl->over = true;
-			/* Ctrl-D is how one leaves: what the last cell did is no failure of ours. */
+			/* Ctrl-D is a normal exit: a failure of the last cell does not matter. */
 			repl->code = 0;
 		}
 	}
 	return repl->code;
 }
 
-/* Standard input is no terminal: all of it, cell by cell. */
+/* Standard input is no terminal: runs all of it, cell by cell. */
 static int run_piped(struct repl *repl)
 {
 	_cleanup_cells_ struct cells cells = { 0 };
@@ -345,7 +344,7 @@ static int run_piped(struct repl *repl)
 	return repl->show.failed ? 128 + SIGPIPE : repl->code;
 }
 
-static void greet(struct repl *repl, bool joined)
+static void repl_greet(struct repl *repl, bool joined)
 {
 	const char *version = json_string_value(json_object_get(repl->object, "language_version"));
 
@@ -362,12 +361,12 @@ static void close_session(struct repl *repl, bool joined)
 		return;
 	if (repl->keep)
 		show_note(&repl->show, "The session stays: emberbox repl --session %s", repl->link.id);
-	/* A service of our own takes it along. */
+	/* A private service ends with us, and so does the session. */
 	else if (repl->own.pid == 0)
 		(void)session_link_ask(&repl->link, "DELETE", "", NULL, NULL, &err);
 }
 
-static int run(struct repl *repl, const struct repl_args *args, const struct config *config)
+static int repl_start(struct repl *repl, const struct repl_args *args, const struct config *config)
 {
 	int code;
 
@@ -386,11 +385,11 @@ static int run(struct repl *repl, const struct repl_args *args, const struct con
 		return code;
 	repl_project_begin(repl);
 	if (repl->interactive && !args->quiet)
-		greet(repl, args->session != NULL);
+		repl_greet(repl, args->session != NULL);
 	if (args->load)
 		code = repl_load(repl, args->load);
 	if (code == 0 && !repl->over)
-		code = repl->interactive ? talk(repl) : run_piped(repl);
+		code = repl->interactive ? repl_interact(repl) : run_piped(repl);
 	else if (code == 0)
 		code = repl->code;
 	close_session(repl, args->session != NULL);
@@ -425,7 +424,7 @@ int cmd_repl(int argc, char **argv)
 	if (code == 0) {
 		repl.language = args.wish.spec.runtime ? args.wish.spec.runtime->name : NULL;
 		repl.title = args.wish.spec.runtime ? args.wish.spec.runtime->display : NULL;
-		code = run(&repl, &args, &config);
+		code = repl_start(&repl, &args, &config);
 	}
 	private_service_end(&repl.own);
 	line_editor_free(repl.editor);

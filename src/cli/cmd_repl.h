@@ -1,7 +1,6 @@
 /*
- * What the parts of `emberbox repl` share: cmd_repl.c reads the arguments and lines,
- * repl_cell.c runs cells in the session, repl_command.c has what begins with a
- * colon, repl_show.c prints.
+ * Shared by the parts of `emberbox repl`: cmd_repl.c reads arguments and lines, repl_cell.c runs cells, repl_command.c
+ * has the commands that begin with a colon, repl_show.c prints.
  */
 #pragma once
 
@@ -13,50 +12,50 @@
 
 struct repl {
 	struct session_link link;   /* the session */
-	char socket[PATH_MAX];      /* of the service that has it */
-	struct private_service own; /* that service, if nobody else runs one */
-	const char *language;       /* its name; a constant of the runtime's */
-	const char *title;          /* the language as people call it */
-	json_t *request;            /* what the session was asked for with; NULL: it was joined; owned */
-	json_t *cells;              /* those run from here: {code, status}; owned */
-	json_t *object;             /* the session as it was last told; owned */
-	const char *project;        /* of --project, or NULL */
-	struct repl_seen *seen;     /* the project's files as the session has them; owned */
-	const char *timeout;        /* of --timeout, for each cell; NULL: the session's */
-	bool keep;                  /* leave the session when we go */
-	bool interactive;           /* a person types */
+	char socket[PATH_MAX];      /* path of the service's socket */
+	struct private_service own; /* a private service, if no other is running */
+	const char *language;       /* name of the language; a constant of the runtime */
+	const char *title;          /* display name of the language */
+	json_t *request;            /* the request for the session; NULL: it was joined; owned */
+	json_t *cells;              /* cells run from here: {code, status}; owned */
+	json_t *object;             /* the service's last description of the session; owned */
+	const char *project;        /* value of --project, or NULL */
+	struct repl_seen *seen;     /* the project's files in the session; owned */
+	const char *timeout;        /* value of --timeout, for each cell; NULL: the session's */
+	bool keep;                  /* keep the session at the end */
+	bool interactive;           /* a person types the cells */
 	unsigned next;              /* number of the next cell */
 	int code;                   /* exit code of the last cell */
-	bool over;                  /* nothing more is read */
-	int wake[2];                /* what signals said, a letter each */
-	struct buf pending;         /* lines of the cell that is being typed; owned */
-	struct line_options line;   /* of the editor */
+	bool over;                  /* stop reading */
+	int wake[2];                /* a pipe with a letter for each signal */
+	struct buf pending;         /* lines of the incomplete cell; owned */
+	struct line_options line;   /* options of the editor */
 	struct line_editor *editor; /* or NULL */
 	struct show show;           /* the terminal */
 };
 
-/* How a cell ended. */
+/* The outcome of a cell. */
 enum repl_end {
-	REPL_OK,     /* it did what it should */
-	REPL_FAILED, /* it failed; the session is as it was */
-	REPL_LOST,   /* what the session knew is gone; there is a new one */
-	REPL_BROKEN, /* it was not run: the service said why */
+	REPL_OK,     /* success */
+	REPL_FAILED, /* the cell failed; the session's state is kept */
+	REPL_LOST,   /* the session's state is lost; there is a new session */
+	REPL_BROKEN, /* the cell did not run: the service refused it */
 };
 
-/* Runs a cell and shows what it does. `status` gets the result's, if it is not NULL. */
+/* Runs a cell and shows its output. `status` receives the result's status, if not NULL. */
 enum repl_end repl_run(struct repl *repl, const char *code, char status[24]);
-/* What a signal said since the last call: 'I' interrupt, 'W' the size changed, 'T' end; 0: nothing. */
+/* Signals since the last call: 'I' interrupt, 'W' window size, 'T' terminate; 0: none. */
 char repl_woken(struct repl *repl);
-/* Makes the session, or joins one (`id`). Returns 0, or an exit code. */
+/* Creates the session, or joins the session `id`. Returns 0, or an exit code. */
 int repl_open(struct repl *repl, const char *id);
-/* What Tab asks. */
+/* Completion for Tab. */
 line_complete_fn repl_complete;
-/* A line that is a command: ":help", "?name", "name?". False: it is code. */
+/* Handles a command: ":help", "?name", "name?". False: the line is code. */
 bool repl_command(struct repl *repl, const char *line);
-/* Runs the cells of a file: 0, or an exit code if it cannot be read. */
+/* Runs the cells of a file. Returns 0, or an exit code if it cannot be read. */
 int repl_load(struct repl *repl, const char *file);
-/* Brings the project's files into a session that has just begun. */
+/* Copies the project's files into a new session. */
 void repl_project_begin(struct repl *repl);
-/* Brings what changed on the host into the session. */
+/* Copies the files that changed on the host into the session. */
 void repl_project_reload(struct repl *repl);
 void repl_project_free(struct repl *repl);

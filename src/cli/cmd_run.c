@@ -1,9 +1,9 @@
 /*
  * emberbox run: one program, once.
  *
- * Arguments are read into a struct run and a request; then the request is
- * executed, with output passed on as it comes, and the exit code is the
- * program's. What is wrong with the arguments is said before anything runs.
+ * Arguments are parsed into a struct run and a request; then the request is
+ * executed, its output is passed on at once, and the exit code is the
+ * program's. Errors in the arguments are reported before anything runs.
  */
 #include "base/text.h"
 #include "schema/spec.h"
@@ -29,10 +29,9 @@
 
 enum {
 	OPT_CODE = 1,
-	OPT_REQUEST_FIRST, /* the options between here and OPT_REQUEST_LAST are keys of the request by their own names
-			    */
+	OPT_REQUEST_FIRST, /* the options from here to OPT_REQUEST_LAST are named like keys of the request */
 	OPT_LANGUAGE,
-	OPT_LIMIT, /* and enum limit_id */
+	OPT_LIMIT, /* plus enum limit_id */
 	OPT_ENV = OPT_LIMIT + LIMITS,
 	OPT_FILE,
 	OPT_PROJECT,
@@ -64,39 +63,39 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_CODE, 'c', "code", "CODE", "the program itself, instead of a FILE" },
-	{ OPT_LANGUAGE, 'l', "language", "LANG", "its language; default: by the file's name or its #! line" },
+	{ OPT_CODE, 'c', "code", "CODE", "the program's text, instead of a FILE" },
+	{ OPT_LANGUAGE, 'l', "language", "LANG", "the language; default: by the file's name or its #! line" },
 #define LIMIT(NAME, KEY, KIND, LEAST, MOST, DEFAULT, FLAGS, WORDS, EXPECTED, HELP, ...)                                \
 	{ OPT_LIMIT + LIMIT_##NAME, 0, KEY, OPTION_VALUE_##KIND, HELP },
 #include "schema/limits.def"
-	{ OPT_STDIN, 0, "stdin", "FILE|-", "the program's input; default: ours, unless the code comes from there" },
-	{ OPT_TTY, 't', "tty", NULL, "give it a terminal, so that it can ask and be answered" },
+	{ OPT_STDIN, 0, "stdin", "FILE|-", "the program's input; default: standard input, unless that is the code" },
+	{ OPT_TTY, 't', "tty", NULL, "give the program a terminal, for interactive use" },
 	{ OPT_ENV, 0, "env", "K=V", "set an environment variable; may be repeated" },
-	{ OPT_FILE, 0, "file", "HOST[:BOX]", "give it a copy of a file, in its directory or at BOX; may be repeated" },
-	{ OPT_PROJECT, 0, "project", "DIR", "show it a directory in /sandbox/code; its changes stay in the box" },
-	{ OPT_ENTRY, 0, "entry", "PATH", "which of the files is the program; with code, the code's own name" },
-	{ OPT_OUTPUT, 0, "output", "DIR", "copy what it leaves in /sandbox/output to DIR" },
-	{ OPT_NET, 0, "net", "none|RULE,...", "what it may reach: HOST[:PORT], *.DOMAIN, IP:PORT, public (none)" },
+	{ OPT_FILE, 0, "file", "HOST[:BOX]", "copy a file into the program's directory, or to BOX; may be repeated" },
+	{ OPT_PROJECT, 0, "project", "DIR", "show a directory at /sandbox/code; changes stay in the box" },
+	{ OPT_ENTRY, 0, "entry", "PATH", "the file that is the program; with code, a name for the code" },
+	{ OPT_OUTPUT, 0, "output", "DIR", "copy the files in /sandbox/output to DIR" },
+	{ OPT_NET, 0, "net", "none|RULE,...", "allowed destinations: HOST[:PORT], *.DOMAIN, IP:PORT, public (none)" },
 	{ OPT_NET_RATE, 0, "net-rate", "SIZE", "bytes a second in each direction (1m)" },
 	{ OPT_NET_TOTAL, 0, "net-total", "SIZE", "bytes in both directions together (no limit)" },
-	{ OPT_NET_CONNECTIONS, 0, "net-connections", "N", "connections at the same time (64)" },
+	{ OPT_NET_CONNECTIONS, 0, "net-connections", "N", "concurrent connections (64)" },
 	{ OPT_PROFILE, 0, "profile", "NAME", "a profile of the registry, or of the language: restricted, for shells" },
 	{ OPT_REGISTRY, 0, "registry", "FILE",
-	  "the registry; default: EMBERBOX_REGISTRY, else registry.yaml in the state directory" },
-	{ OPT_YES, 'y', "yes", NULL, "agree to a profile that needs confirmation" },
-	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: run without checking types" },
-	{ OPT_READ_ONLY, 0, "read-only", NULL, "/sandbox/code and /sandbox/data cannot be changed" },
-	{ OPT_POLICY, 0, "policy", "MODE", "look at its imports first: off, warn or block (EMBERBOX_POLICY)" },
+	  "the registry; default: EMBERBOX_REGISTRY, otherwise registry.yaml in the state directory" },
+	{ OPT_YES, 'y', "yes", NULL, "confirm a profile that needs confirmation" },
+	{ OPT_NO_CHECK, 0, "no-check", NULL, "TypeScript: run without the type check" },
+	{ OPT_READ_ONLY, 0, "read-only", NULL, "make /sandbox/code and /sandbox/data read-only" },
+	{ OPT_POLICY, 0, "policy", "MODE", "check its imports first: off, warn or block (EMBERBOX_POLICY)" },
 	{ OPT_PACKAGE, 0, "package", "NAME", "not available yet" },
 	{ OPT_IMAGE, 0, "image", "REF", "not available yet" },
-	{ OPT_SESSION, 0, "session", "ID", "run the code as the next cell of a session of the service" },
+	{ OPT_SESSION, 0, "session", "ID", "run the code as the next cell of this session" },
 	{ OPT_ENGINE, 0, "engine", "NAME", "local or auto; docker, e2b and cluster are not available yet (auto)" },
-	{ OPT_COLD, 0, "cold", NULL, "do not use the service, also if there is one" },
+	{ OPT_COLD, 0, "cold", NULL, "do not use the service, even if it is running" },
 	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "run even if the host lacks this layer; may be repeated" },
-	{ OPT_EXPLAIN, 0, "explain", NULL, "print the plan, operation by operation, and run nothing" },
-	{ OPT_JSON, 0, "json", NULL, "print one result object and nothing else" },
-	{ OPT_QUIET, 'q', "quiet", NULL, "say nothing on standard error about how the run ended; no hints" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_EXPLAIN, 0, "explain", NULL, "print the plan, operation by operation, without a run" },
+	{ OPT_JSON, 0, "json", NULL, "print only the result, as one JSON object" },
+	{ OPT_QUIET, 'q', "quiet", NULL, "print neither the end of the run nor hints on standard error" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
@@ -115,14 +114,14 @@ int run_print_json(const char *json, int code)
 	return EXIT_BROKEN;
 }
 
-/* Of a language that there is not the object tells none. */
+/* For an unknown language, the object has no language. */
 static void run_tell_language(const struct run *run)
 {
 	if (run->deferred && run->language)
 		(void)eb_request_set(run->request, "language", run->language, NULL);
 }
 
-/* --json promises an object whatever happens, also for a run that never was. */
+/* --json always prints an object, also for a run that was refused. */
 static int print_refusal(const struct run *run, const eb_error *err)
 {
 	eb_result *result;
@@ -137,7 +136,7 @@ static int print_refusal(const struct run *run, const eb_error *err)
 	return code;
 }
 
-/* Says what failed before there was a result; the exit code is the error's kind. */
+/* Reports an error that occurred before there was a result; the exit code is the error's kind. */
 int run_refused(const struct run *run, const eb_error *err)
 {
 	cmd_complain("%s", err->message);
@@ -184,7 +183,7 @@ int run_blocked(const struct run *run, const eb_error *why)
 	return code;
 }
 
-/* Whether a cell of a session, too, may have it; all else is the session's. */
+/* Whether a cell of a session can have the option; the others belong to the session. */
 static bool is_of_run(int option)
 {
 	return option == OPT_LANGUAGE || (option >= OPT_LIMIT && option < OPT_LIMIT + LIMITS &&
@@ -203,7 +202,7 @@ static const struct option_spec *spec_of(int id)
 static int print_help(void)
 {
 	puts("Usage: emberbox run [FILE | - | -c CODE] [options] [-- ARGS...]\n"
-	     "Runs a program in a box of its own, streams its output and exits as it did.\n"
+	     "Runs a program in a box of its own, streams its output and exits with its code.\n"
 	     "Words after FILE or -c CODE are the program's arguments; after -- all are.\n");
 	option_print(stdout, specs);
 	puts("\n"
@@ -216,7 +215,7 @@ static int print_help(void)
 	return cmd_flush(0);
 }
 
-/* A word is the file when nothing yet says where the code is, and an argument of the program after that. */
+/* A word is the FILE if the code is not known yet, and otherwise an argument of the program. */
 static int take_word(struct run *run, const char *word, int after_dashes, eb_error *err)
 {
 	if (!run->code && !run->file && !after_dashes) {
@@ -226,8 +225,8 @@ static int take_word(struct run *run, const char *word, int after_dashes, eb_err
 	return eb_request_set(run->request, "arg", word, err);
 }
 
-/* What a box is made of and connected to. A value that is refused is blamed on `from`, where it was said; NULL: on the
- * option. Returns 0, or an exit code. */
+/* Sets an option that decides how a box is made. An error names the source `from`; NULL: the option. Returns 0, or an
+ * exit code. */
 static int set_surroundings(struct run *run, const char *key, const char *value, const char *from)
 {
 	struct error why = { 0 };
@@ -303,12 +302,12 @@ static int take_option(struct run *run, int option, const char *value)
 		run->quiet = 1;
 		return 0;
 	default:
-		/* --cold, --json, --registry, --yes and --help were seen before. */
+		/* --cold, --json, --registry, --yes and --help were handled before. */
 		return 0;
 	}
 }
 
-/* What decides how everything else is said has to be known first, also if a wrong option stands before it. */
+/* Options that affect all messages are read first, even if an invalid option precedes them. */
 static void read_manner(struct run *run, int argc, char **argv)
 {
 	struct option_reader reader = { .specs = specs, .argc = argc, .argv = argv, .next = 1 };
@@ -335,7 +334,7 @@ int run_settle_language(struct run *run)
 	return eb_request_set(run->request, "language", run->language, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
-/* As ours is, if we have one. */
+/* The size of our terminal, if there is one. */
 static int ask_for_terminal(struct run *run)
 {
 	const struct spec *spec = request_spec(run->request);
@@ -348,7 +347,7 @@ static int ask_for_terminal(struct run *run)
 	snprintf(text, sizeof(text), "%ux%u", rows < 9999 ? rows : 9999, columns < 9999 ? columns : 9999);
 	if (eb_request_set(run->request, "tty", text, &err) < 0)
 		return run_refused(run, &err);
-	/* A name of a file below terminfo; --env TERM=… beats it. */
+	/* A file's name below terminfo; --env TERM=… has precedence. */
 	if (!kind || !*kind || strlen(kind) > 32 || strspn(kind, TERM_LETTERS) != strlen(kind))
 		return 0;
 	for (size_t i = 0; i < spec->env_count; i++)
@@ -358,7 +357,7 @@ static int ask_for_terminal(struct run *run)
 	return eb_request_set(run->request, "env", text, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
-/* As `emberbox session` calls them. */
+/* Finds the session as `emberbox session` does. */
 static int settle_session(struct run *run)
 {
 	char socket[PATH_MAX];
@@ -374,7 +373,7 @@ static int settle_session(struct run *run)
 	return 0;
 }
 
-/* It is no mistake: the same words may be meant for larger machines. But nobody should wait for what cannot come. */
+/* No error: the same command line may be used on larger machines. But the user should know. */
 static void tell_cores(const struct run *run)
 {
 	const double asked = request_spec(run->request)->limits.cpus;
@@ -407,15 +406,15 @@ static int read_arguments(struct run *run, int argc, char **argv)
 	if (code == 0 && run->explain && run->json)
 		code = run_usage(run, "--explain prints a plan, not a result; it cannot be combined with --json");
 	if (code == 0 && run->session && (run->of_box || run->profile))
-		code = run_usage(run, "--%s: it is the session's, since it was started; leave it out",
+		code = run_usage(run, "--%s: the session has it since its start; leave it out",
 				 run->of_box ? run->of_box : "profile");
 	if (code == 0 && run->session && run->cold)
-		code = run_usage(run, "--session: sessions live in the service, which --cold, --explain, --output and "
-				      "EMBERBOX_SERVICE=never do without");
+		code = run_usage(run, "--session: sessions are in the service, which --cold, --explain, --output and "
+				      "EMBERBOX_SERVICE=never exclude");
 	if (code == 0 && run->session && run->socket < 0)
-		code = run_usage(run, "--session: there is no service; sessions live in it: emberbox serve");
+		code = run_usage(run, "--session: no service is running; start it with: emberbox serve");
 	if (code == 0 && run->session && run->tty)
-		code = run_usage(run, "--tty: a session's cells have none; leave it out");
+		code = run_usage(run, "--tty: cells of a session have no terminal; leave it out");
 	if (code == 0 && run->session)
 		code = settle_session(run);
 	if (code == 0)
@@ -455,7 +454,7 @@ static int detect_language(struct run *run)
 				 source->name ? source->name : "standard input", source->name ? source->name : "FILE");
 	if (!language) {
 		list_languages(known, sizeof(known));
-		return run_usage(run, "cannot tell the language of %s; name it with -l LANG: %s",
+		return run_usage(run, "the language of %s is unknown; name it with -l LANG: %s",
 				 run->code      ? "the code"
 				 : source->name ? source->name
 				 : run->entry   ? run->entry
@@ -472,8 +471,8 @@ static bool is_below(const char *path, const char *directory)
 	return strncmp(path, directory, size) == 0 && path[size] == '/';
 }
 
-/* Whether the path goes up out of where it begins, as it is written. */
-static bool climbs(const char *path)
+/* Whether the path has a ".." that leads above its start. */
+static bool path_climbs(const char *path)
 {
 	int depth = 0;
 
@@ -489,8 +488,8 @@ static bool climbs(const char *path)
 	return depth < 0;
 }
 
-/* What follows the project's directory in FILE as it is written, or NULL. The directory is known by its inode: it can
- * be written in many ways, also through links. */
+/* The part of FILE after the project's directory, as written, or NULL. The directory is recognized by its inode,
+ * because it can be written in many ways, also through links. */
 static const char *below_as_written(char *file, const struct stat *project)
 {
 	for (char *slash = strchr(file, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -501,16 +500,16 @@ static const char *below_as_written(char *file, const struct stat *project)
 		slash[1] = '\0';
 		found = stat(file, &st) == 0 && st.st_dev == project->st_dev && st.st_ino == project->st_ino;
 		slash[1] = kept;
-		if (found && *rest && !climbs(rest))
+		if (found && *rest && !path_climbs(rest))
 			return rest;
 	}
 	return NULL;
 }
 
 /*
- * Where FILE is in the project, or "": it is elsewhere. By the path of its
- * directory, links resolved; or as it is written, which may lead through a link
- * of the project's to somewhere else, and is then refused when it is opened.
+ * The path of FILE in the project, or "" if it is elsewhere. Compares the
+ * resolved path of its directory, then the path as written, which may lead out
+ * of the project through a link and is then refused when it is opened.
  */
 static void find_in_project(const struct run *run, char *below, size_t size)
 {
@@ -519,7 +518,7 @@ static void find_in_project(const struct run *run, char *below, size_t size)
 	struct stat st;
 
 	*below = '\0';
-	/* What is wrong with the directory is said when it is used. */
+	/* An error of the directory is reported when it is used. */
 	if (!realpath(run->project, project) || stat(project, &st) < 0)
 		return;
 	snprintf(name, sizeof(name), "%.*s", slash ? (int)(slash - run->file) + 1 : 1, slash ? run->file : ".");
@@ -539,7 +538,7 @@ static void find_in_project(const struct run *run, char *below, size_t size)
 		snprintf(below, size, "%s", rest);
 }
 
-/* A name that cannot be one in the box is nobody's mistake: the language's own is used then. */
+/* If the name is invalid in the box, the language's default is used. */
 static void keep_name(struct run *run)
 {
 	const char *slash = strrchr(run->file, '/');
@@ -548,7 +547,7 @@ static void keep_name(struct run *run)
 	(void)eb_request_set(run->request, "filename", slash ? slash + 1 : run->file, &err);
 }
 
-/* Reads the code and settles the language. Returns 0, or an exit code. */
+/* Reads the code and determines the language. Returns 0, or an exit code. */
 static int read_code(struct run *run)
 {
 	struct source *source = &run->source;
@@ -569,18 +568,18 @@ static int read_code(struct run *run)
 		return run->language ? 0 : detect_language(run);
 	} else if (!run->file) {
 		return run_usage(run, "nothing to run: give a FILE, - for standard input, -c CODE, or --entry PATH%s",
-				 run->project ? " of the project" : " and the --file that it is");
+				 run->project ? " of the project" : "with the --file for it");
 	} else if (strcmp(run->file, "-") == 0) {
 		if (run->stdin_from && strcmp(run->stdin_from, "-") == 0)
 			return run_usage(run, "standard input cannot be both the code and the program's input");
 		result = source_read_fd(source, STDIN_FILENO, "standard input", message, sizeof(message));
 	} else {
-		/* What a project's files link to is no part of it, and perhaps nothing that its author could read. */
+		/* A link may not lead out of the project: its author might not have been able to read the target. */
 		result = *below ? source_read_beneath(source, run->project, below, run->file, message, sizeof(message))
 				: source_read_file(source, run->file, message, sizeof(message));
 	}
 	if (result < 0) {
-		/* print(1) is more likely a program than a file's name. */
+		/* print(1) is more likely a program than the name of a file. */
 		const char *hint = run->file && errno == ENOENT && strpbrk(run->file, " \t\n()'\";=")
 					   ? "; code itself is given with -c CODE"
 					   : "";
@@ -589,10 +588,10 @@ static int read_code(struct run *run)
 		snprintf(err.message, sizeof(err.message), "%.900s%s", message, hint);
 		return run_refused(run, &err);
 	}
-	/* A session has its language. */
+	/* A session has a language. */
 	if (!run->language && !run->session)
 		code = detect_language(run);
-	/* A file of the project runs in its own place there, so that it finds its neighbours and they find it. */
+	/* A file of the project runs in its place there, so that relative imports work. */
 	if (code == 0 && *below && !run->entry && eb_request_set(run->request, "entry", below, &err) < 0)
 		code = run_refused(run, &err);
 	if (code == 0 && source->name)
@@ -602,7 +601,7 @@ static int read_code(struct run *run)
 	return eb_request_set_code(run->request, source->data, source->size, &err) < 0 ? run_refused(run, &err) : 0;
 }
 
-static int explain(const struct run *run)
+static int plan_print(const struct run *run)
 {
 	char *text = NULL;
 	eb_error err = { 0 };
@@ -626,7 +625,7 @@ int cmd_run(int argc, char **argv)
 	}
 	read_manner(&run, argc, argv);
 	code = run.help ? print_help() : run_configure(&run);
-	/* Now, so that the service can wake up while we read. */
+	/* Connect early, so that the service can wake up while we read the code. */
 	if (code == 0 && !run.help && !run.cold)
 		run.socket = service_connect();
 	run.deferred = run.socket >= 0;
@@ -639,7 +638,7 @@ int cmd_run(int argc, char **argv)
 	if (code == 0 && !run.help && !run.explain)
 		code = run_confirm(&run);
 	if (code == 0 && !run.help)
-		code = run.explain ? explain(&run) : run_execute(&run);
+		code = run.explain ? plan_print(&run) : run_execute(&run);
 	if (run.socket >= 0)
 		close(run.socket);
 	free(run.source.data);

@@ -1,4 +1,4 @@
-/* What the parts of `emberbox run` share: cmd_run.c reads the arguments, environment.c the settings, run_profile.c a
+/* Shared by the parts of `emberbox run`: cmd_run.c reads the arguments, environment.c the settings, run_profile.c a
  * profile of the registry, execute.c runs. */
 #pragma once
 
@@ -9,52 +9,52 @@
 #include "api/recorded.h"
 
 enum run_service {
-	SERVICE_AUTO,  /* the one that is there */
-	SERVICE_NEVER, /* none */
-	SERVICE_START, /* the one that is there, else start it */
+	SERVICE_AUTO,  /* use a running service */
+	SERVICE_NEVER, /* do not use a service */
+	SERVICE_START, /* use a running service, or start one */
 };
 
 struct run {
-	eb_request *request;      /* what is asked */
-	struct source source;     /* the code */
-	const char *code;         /* of -c, or NULL */
-	const char *file;         /* FILE or "-", or NULL */
-	const char *language;     /* of -l, or NULL */
-	const char *project;      /* of --project, or NULL */
-	const char *session;      /* of --session, or NULL; then session_id */
-	const char *of_box;       /* an option that is said of a box when it is made, such as --memory; or NULL */
-	const char *entry;        /* of --entry, or NULL */
-	const char *stdin_from;   /* of --stdin, or NULL */
-	const char *engine;       /* of --engine or SANDBOX_TYPE, or NULL */
-	const char *engine_from;  /* which of them */
-	enum run_service service; /* of EMBERBOX_SERVICE */
-	int socket;               /* to the service; -1: the run is ours */
-	int deferred;             /* the language is not looked up: the service does */
-	int cold;                 /* --cold, or something that no service can do */
-	int json;                 /* --json */
-	int quiet;                /* --quiet */
-	int tty;                  /* --tty */
-	int explain;              /* --explain */
-	int help;                 /* --help */
-	int yes;                  /* --yes */
-	const char *net_given;    /* of --net, or NULL */
-	const char *profile;      /* of --profile, or NULL */
-	const struct profile *of; /* the registry's of that name; NULL: it is the language's, or none */
-	const char *registry;     /* of --registry, or NULL */
-	const char *policy;       /* of --policy, or NULL */
-	struct config config;     /* the settings */
-	char session_id[SESSION_ID_SIZE]; /* of the session that was meant */
+	eb_request *request;              /* the request */
+	struct source source;             /* the code */
+	const char *code;                 /* value of -c, or NULL */
+	const char *file;                 /* FILE or "-", or NULL */
+	const char *language;             /* value of -l, or NULL */
+	const char *project;              /* value of --project, or NULL */
+	const char *session;              /* value of --session, or NULL; see session_id */
+	const char *of_box;               /* an option that applies when a box is made, such as --memory; or NULL */
+	const char *entry;                /* value of --entry, or NULL */
+	const char *stdin_from;           /* value of --stdin, or NULL */
+	const char *engine;               /* value of --engine or SANDBOX_TYPE, or NULL */
+	const char *engine_from;          /* the name of its source */
+	enum run_service service;         /* value of EMBERBOX_SERVICE */
+	int socket;                       /* connected to the service; -1: run here */
+	int deferred;                     /* the service looks the language up */
+	int cold;                         /* --cold, or an option that the service does not support */
+	int json;                         /* --json */
+	int quiet;                        /* --quiet */
+	int tty;                          /* --tty */
+	int explain;                      /* --explain */
+	int help;                         /* --help */
+	int yes;                          /* --yes */
+	const char *net_given;            /* value of --net, or NULL */
+	const char *profile;              /* value of --profile, or NULL */
+	const struct profile *of;         /* the registry's profile of that name; NULL: a language's, or none */
+	const char *registry;             /* value of --registry, or NULL */
+	const char *policy;               /* value of --policy, or NULL */
+	struct config config;             /* the settings */
+	char session_id[SESSION_ID_SIZE]; /* id of that session */
 };
 
-/* All three say what failed before there was a result and return the exit code. */
+/* These functions report an error that occurred before there was a result, and return the exit code. */
 int run_refused(const struct run *run, const eb_error *err);
 int run_usage(const struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int run_failed(const struct run *run, const struct error *err);
-/* The same of settings, wherever they stand. */
+/* run_refused() for an invalid setting in any source. */
 int run_misconfigured(const struct run *run, const struct error *err);
-/* The same of a run that nobody agreed to, which history is to know of. */
+/* run_refused() for a run that was not confirmed, with a record in the history. */
 int run_blocked(const struct run *run, const eb_error *err);
-/* An object's line; `json` NULL: memory ran out. Returns `code` unless that failed. */
+/* Prints the object's line; `json` NULL: memory ran out. Returns `code` unless printing failed. */
 int run_print_json(const char *json, int code);
 /* Looks the language up that was left to the service. Returns 0, or an exit code. */
 int run_settle_language(struct run *run);

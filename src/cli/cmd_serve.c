@@ -31,19 +31,19 @@ enum {
 
 static const struct option_spec specs[] = {
 	{ OPT_SOCKET, 0, "socket", "PATH",
-	  "listen here; default: EMBERBOX_SOCKET, else emberbox.sock in the state directory" },
+	  "path of the socket; default: EMBERBOX_SOCKET, otherwise emberbox.sock in the state directory" },
 	{ OPT_LISTEN, 0, "listen", "HOST:PORT",
-	  "HTTP here; default 127.0.0.1:7320; port 0: any that is free; none: not" },
+	  "address for HTTP; default 127.0.0.1:7320; port 0: any free port; none: no HTTP" },
 	{ OPT_REGISTRY, 0, "registry", "FILE", "profiles and settings; default: registry.yaml in the state directory" },
-	{ OPT_LOG, 0, "log", "FORMAT", "what is said on stderr: events (default), text or json with each request" },
+	{ OPT_LOG, 0, "log", "FORMAT", "messages on stderr: events (default); text or json also log each request" },
 	{ OPT_TLS_CERT, 0, "tls-cert", "FILE", "a PEM certificate with its chain: HTTPS instead of HTTP" },
-	{ OPT_TLS_KEY, 0, "tls-key", "FILE", "its key" },
+	{ OPT_TLS_KEY, 0, "tls-key", "FILE", "the PEM key of the certificate" },
 	{ OPT_ALLOW_WEAKER, 0, "allow-weaker", "LAYER", "serve even if the host lacks this layer: landlock" },
-	{ OPT_MAX_RUNNING, 0, "max-running", "N", "runs at once; default: 2 for each CPU, and at least 4" },
-	{ OPT_MAX_QUEUED, 0, "max-queued", "N", "requests that wait for their turn; default 1024" },
-	{ OPT_EMBERS, 0, "embers", "N", "boxes made ahead, at most; default 32; 0: none" },
-	{ OPT_EMBER_MEMORY, 0, "ember-memory", "SIZE", "memory that they may take; default 256m" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_MAX_RUNNING, 0, "max-running", "N", "concurrent runs; default: 2 for each CPU, and at least 4" },
+	{ OPT_MAX_QUEUED, 0, "max-queued", "N", "maximum of queued requests; default 1024" },
+	{ OPT_EMBERS, 0, "embers", "N", "maximum of boxes made ahead; default 32; 0: none" },
+	{ OPT_EMBER_MEMORY, 0, "ember-memory", "SIZE", "memory for boxes made ahead; default 256m" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
@@ -57,7 +57,7 @@ static int print_help(void)
 	return cmd_flush(0);
 }
 
-/* A role: started by the supervisor and by nobody else. What its end would look at is gone or confined by then. */
+/* Only the supervisor starts roles. main()'s checks at exit do not apply: their targets are gone or confined. */
 static int run_role(const char *name)
 {
 	struct error err = { 0 };
@@ -83,7 +83,7 @@ static int read_count(const char *name, const char *text, size_t least, size_t m
 	return 0;
 }
 
-/* 0, or the exit code. */
+/* Returns 0, or the exit code. */
 static int read_option(int option, struct option_reader *reader, struct serve_options *options)
 {
 	switch (option) {
@@ -126,7 +126,7 @@ static int read_option(int option, struct option_reader *reader, struct serve_op
 					 reader->value, reader->value);
 		return cmd_usage("serve", "unexpected argument \"%s\"", reader->value);
 	default:
-		/* As others call it. */
+		/* Other programs call the option --port or --host. */
 		if (!reader->suggests && (strcmp(reader->unknown, "--port") == 0 ||
 					  strcmp(reader->unknown, "--host") == 0 || strcmp(reader->unknown, "-p") == 0))
 			return cmd_usage("serve", "%s; did you mean --listen HOST:PORT?", reader->message);
@@ -134,10 +134,10 @@ static int read_option(int option, struct option_reader *reader, struct serve_op
 	}
 }
 
-/* The socket's path and the cache's size are asked for as variables, also when a file sets them. */
+/* The socket's path and the cache's size are read from variables, also if a file sets them. */
 static int export_settings(const struct serve_options *options, struct error *err)
 {
-	/* With both of TLS, of which one may be a variable: neither is taken alone. */
+	/* With both options of TLS, because one of them may come from a variable. */
 	const struct config_option all[] = {
 		{ CONFIG_REGISTRY_FILE, options->registry },
 		{ CONFIG_TLS_CERT, options->tls_cert },
@@ -156,8 +156,8 @@ static int export_settings(const struct serve_options *options, struct error *er
 }
 
 /*
- * For a person at a terminal: the page, with the token in the part of its address
- * that browsers do not send. What is no terminal is a log, which has no tokens.
+ * Prints the URL of the playground on a terminal, with the token in the fragment, which browsers do not send. Otherwise
+ * the output is a log, which must not contain tokens.
  */
 static void show_door(const char *address)
 {

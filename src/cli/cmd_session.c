@@ -1,9 +1,9 @@
 /*
  * emberbox session: the service's sessions from the command line.
  *
- * Each verb is one call of the API over the service's socket, but for `exec`,
- * which is `emberbox run --session`. Sessions are found by their id, by the
- * beginning of it, or by the name that they were started with.
+ * Each verb is one request to the API over the service's socket, except `exec`,
+ * which is `emberbox run --session`. A session is found by its id, the
+ * beginning of its id, or its name.
  */
 #include "base/own.h"
 #include "base/text.h"
@@ -27,29 +27,29 @@ enum {
 	OPT_ALL = 1,
 	OPT_JSON,
 	OPT_HELP,
-	WORDS_MAX = 32, /* behind the verb: `stop` takes several */
+	WORDS_MAX = 32, /* after the verb: `stop` takes several */
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_ALL, 'a', "all", NULL, "list: also those that have ended; stop: all that live" },
-	{ OPT_JSON, 0, "json", NULL, "print JSON, as the HTTP API answers it" },
+	{ OPT_ALL, 'a', "all", NULL, "list: also sessions that have ended; stop: all running sessions" },
+	{ OPT_JSON, 0, "json", NULL, "print JSON as in the HTTP API" },
 #define SESSION_OPTION(ID, NAME, VALUE, HELP) { ID, 0, NAME, VALUE, "start: " HELP },
 #include "cli/session_wish.def"
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
-/* What was typed, and what is known by then. */
+/* The parsed command line, and the session. */
 struct asked {
-	const char *words[WORDS_MAX]; /* behind the verb */
-	size_t count;                 /* of them */
-	struct session_wish wish;     /* of `start` */
-	bool wished;                  /* there were options that only `start` takes */
+	const char *words[WORDS_MAX]; /* words after the verb */
+	size_t count;                 /* number of them */
+	struct session_wish wish;     /* options of `start` */
+	bool wished;                  /* options that only `start` has were used */
 	bool bounded;                 /* there were options that `start` and `network` take */
 	bool all, json;               /* --all, --json */
 	bool rm;                      /* `rm` was typed */
-	char socket[PATH_MAX];        /* of the service */
-	struct session_link link;     /* the session that is meant */
+	char socket[PATH_MAX];        /* path of the service's socket */
+	struct session_link link;     /* the session */
 };
 
 static void own_json(json_t **value)
@@ -69,10 +69,10 @@ static int print_help(void)
 	     "       emberbox session get ID PATH [FILE | -]\n"
 	     "       emberbox session put ID FILE|- [PATH]\n"
 	     "       emberbox session remove ID PATH\n"
-	     "Sessions of the service, which keep a language's state from one piece of code\n"
-	     "to the next. `start` prints the new one's id. ID is that, the beginning of it,\n"
-	     "or its name. To type into one: emberbox repl --session ID. `ls` is `list`, and\n"
-	     "`rm` is `stop`.\n");
+	     "Manages sessions of the service, which keep a language's state from one piece of\n"
+	     "code to the next. `start` prints the id of the new session. ID is the id, its\n"
+	     "beginning, or the name. For interactive use: emberbox repl --session ID. `ls` is\n"
+	     "`list`, and `rm` is `stop`.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
@@ -88,7 +88,7 @@ static int print_json(const json_t *value)
 	return past_print(&out, 0);
 }
 
-/* The service that is there; a new session may want it started. Returns 0, or an exit code. */
+/* Finds a running service; `start` may start one. Returns 0, or an exit code. */
 static int find_service(struct asked *asked, bool starts)
 {
 	_cleanup_config_ struct config config = { 0 };
@@ -102,14 +102,14 @@ static int find_service(struct asked *asked, bool starts)
 	asked->link.socket = asked->socket;
 	socket = service_socket_connect(asked->socket);
 	if (socket < 0 && errno == EPERM) {
-		cmd_complain("the service at \"%s\" belongs to somebody else", asked->socket);
+		cmd_complain("the service at \"%s\" belongs to another user", asked->socket);
 		return EXIT_BROKEN;
 	}
 	if (socket < 0 && starts && strcmp(config.values[CONFIG_SERVICE].text, "start") == 0)
 		socket = service_start(config.values[CONFIG_LISTEN].source != CONFIG_DEFAULT);
 	if (socket >= 0)
 		return 0;
-	cmd_complain("no service is running at \"%s\", and sessions live in one; start it with: emberbox serve",
+	cmd_complain("no service is running at \"%s\", which sessions need; start it with: emberbox serve",
 		     asked->socket);
 	return EXIT_BROKEN;
 }
@@ -122,8 +122,8 @@ static int find_session(struct asked *asked, const char *typed)
 	return session_find(&asked->link, typed, &err) < 0 ? session_failed(&err) : 0;
 }
 
-/* How long ago, in words. */
-static const char *since(const char *rfc3339, char out[TABLE_WORD])
+/* The time since then, in words. */
+static const char *time_since(const char *rfc3339, char out[TABLE_WORD])
 {
 	struct tm parts = { 0 };
 	double seconds;
@@ -155,9 +155,9 @@ static void add_session(struct table *table, const json_t *session)
 	table_addf(table, PAINT_NONE, "%.0f", past_number(session, "cells"));
 	table_add(table, PAINT_NONE,
 		  session_is_over(session) ? "" : bytes_text(past_number(session, "memory_used"), word));
-	table_add(table, PAINT_NONE, since(past_text(session, "last_used"), word));
+	table_add(table, PAINT_NONE, time_since(past_text(session, "last_used"), word));
 	table_add(table, PAINT_NONE, past_text(session, "caller"));
-	/* Why one has ended is what people ask for then. */
+	/* Shows why an ended session has ended. */
 	if (session_is_over(session))
 		table_addf(table, PAINT_NONE, "%s%s%s", name, *name ? ": " : "", past_text(session, "reason"));
 	else
@@ -191,7 +191,7 @@ static int verb_list(struct asked *asked)
 		table_print(&table, terminal_width(), terminal_colour(), &out);
 	else
 		buf_text(&out, asked->all ? "there are no sessions; start one: emberbox session start python\n"
-					  : "no session lives; start one: emberbox session start python\n");
+					  : "no session is running; start one: emberbox session start python\n");
 	return past_print(&out, 0);
 }
 
@@ -273,8 +273,8 @@ static int verb_show(struct asked *asked)
 	return past_print(&out, 0);
 }
 
-/* POST, and a sentence on standard error for a person. */
-static int post(struct asked *asked, const char *tail, json_t **answer)
+/* POST, then a message for people on standard error. */
+static int session_post(struct asked *asked, const char *tail, json_t **answer)
 {
 	struct error err = { 0 };
 
@@ -286,10 +286,10 @@ static int post(struct asked *asked, const char *tail, json_t **answer)
 static int verb_interrupt(struct asked *asked)
 {
 	_cleanup_(own_json) json_t *answer = NULL;
-	int code = post(asked, "interrupt", &answer);
+	int code = session_post(asked, "interrupt", &answer);
 
 	if (code == 0 && !asked->json && !json_is_true(json_object_get(answer, "interrupted")))
-		cmd_complain("no cell is running in it");
+		cmd_complain("no cell is running in the session");
 	return code;
 }
 
@@ -297,7 +297,7 @@ static int verb_restart(struct asked *asked)
 {
 	_cleanup_(own_json) json_t *answer = NULL;
 
-	return post(asked, "restart", &answer);
+	return session_post(asked, "restart", &answer);
 }
 
 static int verb_network(struct asked *asked)
@@ -314,7 +314,7 @@ static int verb_network(struct asked *asked)
 	return asked->json ? print_json(answer) : 0;
 }
 
-static int stop(struct asked *asked, json_t *stopped)
+static int session_stop(struct asked *asked, json_t *stopped)
 {
 	struct error err = { 0 };
 	json_t *answer = NULL;
@@ -342,13 +342,13 @@ static int stop_all(struct asked *asked, json_t *stopped)
 		if (session_is_over(session))
 			continue;
 		snprintf(asked->link.id, sizeof(asked->link.id), "%s", past_text(session, "id"));
-		one = stop(asked, stopped);
+		one = session_stop(asked, stopped);
 		code = code ? code : one;
 	}
 	return code;
 }
 
-/* Each is tried, also behind one that there is not. */
+/* Stops all of them, even if one does not exist. */
 static int verb_stop(struct asked *asked)
 {
 	_cleanup_(own_json) json_t *stopped = json_array(), *root = NULL;
@@ -356,22 +356,23 @@ static int verb_stop(struct asked *asked)
 
 	if (asked->all == (asked->count > 0))
 		return cmd_usage("session", asked->all ? "stop: give ids or --all, not both"
-						       : "stop: which? give ids, or --all for all that live");
+						       : "stop: give ids, or --all for all running sessions");
 	if (asked->all)
 		code = stop_all(asked, stopped);
-	/* Who takes `rm` for `remove` typed a file's path behind an id: no session is lost by that. */
+	/* With `rm`, a word after an id may be a path by mistake for `remove`: then no session is stopped. */
 	for (size_t i = 0; asked->rm && i < asked->count; i++) {
 		code = find_session(asked, asked->words[i]);
 		if (code == 0)
 			continue;
-		cmd_complain("rm stopped nothing; to remove a file of a session: emberbox session remove ID PATH");
+		cmd_complain(
+			"rm has stopped no session; to remove a file of a session: emberbox session remove ID PATH");
 		return code;
 	}
 	for (size_t i = 0; i < asked->count; i++) {
 		int one = find_session(asked, asked->words[i]);
 
 		if (one == 0)
-			one = stop(asked, stopped);
+			one = session_stop(asked, stopped);
 		code = code ? code : one;
 	}
 	if (!asked->json)
@@ -398,7 +399,7 @@ static int verb_files(struct asked *asked)
 	else
 		cmd_complain("no files in %s", directory ? directory : "/sandbox/code");
 	if (json_is_true(json_object_get(answer, "truncated")))
-		cmd_complain("there are more than these 1000");
+		cmd_complain("there are more than 1000 files");
 	return past_print(&out, 0);
 }
 
@@ -464,11 +465,11 @@ static int verb_remove(struct asked *asked)
 }
 
 static const struct verb {
-	const char *name;                /* what is typed */
-	const char *words;               /* what follows, for the sentence about what is missing */
-	size_t least, most;              /* of them */
-	bool of_session;                 /* the first is a session's id */
-	bool json, all;                  /* takes --json, --all */
+	const char *name;                /* name of the verb */
+	const char *words;               /* its arguments, for errors about missing ones */
+	size_t least, most;              /* number of words */
+	bool of_session;                 /* the first word is a session's id */
+	bool json, all;                  /* accepts --json, --all */
 	int (*run)(struct asked *asked); /* its function */
 } verbs[] = {
 	{ "list", "", 0, 0, false, true, true, verb_list },
@@ -502,7 +503,7 @@ static int unknown_verb(const char *typed)
 	return cmd_usage("session", "\"%.64s\" is not one of " VERBS_NAMED, typed);
 }
 
-/* The word behind `count` others in " ID PATH [FILE]". */
+/* The word after `count` others in " ID PATH [FILE]". */
 static const char *missing_word(const char *words, size_t count, char out[16])
 {
 	size_t size;
@@ -514,7 +515,7 @@ static const char *missing_word(const char *words, size_t count, char out[16])
 	return out;
 }
 
-static int act(const struct verb *verb, struct asked *asked)
+static int verb_run(const struct verb *verb, struct asked *asked)
 {
 	char missing[16];
 	int code;
@@ -542,7 +543,7 @@ static int act(const struct verb *verb, struct asked *asked)
 	return code == 0 ? verb->run(asked) : code;
 }
 
-/* As `emberbox run --session ID`: what follows the id is read there. */
+/* `emberbox run --session ID`: its parser reads the words after the id. */
 static int exec_cell(struct asked *asked, int argc, char **argv)
 {
 	_cleanup_free_ char **passed = NULL;
@@ -605,7 +606,7 @@ static int read_arguments(struct asked *asked, int argc, char **argv)
 	}
 	if (code != 0)
 		return code;
-	return verb ? act(verb, asked) : cmd_usage("session", "what to do is missing: " VERBS_NAMED);
+	return verb ? verb_run(verb, asked) : cmd_usage("session", "the action is missing: " VERBS_NAMED);
 }
 
 int cmd_session(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* emberbox show: one past run. */
+/* emberbox show: prints one past run. */
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -25,27 +25,27 @@ enum {
 
 static const struct option_spec specs[] = {
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_CODE, 0, "code", NULL, "print its code, if that was kept" },
+	{ OPT_CODE, 0, "code", NULL, "print its code, if it was kept" },
 	{ OPT_STDOUT, 0, "stdout", NULL, "print its whole standard output, byte for byte" },
 	{ OPT_STDERR, 0, "stderr", NULL, "print its whole standard error, byte for byte" },
-	{ OPT_FILE, 0, "file", "PATH", "print a file that it left in /sandbox/output, byte for byte" },
+	{ OPT_FILE, 0, "file", "PATH", "print a file of its /sandbox/output, byte for byte" },
 	{ OPT_REPORT, 0, "report", NULL,
 	  "print a report for the person who fixes it, in Markdown; with --json as JSON" },
-	{ OPT_VERBOSE, 'v', "verbose", NULL, "each layer of isolation on a line" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_VERBOSE, 'v', "verbose", NULL, "print each layer of isolation on a line" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
 enum {
-	CODE_LINES = 20,   /* of the code that the page shows */
-	NAME_CELLS = 13,   /* of a line's name, with what stands before and after it */
-	USUAL_WIDTH = 100, /* where there is no terminal */
+	CODE_LINES = 20,   /* lines of the code in the overview */
+	NAME_CELLS = 13,   /* cells of a label with its margins */
+	USUAL_WIDTH = 100, /* width if there is no terminal */
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox show ID|last|last~N [options]\n"
-	     "One past run. The beginning of an id is enough if no other begins so.\n");
+	     "Prints one past run. A unique beginning of the id is enough.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
@@ -55,7 +55,7 @@ static int put_bytes(const char *data, size_t size)
 	return size > 0 ? cmd_write(STDOUT_FILENO, data, size) : 0;
 }
 
-/* To standard output: as it is, but for what could steer a terminal. */
+/* Copies to standard output; on a terminal, removes sequences that control it. */
 static int pass_on(int fd)
 {
 	const bool terminal = isatty(STDOUT_FILENO);
@@ -112,7 +112,7 @@ static void add_base64(struct buf *out, const char *text)
 	out->failed |= n < 0;
 }
 
-/* As the artifact has it: text, or other bytes. */
+/* The artifact has text, or base64. */
 static int print_code(struct store *store, const char *id)
 {
 	struct error err = { 0 };
@@ -132,7 +132,7 @@ static int print_code(struct store *store, const char *id)
 	status = json_is_string(kept) || json_is_object(kept) ? 0 : 1;
 	json_decref(root);
 	if (status != 0)
-		cmd_complain("this run had no code of its own: it was one of its files, or of its project");
+		cmd_complain("this run has no separate code: the program was one of its files, or in its project");
 	else
 		status = code.failed ? cmd_print_failed() : cmd_print_program(code.data ? code.data : "", code.size);
 	return status;
@@ -147,7 +147,7 @@ static void add_line(struct buf *out, bool colour, const char *name, const char 
 	buf_text(out, "\n");
 }
 
-/* What the result has of a stream, without what would steer the terminal. */
+/* Prints a stream from the result, without sequences that control the terminal. */
 static void add_stream(struct buf *out, bool colour, const json_t *run, const char *name)
 {
 	char key[32], size[TABLE_WORD];
@@ -164,7 +164,7 @@ static void add_stream(struct buf *out, bool colour, const json_t *run, const ch
 		size_t length = strcspn(at, "\n");
 
 		text_line(at, 0, out);
-		/* A NUL ends a text of C, but not the program's line. */
+		/* A NUL ends a C string, but not the program's line. */
 		if (at + length < end && at[length] == '\0')
 			buf_text(out, "\xef\xbf\xbd");
 		else
@@ -188,7 +188,7 @@ static void add_times(struct buf *out, bool colour, const json_t *run)
 		add_line(out, colour, "memory", bytes_text(past_number(run, "memory_used"), word));
 }
 
-/* A text of several lines, broken between words. */
+/* Prints a text of several lines, wrapped between words. */
 static void add_wrapped(struct buf *out, bool colour, const char *name, char *text)
 {
 	size_t width = terminal_width() ? terminal_width() : USUAL_WIDTH;
@@ -199,7 +199,7 @@ static void add_wrapped(struct buf *out, bool colour, const char *name, char *te
 
 		while (at > text && *at != ' ')
 			at--;
-		/* A word that is longer than a line stays whole. */
+		/* A word that is longer than a line is not split. */
 		at = at > text ? at : strchr(text, ' ');
 		if (!at)
 			break;
@@ -230,7 +230,7 @@ static void add_layers(struct buf *out, bool colour, const json_t *meta, bool ve
 		add_wrapped(out, colour, "isolation", all.data);
 }
 
-/* Its beginning, if it was kept. */
+/* The beginning of the code, if it was kept. */
 static void add_code(struct buf *out, bool colour, const json_t *run)
 {
 	const json_t *code = json_object_get(run, "code");
@@ -273,7 +273,7 @@ static void add_files(struct buf *out, bool colour, const json_t *run)
 	}
 }
 
-/* A word of a list; in quotes if one could not tell where it ends. */
+/* A word of a list, in quotes if its end would be ambiguous. */
 static void add_word(struct buf *out, const char *before, const json_t *word)
 {
 	const char *text = json_string_value(word) ? json_string_value(word) : "";
@@ -292,13 +292,13 @@ static void add_word(struct buf *out, const char *before, const json_t *word)
 	}
 }
 
-/* What it was given beside the code: it is kept with that. */
+/* Other parts of the request, which are kept with the code. */
 static void add_request(struct buf *out, bool colour, const json_t *request)
 {
 	static const struct {
-		const char *key;    /* in the artifact */
-		const char *name;   /* of the line */
-		const char *before; /* each word */
+		const char *key;    /* key in the artifact */
+		const char *name;   /* label of the row */
+		const char *before; /* prefix of each word */
 	} lists[] = { { "args", "arguments", "" }, { "env", "variables", "" }, { "files", "given", "/" } };
 	char size[TABLE_WORD];
 
@@ -414,7 +414,7 @@ static int print_report(struct store *store, const char *id, bool json)
 	return past_print_plain(&out, 0);
 }
 
-static int show(struct store *store, const char *id, int what, const char *path, bool verbose)
+static int run_show(struct store *store, const char *id, int what, const char *path, bool verbose)
 {
 	_cleanup_buf_ struct buf answer = { 0 };
 	struct error err = { 0 };
@@ -449,8 +449,8 @@ int cmd_show(int argc, char **argv)
 		case OPT_STDERR:
 		case OPT_FILE:
 			if (what && (what != option || option == OPT_FILE))
-				return cmd_usage(
-					"show", "only one of --json, --code, --stdout, --stderr and --file can be had");
+				return cmd_usage("show",
+						 "--json, --code, --stdout, --stderr and --file exclude each other");
 			what = option;
 			path = reader.value;
 			break;
@@ -472,7 +472,7 @@ int cmd_show(int argc, char **argv)
 		}
 	}
 	if (!typed)
-		return cmd_usage("show", "which run? Give an id of `emberbox history`, or last");
+		return cmd_usage("show", "name the run: an id of `emberbox history`, or last");
 	if (report && what && what != OPT_JSON)
 		return cmd_usage("show", "--report goes with --json alone");
 	code = past_open("show", &store);
@@ -483,7 +483,7 @@ int cmd_show(int argc, char **argv)
 		code = 1;
 	}
 	if (code == 0)
-		code = report ? print_report(store, id, what == OPT_JSON) : show(store, id, what, path, verbose);
+		code = report ? print_report(store, id, what == OPT_JSON) : run_show(store, id, what, path, verbose);
 	store_close(store);
 	return code;
 }

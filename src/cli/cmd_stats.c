@@ -1,4 +1,4 @@
-/* emberbox stats: past runs, counted. */
+/* emberbox stats: statistics of past runs. */
 #include "base/own.h"
 #include "cli/options.h"
 #include "cli/past.h"
@@ -19,23 +19,23 @@ enum {
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_LANGUAGE, 'l', "language", "LANG", "only of this language" },
-	{ OPT_SINCE, 0, "since", "WHEN", "only since then: 10m, 2h, 7d, or an RFC 3339 time" },
-	{ OPT_CALLER, 0, "caller", "NAME", "only of this caller: \"uid 1000\", or a token's name" },
+	{ OPT_LANGUAGE, 'l', "language", "LANG", "only runs of this language" },
+	{ OPT_SINCE, 0, "since", "WHEN", "only runs since then: 10m, 2h, 7d, or an RFC 3339 time" },
+	{ OPT_CALLER, 0, "caller", "NAME", "only runs of this caller: \"uid 1000\", or a token's name" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
 static int print_help(void)
 {
 	puts("Usage: emberbox stats [options]\n"
-	     "Past runs by language and status, how long they took, and how they failed.\n");
+	     "Counts past runs by language and status, with their durations and failures.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
 
-/* In eighths of a cell, so that small differences are seen; what is there at all has one. */
+/* In eighths of a cell; a value above 0 has at least one. */
 static void add_bar(struct table *table, enum paint paint, double part, double whole)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
@@ -86,7 +86,7 @@ static void print_languages(const json_t *stats, unsigned width, bool colour, st
 	table_print(&table, width, colour, out);
 }
 
-/* Of those with the same count the first by name, so that a table does not change by chance. */
+/* The most frequent; among equal counts, the first by name, so that the table is stable. */
 static const char *most_frequent(json_t *counts)
 {
 	const char *name, *most = NULL;
@@ -109,7 +109,7 @@ static void print_statuses(const json_t *stats, unsigned width, bool colour, str
 	double most = 0;
 
 	table_begin(&table, "STATUS|>RUNS|");
-	/* The most frequent first. There are ten at most. */
+	/* Sorted by frequency; at most ten. */
 	while (json_object_size(left) > 0) {
 		const char *name = most_frequent(left);
 		double count = past_number(left, name);

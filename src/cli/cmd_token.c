@@ -1,4 +1,4 @@
-/* emberbox token: who may ask over HTTP. */
+/* emberbox token: manages the bearer tokens of the HTTP API. */
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -21,27 +21,27 @@ enum {
 	OPT_NET,
 	OPT_JSON,
 	OPT_HELP,
-	OPT_LIMIT, /* and enum limit_id */
+	OPT_LIMIT, /* plus enum limit_id */
 };
 
 static const struct option_spec specs[] = {
-	{ OPT_SCOPE, 0, "scope", "SCOPE,...", "add: what it may do: execute, read, metrics, admin, trusted (execute)" },
+	{ OPT_SCOPE, 0, "scope", "SCOPE,...", "add: scopes: execute, read, metrics, admin, trusted (execute)" },
 #define LIMIT(NAME, KEY, KIND, LEAST, MOST, DEFAULT, FLAGS, WORDS, EXPECTED, HELP, SESSION, TOKEN)                     \
 	{ OPT_LIMIT + LIMIT_##NAME, 0, KEY, OPTION_VALUE_##KIND, "add: " TOKEN },
 #include "schema/limits.def"
-	{ OPT_MAX_CONCURRENT, 0, "max-concurrent", "N", "add: its requests at a time" },
-	{ OPT_NET, 0, "net", "none|RULE,...", "add: the most that its programs may reach (every public host)" },
+	{ OPT_MAX_CONCURRENT, 0, "max-concurrent", "N", "add: concurrent requests" },
+	{ OPT_NET, 0, "net", "none|RULE,...", "add: bound of the destinations of its programs (every public host)" },
 	{ OPT_JSON, 0, "json", NULL, "list: print JSON" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
-/* What was typed. */
+/* The parsed command line. */
 struct token_asked {
 	const char *words[2]; /* the verb and a name */
-	size_t count;         /* of them */
-	struct token token;   /* of the options */
-	bool options;         /* there were some that only `add` takes */
+	size_t count;         /* number of them */
+	struct token token;   /* the options */
+	bool options;         /* options that only `add` has were used */
 	bool json;            /* --json */
 };
 
@@ -51,14 +51,14 @@ static int print_help(void)
 	     "       emberbox token add NAME [options]\n"
 	     "       emberbox token remove NAME\n"
 	     "       emberbox token show\n"
-	     "Bearer tokens of the HTTP API. `add` prints the new one once: it is stored as a\n"
-	     "hash only. `show` prints the first one, which the service made at its first\n"
-	     "start, and where the service listens.\n");
+	     "Manages bearer tokens of the HTTP API. `add` prints the new one once,\n"
+	     "because only a hash is stored. `show` prints the first one, which the service\n"
+	     "created at its first start, and the service's address.\n");
 	option_print(stdout, specs);
 	return cmd_flush(0);
 }
 
-static int failed(const struct error *err)
+static int token_failed(const struct error *err)
 {
 	cmd_complain("%s", err->text);
 	return err->kind == ERROR_USAGE ? EXIT_USAGE : EXIT_BROKEN;
@@ -127,8 +127,8 @@ static int read_option(int option, const char *value, struct token_asked *asked)
 	return 0;
 }
 
-/* The file's tokens, without the first one. */
-static int load(struct arena *arena, struct tokens *tokens, struct error *err)
+/* Reads the file's tokens, without the first one. */
+static int tokens_load(struct arena *arena, struct tokens *tokens, struct error *err)
 {
 	_cleanup_free_ char *json = NULL;
 	char where[PATH_MAX];
@@ -139,7 +139,7 @@ static int load(struct arena *arena, struct tokens *tokens, struct error *err)
 	return tokens_parse(where, json, size, NULL, arena, tokens, err);
 }
 
-static int save(const struct tokens *tokens, struct error *err)
+static int tokens_save(const struct tokens *tokens, struct error *err)
 {
 	_cleanup_free_ char *json = NULL;
 	size_t size;
@@ -147,7 +147,7 @@ static int save(const struct tokens *tokens, struct error *err)
 	return tokens_format(tokens, &json, &size, err) < 0 ? -1 : tokens_write(json, size, err);
 }
 
-static const struct token *find(const struct tokens *tokens, const char *name)
+static const struct token *token_position(const struct tokens *tokens, const char *name)
 {
 	for (size_t i = 0; i < tokens->count; i++)
 		if (strcmp(tokens->tokens[i].name, name) == 0)
@@ -155,7 +155,7 @@ static const struct token *find(const struct tokens *tokens, const char *name)
 	return NULL;
 }
 
-static int add(struct token_asked *asked)
+static int token_add(struct token_asked *asked)
 {
 	_cleanup_arena_ struct arena arena = { 0 };
 	_cleanup_close_ int lock = -1;
@@ -171,12 +171,12 @@ static int add(struct token_asked *asked)
 				 "\"%.64s\" cannot be a name: use at most %d of a-z, 0-9, \"_\", \".\" and \"-\"",
 				 token->name, TOKEN_NAME_MAX);
 	lock = tokens_lock(&err);
-	if (lock < 0 || load(&arena, &tokens, &err) < 0)
-		return failed(&err);
+	if (lock < 0 || tokens_load(&arena, &tokens, &err) < 0)
+		return token_failed(&err);
 	if (strcmp(token->name, "default") == 0)
 		return cmd_usage("token",
-				 "\"default\" is the first token, which the service makes itself; choose another name");
-	if (find(&tokens, token->name))
+				 "\"default\" is the first token, which the service creates; choose another name");
+	if (token_position(&tokens, token->name))
 		return cmd_usage("token", "there is a token \"%s\" already; remove it first", token->name);
 	if (tokens.count >= TOKENS_MAX)
 		return cmd_usage("token", "there are %d tokens already; remove some first", TOKENS_MAX);
@@ -188,8 +188,8 @@ static int add(struct token_asked *asked)
 	memcpy(all, tokens.tokens, tokens.count * sizeof(*all));
 	token_hash(text, strlen(text), token->hash);
 	all[tokens.count] = *token;
-	if (save(&(struct tokens){ all, tokens.count + 1 }, &err) < 0)
-		return failed(&err);
+	if (tokens_save(&(struct tokens){ all, tokens.count + 1 }, &err) < 0)
+		return token_failed(&err);
 	puts(text);
 	return cmd_flush(0);
 }
@@ -207,12 +207,12 @@ static int take_away(const char *name)
 	if (strcmp(name, "default") == 0)
 		return cmd_usage(
 			"token",
-			"the first token is not removed: delete the file \"token\" in the state directory, and "
-			"another one is made");
+			"the first token cannot be removed; delete the file \"token\" in the state directory, and "
+			"a new one is created");
 	lock = tokens_lock(&err);
-	if (lock < 0 || load(&arena, &tokens, &err) < 0)
-		return failed(&err);
-	gone = find(&tokens, name);
+	if (lock < 0 || tokens_load(&arena, &tokens, &err) < 0)
+		return token_failed(&err);
+	gone = token_position(&tokens, name);
 	if (!gone)
 		return cmd_usage("token", "there is no token \"%.64s\"; `emberbox token list` names them", name);
 	all = arena_alloc(&arena, tokens.count * sizeof(*all));
@@ -223,7 +223,7 @@ static int take_away(const char *name)
 	for (size_t i = 0; i < tokens.count; i++)
 		if (&tokens.tokens[i] != gone)
 			all[kept++] = tokens.tokens[i];
-	return save(&(struct tokens){ all, kept }, &err) < 0 ? failed(&err) : 0;
+	return tokens_save(&(struct tokens){ all, kept }, &err) < 0 ? token_failed(&err) : 0;
 }
 
 static void list_text(struct table *table, struct token *token)
@@ -259,7 +259,7 @@ static json_t *list_json(struct token *token)
 			 "net", token->net ? json_string(token->net) : json_null());
 }
 
-static int list(bool json)
+static int tokens_list(bool json)
 {
 	_cleanup_arena_ struct arena arena = { 0 };
 	_cleanup_table_ struct table table = { 0 };
@@ -270,9 +270,9 @@ static int list(bool json)
 	struct tokens tokens;
 	char *dump = NULL;
 
-	if (load(&arena, &tokens, &err) < 0) {
+	if (tokens_load(&arena, &tokens, &err) < 0) {
 		json_decref(all);
-		return failed(&err);
+		return token_failed(&err);
 	}
 	table_begin(&table, "NAME|SCOPES|LIMITS");
 	for (size_t i = 0; i <= tokens.count; i++) {
@@ -300,8 +300,8 @@ static int list(bool json)
 	return cmd_print_painted(out.data ? out.data : "", 0);
 }
 
-/* The token alone on the first line, for scripts; then where it is good. */
-static int show(void)
+/* The token alone on the first line, for scripts; then the address. */
+static int token_show(void)
 {
 	struct service_door door;
 	int code = door_find(&door);
@@ -317,17 +317,17 @@ static int show(void)
 	return cmd_flush(0);
 }
 
-static int act(struct token_asked *asked)
+static int verb_run(struct token_asked *asked)
 {
 	static const struct {
-		const char *name; /* the verb */
-		size_t words;     /* with it */
+		const char *name; /* name of the verb */
+		size_t words;     /* words, including the verb */
 	} verbs[] = { { "list", 1 }, { "add", 2 }, { "remove", 2 }, { "show", 1 } };
 	const char *verb = asked->words[0];
 	size_t i = 0;
 
 	if (!verb)
-		return cmd_usage("token", "what to do is missing: list, add NAME, remove NAME or show");
+		return cmd_usage("token", "the action is missing: list, add NAME, remove NAME or show");
 	while (i < ARRAY_SIZE(verbs) && strcmp(verbs[i].name, verb) != 0)
 		i++;
 	if (i == ARRAY_SIZE(verbs))
@@ -339,7 +339,10 @@ static int act(struct token_asked *asked)
 		return cmd_usage("token", "%s takes no limits and scopes; `emberbox token add` does", verb);
 	if (asked->json && i != 0)
 		return cmd_usage("token", "%s has no --json; `emberbox token list` does", verb);
-	return i == 0 ? list(asked->json) : i == 1 ? add(asked) : i == 2 ? take_away(asked->words[1]) : show();
+	return i == 0   ? tokens_list(asked->json)
+	       : i == 1 ? token_add(asked)
+	       : i == 2 ? take_away(asked->words[1])
+			: token_show();
 }
 
 int cmd_token(int argc, char **argv)
@@ -360,5 +363,5 @@ int cmd_token(int argc, char **argv)
 		else
 			code = cmd_usage("token", "unexpected argument \"%s\"", reader.value);
 	}
-	return code == 0 ? act(&asked) : code;
+	return code == 0 ? verb_run(&asked) : code;
 }

@@ -25,11 +25,11 @@ enum {
 
 static const struct option_spec specs[] = {
 	{ OPT_NET, 0, "net", "HOST[:PORT]", "the connection in question; without a port: any port" },
-	{ OPT_RULES, 0, "rules", "RULES", "the rules of the run, as `emberbox run --net` has them" },
+	{ OPT_RULES, 0, "rules", "RULES", "the rules of the run, as for `emberbox run --net`" },
 	{ OPT_PROFILE, 0, "profile", "NAME", "the profile of the run" },
 	{ OPT_REGISTRY, 0, "registry", "FILE", "the registry, for its profiles" },
 	{ OPT_JSON, 0, "json", NULL, "print JSON" },
-	{ OPT_HELP, 'h', "help", NULL, "this text" },
+	{ OPT_HELP, 'h', "help", NULL, "show this help" },
 	{ 0 },
 };
 
@@ -61,7 +61,7 @@ static void free_answer(struct why_answer *answer)
 static int print_help(void)
 {
 	puts("Usage: emberbox why --net HOST[:PORT] [options]\n"
-	     "Says which rule would decide about a connection of a run with these rules, this\n"
+	     "Shows which rule decides about a connection of a run with these rules, this\n"
 	     "profile, and the setting EMBERBOX_NET. Nothing is run and no name is resolved:\n"
 	     "the address that a name leads to is checked when a program connects to it.\n");
 	option_print(stdout, specs);

@@ -23,7 +23,7 @@ int door_find(struct service_door *out)
 	}
 	out->given = config.values[CONFIG_TOKEN].text != NULL;
 	listen = config.values[CONFIG_LISTEN].text;
-	/* The service knows best, if there is one. */
+	/* A running service knows its address. */
 	out->running = announce_read(out->address) == 0;
 	if (!out->running && strcmp(listen, "none") != 0)
 		snprintf(out->address, sizeof(out->address), "%s://%s",

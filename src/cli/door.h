@@ -1,4 +1,4 @@
-/* How the service is reached over HTTP, for who is to be told: by token and address. */
+/* The token and address of the service's HTTP API. */
 #pragma once
 
 #include "registry/tokens.h"
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 
 struct service_door {
-	char token[TOKEN_MAX];      /* the first one */
-	char address[ANNOUNCE_MAX]; /* such as http://127.0.0.1:7320; "": there is no HTTP over TCP */
-	bool given;                 /* that token is EMBERBOX_TOKEN, which its owner knows */
-	bool running;               /* a service lives, and says so itself; else it is what the settings would make */
+	char token[TOKEN_MAX];      /* the first token */
+	char address[ANNOUNCE_MAX]; /* such as http://127.0.0.1:7320; "": no HTTP over TCP */
+	bool given;                 /* the token is EMBERBOX_TOKEN, which the user knows */
+	bool running;               /* the address is a running service's; otherwise it comes from the settings */
 };
 
-/* Returns 0, or an exit code with a complaint. Makes the first token if there is none yet. */
+/* Creates the first token if there is none. Returns 0, or an exit code after an error message. */
 int door_find(struct service_door *out);

@@ -1,4 +1,4 @@
-/* What the environment, .env and the registry's settings say about a run. */
+/* Settings of a run from the environment, .env and the registry. */
 #include "base/own.h"
 #include "cli/cmd_run.h"
 #include "policy/policy.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns 0, or an exit code. Whether the engine is there is asked when all has been said. */
+/* Sets the engine; its availability is checked later. Returns 0, or an exit code. */
 int run_set_engine(struct run *run, const char *engine, const char *from)
 {
 	if (!engine_is_named(engine))
@@ -17,7 +17,7 @@ int run_set_engine(struct run *run, const char *engine, const char *from)
 	return 0;
 }
 
-/* Says what was wrong before there was a result; of bad usage also where the help is. */
+/* Reports an error that occurred before there was a result; for bad usage also names --help. */
 int run_failed(const struct run *run, const struct error *err)
 {
 	eb_error outer = { 0 };
@@ -39,9 +39,9 @@ static int set_limits(struct run *run, const struct limit_texts *limits)
 }
 
 /*
- * The settings are read before the other options, which then beat them; but a
- * value that cannot be used is refused also when an option would have. Returns
- * 0, or an exit code.
+ * Settings are read first, so that options override them; but an invalid
+ * setting is refused even if an option overrides it. Returns 0, or an exit
+ * code.
  */
 int run_configure(struct run *run)
 {

@@ -1,4 +1,4 @@
-/* Runs what was read: by the service if there is one, else here. Output is passed on as it comes. */
+/* Runs the request: in the service if it is running, otherwise here. Output is passed on at once. */
 #include "base/json_check.h"
 #include "base/own.h"
 #include "base/state.h"
@@ -25,22 +25,22 @@
 #include <unistd.h>
 
 enum {
-	LARGE_OUTPUT = 1 << 20 /* bytes that are worth looking whether too much is kept */
+	LARGE_OUTPUT = 1 << 20 /* bytes of output from which the size of kept data is checked */
 };
 
-/* How a run ended, whoever ran it. */
+/* The end of a run, in the service or here. */
 struct ending {
-	const char *status;  /* of the result */
-	const char *message; /* the sentence, or NULL */
-	int signal;          /* that ended the program by itself, or 0 */
-	int code;            /* as we are to exit */
-	const char *json;    /* the whole result; NULL: nobody needs it, or memory ran out */
+	const char *status;  /* status of the result */
+	const char *message; /* error message, or NULL */
+	int signal;          /* the signal that ended the program, or 0 */
+	int code;            /* our exit code */
+	const char *json;    /* the result; NULL: not needed, or memory ran out */
 };
 
 /*
- * The descriptor that the program's input is read from, or -1 for none. Ours
- * is passed on, unless the code came from there, or we are in the background of
- * a terminal: to read there would stop us, and the clock of the run with us.
+ * The descriptor of the program's input, or -1 for none. Standard input is
+ * passed on, unless it was the code, or we are in the background of a terminal:
+ * reading would stop us, and with us the timeout of the run.
  */
 static int open_stdin(const struct run *run, int *fd)
 {
@@ -68,15 +68,15 @@ static int open_stdin(const struct run *run, int *fd)
 	return 0;
 }
 
-/* Only what a signal handler or the relay's thread must reach is global. */
+/* Only variables used by signal handlers or the relay's thread are global. */
 static int window_fd = -1;                  /* sizes of our terminal, for the one in the box */
-static volatile sig_atomic_t caught_signal; /* the first one, or 0 */
-static struct relay relay;                  /* to our standard output and error */
-static int cancel_pipe[2] = { -1, -1 };     /* [0] is the run's cancel_fd */
+static volatile sig_atomic_t caught_signal; /* the first signal, or 0 */
+static struct relay relay;                  /* relay to our standard output and error */
+static int cancel_pipe[2] = { -1, -1 };     /* [0] is the cancel_fd of the run */
 
 static void cancel_run(void)
 {
-	/* Not blocking: once a byte is in, more say nothing new. */
+	/* Non-blocking: one byte is enough. */
 	if (write(cancel_pipe[1], "", 1) < 0)
 		return;
 }
@@ -87,7 +87,7 @@ static void on_signal(int number)
 
 	if (!caught_signal)
 		caught_signal = number;
-	/* Now: the next signal may not wait for us. */
+	/* Now: another signal may kill us at once. */
 	terminal_restore();
 	cancel_run();
 	errno = saved;
@@ -108,7 +108,7 @@ static void catch_signals(void (*handler)(int), int flags)
 }
 
 static int on_terminal[3]; /* whether descriptors 1 and 2 are terminals */
-static char last_shown;    /* the last byte that went to one, or 0 */
+static char last_shown;    /* the last byte written to a terminal, or 0 */
 
 static void on_output(int stream, const void *data, size_t size, void *userdata)
 {
@@ -120,14 +120,14 @@ static void on_output(int stream, const void *data, size_t size, void *userdata)
 	relay_write(&relay, fd, data, size);
 }
 
-/* Our own sentence begins a line, also if the program left one unfinished on the same terminal. */
+/* Starts a new line for our message if the program left one unfinished on the same terminal. */
 static void end_line(void)
 {
 	if (on_terminal[STDERR_FILENO] && last_shown && last_shown != '\n')
 		cmd_write(STDERR_FILENO, "\n", 1);
 }
 
-/* How a run ended is said when the program could not say it itself. */
+/* Whether the program was ended from outside, so that it could not report it. */
 static int ended_from_outside(const char *status)
 {
 	return strcmp(status, "ok") != 0 && strcmp(status, "failed") != 0;
@@ -174,7 +174,8 @@ static void tell_end(const struct run *run, const struct ending *ending)
 	}
 }
 
-/* Agents read standard error by a pipe, so that it need not be a terminal. The object of --json has the sentence. */
+/* Prints a hint, also if standard error is no terminal: agents read it through a pipe. With --json the object has
+ * it. */
 static void tell_hint(const struct run *run, const struct ending *ending)
 {
 	_cleanup_buf_ struct buf line = { 0 };
@@ -191,7 +192,7 @@ static void tell_hint(const struct run *run, const struct ending *ending)
 		cmd_complain("hint: %s", line.data);
 }
 
-/* What the policy saw in a program that ran all the same: who asked for `warn` is told, at a terminal or not. */
+/* Prints the policy's warnings, on a terminal or not. */
 static void tell_warnings(const struct run *run, const struct ending *ending)
 {
 	const char *meta, *list;
@@ -222,12 +223,11 @@ static int show_ending(const struct run *run, const struct ending *told)
 				       json ? json : told->json };
 	const struct ending *ending = &better;
 	int ended = ended_from_outside(ending->status);
-	/* Who reads the output of a program that ended may take his time; a run that was ended does not wait for him.
-	 */
+	/* After a normal end, the reader of the output may be slow; a run that was ended does not wait for it. */
 	int errnum = relay_finish(&relay, ended || caught_signal ? 1 : 0);
 
 	terminal_restore();
-	/* The object and we say the same, also when a signal to us ended the run. */
+	/* The object and the exit code agree, also if a signal to us ended the run. */
 	if (run->json)
 		return run_print_json(ending->json, ending->code);
 	if (errnum == EPIPE)
@@ -242,7 +242,7 @@ static int show_ending(const struct run *run, const struct ending *told)
 	return caught_signal ? 128 + caught_signal : ending->code;
 }
 
-/* From a service's result. False: it is none. */
+/* Reads the end from a service's result. False if it is invalid. */
 static bool read_ending(const struct client_answer *answer, struct ending *ending, char status[32], char message[1024])
 {
 	const char *value;
@@ -267,8 +267,8 @@ static bool read_ending(const struct client_answer *answer, struct ending *endin
 	return true;
 }
 
-/* There is no result, and what was seen of the run cannot be taken back. */
-static int lost(struct run *run, const char *why)
+/* There is no result, but effects of the run were visible, so it cannot be repeated. */
+static int run_lost(struct run *run, const char *why)
 {
 	eb_error err = { .code = EB_FAILED };
 
@@ -279,7 +279,7 @@ static int lost(struct run *run, const char *why)
 	return run_refused(run, &err);
 }
 
-/* The service has no result. False: it might be had here. */
+/* The service has no result. False: try it here. */
 static bool show_refusal(struct run *run, const struct client_answer *answer, int *code)
 {
 	eb_error err = { .code = EB_BAD_REQUEST };
@@ -296,24 +296,25 @@ static bool show_refusal(struct run *run, const struct client_answer *answer, in
 		return false;
 	refused = error_code_find(word);
 	if (refused == CODE_BUSY || refused == CODE_DRAINING || refused == CODE_FAILED) {
-		/* A session is nowhere else. */
+		/* A session exists only in the service. */
 		if (answer->began || run->session) {
-			*code = lost(run, err.message);
+			*code = run_lost(run, err.message);
 			return true;
 		}
-		/* The queue is there to keep the machine from too much at once: who goes around it shall know. */
+		/* The service's queue protects the machine from overload, so the user should know that the run bypasses
+		 * it. */
 		if (refused == CODE_BUSY)
 			cmd_complain("%s; this runs outside of the service's queue", err.message);
 		return false;
 	}
-	/* A newer service may have codes that we do not know. */
+	/* A newer service may have codes that are unknown here. */
 	if (refused != CODE_NONE)
 		err.code = (eb_errc)error_code_kind(refused);
 	*code = run_refused(run, &err);
 	return true;
 }
 
-/* What a cell failed by, where the language did not print it. */
+/* Prints the error of a cell if the language did not. */
 static void show_error(const struct client_answer *answer)
 {
 	_cleanup_buf_ struct buf text = { 0 };
@@ -325,7 +326,7 @@ static void show_error(const struct client_answer *answer)
 	json_decref(result);
 }
 
-/* What a cell shows besides what it writes, as text. */
+/* Prints the rich results of a cell as text. */
 static void show_values(const struct client_answer *answer)
 {
 	const char *value;
@@ -347,7 +348,7 @@ static void show_values(const struct client_answer *answer)
 	json_decref(list);
 }
 
-/* Nothing is read of a null device, so nothing has to be streamed. */
+/* The null device has no input to stream. */
 static int stream_of(int stdin_fd)
 {
 	struct stat st;
@@ -357,15 +358,15 @@ static int stream_of(int stdin_fd)
 	return stdin_fd;
 }
 
-/* By the service. False: nothing of the run was seen, it is ours. */
+/* Runs in the service. False: the run had no effect, and can be repeated here. */
 static bool execute_remote(struct run *run, int stdin_fd, int *code)
 {
 	struct client_io io = { .on_output = run->json ? NULL : on_output,
 				.cancel_fd = cancel_pipe[0],
 				.stdin_fd = stream_of(stdin_fd),
 				.window_fd = window_fd };
-	/* That a run began is only told to who hears its output: its input waits for that, and what began is not done
-	 * twice. */
+	/* The start of a run is only reported if output is streamed. Input waits for the start, and a started run is
+	 * not repeated. */
 	const struct request_extra extra = {
 		.language = run->deferred ? run->language : NULL,
 		.profile = run->of ? run->of->name : NULL,
@@ -383,10 +384,10 @@ static bool execute_remote(struct run *run, int stdin_fd, int *code)
 
 	if (!request_json(request_spec(run->request), &extra, &json))
 		return false;
-	/* The service ends the run when we are gone: a second signal need not wait for it. */
+	/* The service ends the run when we exit, so a second signal may kill us. */
 	catch_signals(on_signal, SA_RESETHAND);
 	answered = client_run(run->socket, json.data, json.size, &io, &answer, &err) == 0;
-	/* From here on there is no run that a signal would have to end. */
+	/* From here on, a signal has no run to end. */
 	catch_signals(SIG_DFL, 0);
 	if (answered && answer.refused) {
 		terminal_restore();
@@ -401,14 +402,14 @@ static bool execute_remote(struct run *run, int stdin_fd, int *code)
 		done = true;
 	}
 	if (!done && (answer.began || run->session)) {
-		*code = lost(run, err.text[0] ? err.text : "the service gave an invalid answer");
+		*code = run_lost(run, err.text[0] ? err.text : "the service gave an invalid answer");
 		done = true;
 	}
 	free(answer.text);
 	return done;
 }
 
-/* Only where it was asked for is a run refused that cannot be written down: the default is the service's. */
+/* Only if required, a run without a record is refused: the default is the service's setting. */
 struct recorded_by run_recorded_as(const struct run *run, char caller[RUN_CALLER_MAX])
 {
 	const struct config_value *audit = &run->config.values[CONFIG_AUDIT];
@@ -422,7 +423,7 @@ struct recorded_by run_recorded_as(const struct run *run, char caller[RUN_CALLER
 	};
 }
 
-/* A run that goes on without a record says so, but to a person who allowed it, or has no place for records at all. */
+/* Reports a run without a record, unless the user allowed it explicitly, or there is no directory for records. */
 static void tell_unrecorded(const struct run *run, const struct error *missing)
 {
 	const struct config_value *audit = &run->config.values[CONFIG_AUDIT];
@@ -458,7 +459,7 @@ static int execute_here(struct run *run, int stdin_fd)
 		options.on_output = on_output;
 	catch_signals(on_signal, 0);
 	code = request_execute(run->request, &options, &by, &result, &err);
-	/* From here on there is no box that a signal would have to end. */
+	/* From here on, a signal has no box to end. */
 	catch_signals(SIG_DFL, 0);
 	if (code == 0) {
 		const struct ending ending = {
@@ -466,7 +467,7 @@ static int execute_here(struct run *run, int stdin_fd)
 			.message = eb_result_message(result),
 			.signal = eb_result_signal(result),
 			.code = eb_result_exit_code(result),
-			/* A program that ended well has no hint: most runs need no object. */
+			/* A successful program has no hint, and most runs need no object. */
 			.json = run->json || strcmp(eb_result_status(result), "ok") != 0 || result_has_warnings(result)
 					? eb_result_json(result)
 					: NULL,
@@ -504,12 +505,12 @@ int run_execute(struct run *run)
 	on_terminal[STDERR_FILENO] = isatty(STDERR_FILENO);
 	relay_start(&relay, cancel_run);
 	signal(SIGPIPE, SIG_IGN);
-	/* With --json nobody sees what is typed to: the keys stay those of a line. */
+	/* With --json, input is not echoed, so the terminal stays in line mode. */
 	if (run->tty)
 		window_fd = terminal_open(stdin_fd == STDIN_FILENO && isatty(STDIN_FILENO) && !run->json);
 	if (run->socket >= 0 && execute_remote(run, stdin_fd, &code))
 		return code;
-	/* What a service that does not answer may be doing for us ends with this. */
+	/* A service that does not answer may still be running this for us; closing ends it. */
 	close_fd(&run->socket);
 	return execute_here(run, stdin_fd);
 }

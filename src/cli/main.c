@@ -11,27 +11,27 @@
 #include <unistd.h>
 
 static const struct command {
-	const char *name;                  /* what is typed */
+	const char *name;                  /* name of the command */
 	const char *summary;               /* one line for the help */
 	int (*run)(int argc, char **argv); /* its function */
 } commands[] = {
-	{ "run", "run a program in a box, stream its output, exit as it did", cmd_run },
-	{ "repl", "an interactive session: what was defined stays", cmd_repl },
+	{ "run", "run a program in a box, stream its output, exit with its code", cmd_run },
+	{ "repl", "an interactive session that keeps definitions", cmd_repl },
 	{ "session", "sessions of the service: list, start, exec, stop, their files", cmd_session },
-	{ "languages", "what can run here, and what to install for what cannot", cmd_languages },
-	{ "prepare", "make ahead what the first run of a language would make", cmd_prepare },
-	{ "check", "look at a program without running it: mistakes, imports, calls", cmd_check },
-	{ "detect", "does this chat message ask for its code to be run?", cmd_detect },
-	{ "why", "which rule would decide about a connection, without making it", cmd_why },
-	{ "doctor", "what this host can enforce, what is missing, how to get it", cmd_doctor },
+	{ "languages", "list languages, and the packages for those that are missing", cmd_languages },
+	{ "prepare", "prepare languages before their first run", cmd_prepare },
+	{ "check", "check a program without running it: mistakes, imports, calls", cmd_check },
+	{ "detect", "tell whether a chat message asks to run its code", cmd_detect },
+	{ "why", "show which rule decides about a connection, without making it", cmd_why },
+	{ "doctor", "report what this host can enforce, with fixes", cmd_doctor },
 	{ "serve", "serve runs over HTTP and a Unix socket, with boxes made ahead", cmd_serve },
 	{ "mcp", "MCP server on stdin and stdout, for assistants", cmd_mcp },
-	{ "history", "past runs, the newest first", cmd_history },
-	{ "show", "one past run, with its whole output", cmd_show },
-	{ "stats", "past runs counted by language and status", cmd_stats },
-	{ "audit", "the audit log, and whether anybody changed it", cmd_audit },
-	{ "config", "each setting and where its value came from", cmd_config },
-	{ "token", "bearer tokens of the HTTP API: list, add, remove, show", cmd_token },
+	{ "history", "list past runs, newest first", cmd_history },
+	{ "show", "show one past run, with its whole output", cmd_show },
+	{ "stats", "count past runs by language and status", cmd_stats },
+	{ "audit", "show or verify the audit log", cmd_audit },
+	{ "config", "show each setting and its source", cmd_config },
+	{ "token", "manage bearer tokens of the HTTP API: list, add, remove, show", cmd_token },
 };
 
 enum {
@@ -48,7 +48,7 @@ static void print_commands(FILE *out)
 static int print_help(void)
 {
 	puts("Usage: emberbox COMMAND [options]\n"
-	     "Runs code that you do not trust in a box of its own.\n");
+	     "Runs untrusted code in a box of its own.\n");
 	print_commands(stdout);
 	puts("\n"
 	     "  --help       this text; `emberbox COMMAND --help` or `emberbox help COMMAND`\n"
@@ -74,10 +74,10 @@ static int unknown_command(const char *name)
 }
 
 /*
- * A caller may have closed 0, 1 or 2. The next open() would then land there
- * and be taken for standard output, so the gaps are filled first: input is at
- * its end, errors go nowhere, and output that somebody wants to write fails as
- * it does when a reader has left, because losing it silently would be a lie.
+ * The caller may have closed 0, 1 or 2, and the next open() would then become
+ * standard output. So the gaps are filled first: input is at its end, errors
+ * are discarded, and output fails as it does if a reader has left, because
+ * discarding it silently would be wrong.
  */
 static int fill_standard_fds(void)
 {
@@ -98,8 +98,7 @@ static int fill_standard_fds(void)
 	return close(ends[1]);
 }
 
-/* An earlier version had all in the cache directory. Whoever asks only for a help text or the version leaves it there.
- */
+/* Migrates the files of an earlier version. Commands that only print help or the version do not. */
 static int move_state(void)
 {
 	struct error err = { 0 };

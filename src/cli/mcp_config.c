@@ -14,25 +14,25 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A client, and the dialect of its file. */
+/* A client, and the format of its configuration. */
 struct client {
-	const char *name;   /* --client */
-	const char *people; /* as people call it, and its file */
-	const char *list;   /* JSON: the member that holds the servers; NULL: no JSON */
-	const char *kind;   /* JSON: "type" of a program that it starts; NULL: has none */
-	const char *url;    /* JSON: the member with the address; NULL: it takes none */
-	bool http_kind;     /* JSON: an address wants "type": "http" */
-	/* Not JSON: the program, and the address. */
+	const char *name;   /* name for --client */
+	const char *people; /* display name, and its file */
+	const char *list;   /* JSON: the member with the servers; NULL: not JSON */
+	const char *kind;   /* JSON: "type" of a program; NULL: none */
+	const char *url;    /* JSON: the member with the URL; NULL: not supported */
+	bool http_kind;     /* JSON: a URL needs "type": "http" */
+	/* not JSON: print an entry with the program, or with the URL */
 	void (*program)(struct buf *out, json_t *server);
 	void (*address)(struct buf *out, json_t *server);
 };
 
-/* The environment of a program, as far as emberbox needs it: assistants hand little of their own on. */
+/* Variables that emberbox needs: assistants pass on little of their environment. */
 static const char *const kept[] = { "EMBERBOX_HOME", "EMBERBOX_SOCKET" };
 
 /*
- * A word for a shell, quoted whole. Control characters are written as an escape ($'\177', which Bash, Zsh and POSIX of
- * 2024 know): what is printed goes through the filter for terminals, which would change them.
+ * Quotes a word for a shell. Control characters become escapes ($'\177', supported by Bash, Zsh and POSIX 2024),
+ * because the terminal filter would change them.
  */
 static void add_word(struct buf *out, const char *word)
 {
@@ -47,7 +47,7 @@ static void add_word(struct buf *out, const char *word)
 	buf_text(out, "'");
 }
 
-/* An --env takes all words up to the next option, so it stands before --transport. */
+/* --env takes all words up to the next option, so it comes before --transport. */
 static void claude_code_program(struct buf *out, json_t *server)
 {
 	const char *key;
@@ -84,7 +84,7 @@ static void claude_code_address(struct buf *out, json_t *server)
 	out->failed |= header.failed;
 }
 
-/* TOML's basic strings are JSON's, but for \/, which jansson does not write, and DEL, which has to be escaped. */
+/* TOML's basic strings are like JSON's, except \/, which jansson does not write, and DEL, which must be escaped. */
 static void add_toml(struct buf *out, json_t *value)
 {
 	_cleanup_free_ char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -148,7 +148,7 @@ static const struct client clients[] = {
 	{ "zed", "Zed: its settings.json", "context_servers", NULL, "url", false, NULL, NULL },
 };
 
-/* The program by its path: what starts it may have another PATH. */
+/* The program by its path: the client may have another PATH. */
 static json_t *describe_program(const struct client *client, const char *socket)
 {
 	char self[PATH_MAX] = "";
@@ -173,7 +173,7 @@ static json_t *describe_program(const struct client *client, const char *socket)
 	return server;
 }
 
-/* Returns 0, or an exit code with a complaint. */
+/* Returns 0, or an exit code after an error message. */
 static int describe_address(const struct client *client, json_t **out)
 {
 	_cleanup_buf_ struct buf url = { 0 }, bearer = { 0 };
@@ -236,7 +236,7 @@ int mcp_config_print(const struct mcp_config *config)
 
 	if (!client)
 		return refuse_client(config->client);
-	/* What would be refused when the client starts it is refused here. */
+	/* Errors that the client would get at the start are reported here. */
 	if (config_load_without(&settings, &registry, &err) < 0)
 		return cmd_misconfigured(err.text);
 	if (config->http)

@@ -1,13 +1,13 @@
-/* What to put into the configuration of an assistant, so that it finds emberbox. */
+/* Prints the entry for emberbox in the configuration of an assistant. */
 #pragma once
 
 #include <stdbool.h>
 
 struct mcp_config {
-	const char *client; /* whose; NULL: what most of them read */
-	const char *socket; /* --socket of what it starts, or NULL */
-	bool http;          /* by the service's address and token, instead of a program that it starts */
+	const char *client; /* name of the client; NULL: the common format */
+	const char *socket; /* value of --socket for the program, or NULL */
+	bool http;          /* use the service's URL and token instead of a program */
 };
 
-/* Prints it on standard output, and on standard error where it belongs; returns the exit code. */
+/* Prints the entry on standard output and the name of its file on standard error; returns the exit code. */
 int mcp_config_print(const struct mcp_config *config);

@@ -1,7 +1,7 @@
 /*
- * SQLite would load its extensions by dlopen(). The program is static and loads none: the C library's own would only
- * work with the very version of it that is installed where emberbox was built, and the linker warns of that each time.
- * So calls of dlopen() come here (--wrap in meson.build).
+ * SQLite would load extensions with dlopen(). The static program loads none: glibc's dlopen() in a static program
+ * requires the glibc version of the build, and the linker warns about it. So the linker redirects calls of dlopen()
+ * here (--wrap in meson.build).
  */
 #include <stddef.h>
 
@@ -14,8 +14,8 @@ void *__wrap_dlopen(const char *file, int flags)
 }
 
 /*
- * c-ares asks the C library for services by name, which would load its modules; here ports are numbers. Its functions
- * that do so are never called.
+ * c-ares can look services up by name in the C library, which would load its modules. Here ports are numbers, so these
+ * functions are never called.
  */
 struct servent;
 struct servent *__wrap_getservbyname(const char *name, const char *protocol);

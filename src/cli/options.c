@@ -9,8 +9,8 @@
 enum {
 	NAMES_MAX = 64,
 	WORD_MAX = 63,
-	HELP_COLUMN = 28, /* where explanations begin */
-	HELP_WIDTH = 80   /* of a terminal that nobody made larger */
+	HELP_COLUMN = 28, /* column of the descriptions */
+	HELP_WIDTH = 80   /* default width of a terminal */
 };
 
 static int option_unknown(struct option_reader *reader, const char *typed, size_t size)
@@ -33,7 +33,7 @@ static int option_unknown(struct option_reader *reader, const char *typed, size_
 	return OPTION_BAD;
 }
 
-/* Takes the next argument as the value of the option just read. */
+/* Takes the next argument as the value of the option. */
 static int option_take_value(struct option_reader *reader, const struct option_spec *spec)
 {
 	if (reader->next >= reader->argc) {
@@ -105,7 +105,7 @@ int option_next(struct option_reader *reader)
 		reader->only_words = 1;
 		return option_next(reader);
 	}
-	/* A single dash is a word: it stands for standard input. */
+	/* A single dash is a word: standard input. */
 	if (reader->only_words || arg[0] != '-' || arg[1] == '\0') {
 		reader->value = arg;
 		return OPTION_WORD;
@@ -116,7 +116,7 @@ int option_next(struct option_reader *reader)
 	return option_short(reader);
 }
 
-/* Broken between words, each line below the first. */
+/* Wraps between words, with each line in the same column. */
 static void print_wrapped(FILE *out, const char *text)
 {
 	const size_t room = HELP_WIDTH - HELP_COLUMN;
@@ -126,7 +126,7 @@ static void print_wrapped(FILE *out, const char *text)
 
 		while (size > 0 && text[size] != ' ')
 			size--;
-		/* A word that is longer than a line stays whole. */
+		/* A word that is longer than a line is not split. */
 		if (size == 0)
 			size = strcspn(text, " ");
 		if (text[size] == '\0')

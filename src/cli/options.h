@@ -1,11 +1,11 @@
 /*
  * Options of a command, as a table.
  *
- * A reader walks the arguments: `--name value`, `--name=value`, `-n value`,
- * `-nvalue`, letters in one word (`-qj`), and `--`, after which everything is
- * a word. Options and words may be mixed. Nothing is abbreviated: a script
- * that relies on `--mem` would break when a second option starts so. A pure
- * core: it prints nothing and keeps its position in the caller's struct.
+ * The parser accepts `--name value`, `--name=value`, `-n value`, `-nvalue`,
+ * combined letters (`-qj`), and `--`, after which all arguments are words.
+ * Options and words may be mixed. Abbreviations are refused: a script with
+ * `--mem` would break when a second such option is added. Pure: prints nothing,
+ * and keeps its state in the caller's struct.
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 #include <stdio.h>
 
 struct option_spec {
-	int id;            /* what the command calls it, > 0; 0 ends the table */
-	char letter;       /* its short form, or 0 */
-	const char *name;  /* its long form, without the dashes */
-	const char *value; /* what the value is called in the help; NULL: takes none */
+	int id;            /* id in the command, > 0; 0 ends the table */
+	char letter;       /* short form, or 0 */
+	const char *name;  /* long form, without the dashes */
+	const char *value; /* name of the value in the help; NULL: no value */
 	const char *help;  /* one line */
 };
 
-/* What the values of limits are called, by their KIND in schema/limits.def. */
+/* Names of the values of limits, by their KIND in schema/limits.def. */
 #define OPTION_VALUE_SECONDS "SEC"
 #define OPTION_VALUE_BYTES   "SIZE"
 #define OPTION_VALUE_CORES   "N"
@@ -28,25 +28,25 @@ struct option_spec {
 
 enum {
 	OPTION_END = 0,   /* no more arguments */
-	OPTION_WORD = -1, /* not an option: value is the word */
-	OPTION_BAD = -2,  /* message says what is wrong */
+	OPTION_WORD = -1, /* not an option: `value` is the word */
+	OPTION_BAD = -2,  /* an error: `message` has it */
 };
 
 struct option_reader {
 	const struct option_spec *specs; /* the table */
 	int argc;                        /* arguments */
-	char **argv;                     /* the arguments; argv[0] is not looked at */
+	char **argv;                     /* argv[0] is skipped */
 	int next;                        /* index of the next argument; start at 1 */
 	const char *cluster;             /* rest of a word of short options, or NULL */
 	int only_words;                  /* a `--` was seen */
-	const char *value;               /* of the option or word just read */
+	const char *value;               /* value of the option, or the word */
 	char message[256];               /* for OPTION_BAD: one sentence */
-	char unknown[80]; /* for OPTION_BAD: the option that there is not, as it was typed; "": it is there */
-	int suggests;     /* the message names another one */
+	char unknown[80];                /* for OPTION_BAD: the unknown option as typed; "": the option exists */
+	int suggests;                    /* the message suggests another option */
 };
 
-/* The next option's id, or one of OPTION_…; value and message are in the reader. */
+/* The id of the next option, or one of OPTION_…; the reader has the value and the message. */
 int option_next(struct option_reader *reader);
 
-/* The table as help text, one option a line. */
+/* Prints the table as help text, one option a line. */
 void option_print(FILE *out, const struct option_spec *specs);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 enum {
-	PAST_BACK_MAX = 999 /* of last~N: as many as the store lists at once */
+	PAST_BACK_MAX = 999 /* maximum of last~N: the store's limit for a list */
 };
 
-/* What was checked when the settings were read. */
+/* The values were checked when the settings were read. */
 static struct store_options options_of(const struct config *config)
 {
 	struct store_options options = { .audit = true };
@@ -48,13 +48,13 @@ int past_answer(const char *command, int status, const struct error *err)
 		cmd_complain("%s", err->text);
 		return 1;
 	}
-	/* The sentence begins with the field, which is the option. */
+	/* The sentence begins with the field, which is the name of the option. */
 	if (status == 400)
 		return cmd_usage(command, "--%s", err->text);
 	return past_failed(command, err);
 }
 
-/* "last" is 0, "last~N" is N; -1: it is neither. */
+/* "last" is 0, "last~N" is N; -1: neither. */
 static int last_of(const char *typed)
 {
 	uint64_t back = 0;
@@ -64,10 +64,10 @@ static int last_of(const char *typed)
 	return typed[4] == '\0' || (text_count(typed + 5, &back) && back <= PAST_BACK_MAX) ? (int)back : -1;
 }
 
-/* Those that the filter lets through, the newest first: the one at `index` into `id`, and how many there are of the
- * filter's limit into *count. 0, or the exit code. */
-static int ask(const char *command, struct store *store, const struct store_filter *filter, size_t index,
-	       char id[RESULT_ID], size_t *count)
+/* Lists the runs that match the filter, newest first: the id of the one at `index`, and their number, at most the
+ * filter's limit, in *count. Returns 0, or the exit code. */
+static int runs_query(const char *command, struct store *store, const struct store_filter *filter, size_t index,
+		      char id[RESULT_ID], size_t *count)
 {
 	_cleanup_buf_ struct buf answer = { 0 };
 	struct error err = { 0 };
@@ -89,7 +89,7 @@ static int ask(const char *command, struct store *store, const struct store_filt
 	return 0;
 }
 
-/* The id that begins so, else the one that ends so. */
+/* The id with this beginning, or else with this end. */
 static int find_part(const char *command, struct store *store, const char *typed, char id[RESULT_ID])
 {
 	struct store_filter filter = { .limit = 2 };
@@ -97,13 +97,13 @@ static int find_part(const char *command, struct store *store, const char *typed
 	char after[RESULT_ID], found[2][RESULT_ID] = { "", "" };
 	int code = 0;
 
-	/* The first two before the last id that could begin so. */
+	/* Up to two ids before the last id that could have this beginning. */
 	memset(after, 'Z', sizeof(after) - 1);
 	after[sizeof(after) - 1] = '\0';
 	memcpy(after, typed, size);
 	filter.before = after;
 	for (size_t i = 0; i < 2 && code == 0; i++)
-		code = ask(command, store, &filter, i, found[i], &count);
+		code = runs_query(command, store, &filter, i, found[i], &count);
 	if (code != 0)
 		return code;
 	count = 0;
@@ -112,7 +112,7 @@ static int find_part(const char *command, struct store *store, const char *typed
 	memcpy(id, found[0], RESULT_ID);
 	if (count == 0 && size >= SHORT_ID_MIN) {
 		filter = (struct store_filter){ .limit = 2, .ends = typed };
-		code = ask(command, store, &filter, 0, id, &count);
+		code = runs_query(command, store, &filter, 0, id, &count);
 	}
 	if (code != 0 || count == 1)
 		return code;
@@ -133,7 +133,7 @@ int past_find(const char *command, struct store *store, const char *typed, char 
 	if (back >= 0) {
 		const struct store_filter filter = { .limit = (unsigned)back + 1 };
 
-		code = ask(command, store, &filter, (size_t)back, id, &count);
+		code = runs_query(command, store, &filter, (size_t)back, id, &count);
 		if (code != 0 || count > (size_t)back)
 			return code;
 		if (count == 0)
@@ -160,18 +160,18 @@ int past_open(const char *command, struct store **store)
 	bool taking;
 
 	*store = NULL;
-	/* What was run can be looked at also while the registry is being mended. */
+	/* An invalid registry must not prevent the commands from showing past runs. */
 	if (config_load_without(&config, &registry, &err) < 0)
 		return err.kind == ERROR_USAGE ? cmd_misconfigured(err.text) : past_failed(command, &err);
 	if (registry.kind != ERROR_NONE)
 		cmd_complain(CMD_REGISTRY_LEFT_OUT, registry.text);
-	/* To look at what was run makes nothing. */
+	/* Showing past runs creates no directory. */
 	if (dir < 0)
 		return state_why_not(&err) < 0 ? past_failed(command, &err) : 0;
 	options = options_of(&config);
 	if (store_open(&options, &taking, store, &err) < 0)
 		return past_failed(command, &err);
-	/* What is known can be shown all the same. */
+	/* Older runs can be shown even if this fails. */
 	if (store_take(*store, &err) < 0)
 		cmd_complain("the newest runs are not shown: %s", err.text);
 	return 0;
@@ -249,7 +249,7 @@ bool past_when(const char *text, char out[PAST_WHEN_MAX])
 	return strftime(out, PAST_WHEN_MAX, "%Y-%m-%dT%H:%M:%SZ", &parts) > 0;
 }
 
-/* Ours are always of UTC. */
+/* Our times are always in UTC. */
 const char *past_time(const char *rfc3339, char out[TABLE_WORD])
 {
 	struct tm parts = { 0 };

@@ -38,7 +38,7 @@ int source_read_fd(struct source *source, int fd, const char *called, char *mess
 			return -1;
 		}
 		if (source->size == room) {
-			/* One byte more than the limit is enough to see that it is passed. */
+			/* One byte more than the limit is enough to detect an excess. */
 			size_t larger = room * 2 > SOURCE_MAX ? SOURCE_MAX + 1 : room * 2;
 			char *data = realloc(source->data, larger);
 
@@ -52,7 +52,7 @@ int source_read_fd(struct source *source, int fd, const char *called, char *mess
 	return -1;
 }
 
-/* A pipe without a name is the shell's `<(command)`: somebody writes to it. A fifo's writer may never come. */
+/* An unnamed pipe is the shell's `<(command)`, which has a writer. The writer of a named one may never come. */
 static bool is_fifo(int fd, const struct stat *st)
 {
 	struct statfs fs;
@@ -60,7 +60,7 @@ static bool is_fifo(int fd, const struct stat *st)
 	return S_ISFIFO(st->st_mode) && (fstatfs(fd, &fs) < 0 || fs.f_type != PIPEFS_MAGIC);
 }
 
-/* Takes the descriptor, which was opened so that it did not wait for anybody. */
+/* Takes the descriptor, which was opened without blocking. */
 static int read_opened(struct source *source, int fd, const char *path, char *message, size_t message_size)
 {
 	char called[512];
@@ -102,10 +102,9 @@ int source_read_beneath(struct source *source, const char *directory, const char
 	int fd = dir < 0 ? -1 : fd_open_within(dir, below, O_RDONLY);
 
 	if (fd < 0 && errno == EXDEV) {
-		snprintf(
-			message, message_size,
-			"\"%s\" leads out of the project \"%s\"; run what it leads to, or give the project that has it",
-			path, directory);
+		snprintf(message, message_size,
+			 "\"%s\" leads out of the project \"%s\"; run its target, or name the project that contains it",
+			 path, directory);
 		return -1;
 	}
 	return read_opened(source, fd, path, message, message_size);

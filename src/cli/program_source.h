@@ -1,4 +1,4 @@
-/* Where a run's code comes from: a file, standard input, or the command line; whole, and bounded. */
+/* Reads a run's code completely: from a file, standard input, or the command line; with a size limit. */
 #pragma once
 
 #include <stddef.h>
@@ -15,8 +15,7 @@ struct source {
 
 /* Both return 0, or -1 with a sentence in message. */
 int source_read_file(struct source *source, const char *path, char *message, size_t message_size);
-/* The same of `below`, relative to a directory that neither it nor a link in it may lead out of; `path` is what it was
- * called. */
+/* Reads `below`, relative to a directory that neither it nor a link may lead out of; `path` is its name for errors. */
 int source_read_beneath(struct source *source, const char *directory, const char *below, const char *path,
 			char *message, size_t message_size);
 int source_read_fd(struct source *source, int fd, const char *called, char *message, size_t message_size);

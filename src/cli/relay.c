@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 struct relay_chunk {
-	struct relay_chunk *next; /* in the queue, or NULL */
-	int fd;                   /* where it goes */
-	size_t size;              /* bytes */
-	char data[];              /* the bytes */
+	struct relay_chunk *next; /* next in the queue, or NULL */
+	int fd;                   /* destination */
+	size_t size;              /* number of bytes */
+	char data[];
 };
 
 void relay_start(struct relay *relay, void (*on_failure)(void))
@@ -54,7 +54,7 @@ static void *relay_work(void *argument)
 			pthread_cond_wait(&relay->changed, &relay->lock);
 			continue;
 		}
-		/* In pieces, so that a slow reader is seen to make progress. */
+		/* In pieces, so that progress of a slow reader is visible. */
 		while (done < chunk->size && !errnum) {
 			size_t piece = chunk->size - done < PIPE_BUF ? chunk->size - done : PIPE_BUF;
 
@@ -77,7 +77,8 @@ static void *relay_work(void *argument)
 	return NULL;
 }
 
-/* What fits now: a pipe that polls writable takes PIPE_BUF bytes. Returns how much went, and sets *errnum. */
+/* Writes as much as fits without blocking: a writable pipe takes PIPE_BUF bytes. Returns the number of bytes, and sets
+ * *errnum. */
 static size_t write_what_fits(int fd, const char *data, size_t size, int *errnum)
 {
 	size_t done = 0;
@@ -101,7 +102,7 @@ static size_t write_what_fits(int fd, const char *data, size_t size, int *errnum
 	return done;
 }
 
-/* Signals are for the main thread: it is the one that a cancelled run wakes. */
+/* The main thread handles signals, because a cancellation must wake it. */
 static int relay_thread(struct relay *relay)
 {
 	pthread_t thread;
@@ -145,7 +146,7 @@ void relay_write(struct relay *relay, int fd, const void *data, size_t size)
 
 	pthread_mutex_lock(&relay->lock);
 	if (!relay->failed) {
-		/* Order is kept: nothing goes past what waits. */
+		/* Keeps the order: later data waits behind the queue. */
 		if (!relay->first)
 			done = write_what_fits(fd, data, size, &errnum);
 		if (done < size && !errnum)

@@ -1,4 +1,4 @@
-/* Cells of the REPL: they run in the session, can be interrupted and answered, and what became of them is told. */
+/* Cells of the REPL: runs them in the session, handles interrupts and input, and shows the outcome. */
 #include "base/clock.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -11,13 +11,14 @@
 #include <unistd.h>
 
 enum {
-	INPUT_AFTER_MSEC = 200, /* what is typed is a cell's input once it has run so long: quick ones leave it alone */
+	INPUT_AFTER_MSEC =
+		200, /* typed text becomes a cell's input after this time, so that short cells do not take it */
 };
 
-/* What a running cell needs. */
+/* The state of a running cell. */
 struct running {
-	struct repl *repl;    /* whose */
-	unsigned interrupted; /* how often */
+	struct repl *repl;    /* the REPL */
+	unsigned interrupted; /* number of interrupts */
 };
 
 static void own_json(json_t **value)
@@ -30,7 +31,7 @@ char repl_woken(struct repl *repl)
 	char letters[64], said = 0;
 	ssize_t n = read(repl->wake[0], letters, sizeof(letters));
 
-	/* The one that matters most. */
+	/* The most important one. */
 	for (ssize_t i = 0; i < n; i++)
 		if (letters[i] == 'T' || (letters[i] == 'I' && said != 'T') || !said)
 			said = letters[i];
@@ -51,7 +52,7 @@ static int on_wake(int fd, void *data)
 	if (said != 'I')
 		return 0;
 	running->interrupted++;
-	/* The terminal has shown ^C. */
+	/* The terminal has echoed ^C. */
 	if (repl->interactive)
 		show_echo(&repl->show, true);
 	if (session_link_ask(&repl->link, "POST", "interrupt", NULL, NULL, &err) < 0)
@@ -59,7 +60,7 @@ static int on_wake(int fd, void *data)
 	return 0;
 }
 
-/* What a person types while a cell runs is its input. */
+/* Text that is typed while a cell runs is its input. */
 static int on_typed(int fd, void *data)
 {
 	struct running *running = data;
@@ -70,19 +71,19 @@ static int on_typed(int fd, void *data)
 
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ? 0 : 1;
-	/* The terminal has shown it, with its end. */
+	/* The terminal has echoed it, including its end. */
 	if (n > 0 && text[n - 1] == '\n')
 		show_echo(&running->repl->show, false);
 	body = n > 0 ? json_pack("{s:o}", "data", json_stringn_nocheck(text, (size_t)n)) : json_pack("{s:b}", "eof", 1);
 	if (body && session_link_ask(&running->repl->link, "POST", "input", body, NULL, &err) == 0)
 		return n > 0 ? 0 : 1;
-	/* It is over already: what was typed is the prompt's, also an end. */
+	/* The cell has ended: the text, or its end, is for the prompt. */
 	if (running->repl->editor)
 		line_editor_push(running->repl->editor, n > 0 ? text : "", n > 0 ? (size_t)n : 1);
 	return 1;
 }
 
-/* Something is typed already: the next lines of what was pasted, which are not for this cell. */
+/* Text was typed before: the following lines of a paste, which are not this cell's input. */
 static bool typed_ahead(void)
 {
 	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -102,7 +103,7 @@ static json_t *cell_body(const struct repl *repl, const char *code, bool input)
 	return body;
 }
 
-/* A session that is gone gets a successor, under the same name. */
+/* Replaces a lost session, with the same name. */
 static enum repl_end begin_again(struct repl *repl, const char *reason)
 {
 	struct error err = { 0 };
@@ -119,12 +120,12 @@ static enum repl_end begin_again(struct repl *repl, const char *reason)
 	repl->next = 1;
 	json_array_clear(repl->cells);
 	repl_project_begin(repl);
-	show_problem(&repl->show, "What the session knew is lost%s%s. A new one has begun.", reason ? ": " : "",
+	show_problem(&repl->show, "The session's state is lost%s%s. A new session has begun.", reason ? ": " : "",
 		     reason ? reason : "");
 	return REPL_LOST;
 }
 
-/* New files in /sandbox/output are offered. */
+/* Lists new files in /sandbox/output. */
 static void offer_files(struct repl *repl, const json_t *result)
 {
 	const json_t *files = json_object_get(result, "files"), *file;
@@ -139,7 +140,7 @@ static void offer_files(struct repl *repl, const json_t *result)
 			  bytes_text(json_number_value(json_object_get(file, "size")), bytes));
 }
 
-static enum repl_end tell(struct repl *repl, const json_t *result, char status[24])
+static enum repl_end outcome_show(struct repl *repl, const json_t *result, char status[24])
 {
 	const json_t *session = json_object_get(result, "session");
 	const char *how = json_string_value(json_object_get(result, "status")) ?: "error";
@@ -155,24 +156,23 @@ static enum repl_end tell(struct repl *repl, const json_t *result, char status[2
 	repl->code = (int)json_integer_value(json_object_get(result, "exit_code"));
 	if (json_is_integer(cells))
 		repl->next = (unsigned)json_integer_value(cells) + 1;
-	/* What it did not want to know was typed for the prompt. */
+	/* Input that the cell did not read is typed at the prompt. */
 	if (unread && repl->editor)
 		line_editor_push(repl->editor, unread, strlen(unread));
 	show_error(&repl->show, result);
-	/* A failure tells of itself; what we did to it, we tell. */
+	/* A failure has printed its message; an action of ours has not. */
 	if (!ok && !failed && message)
 		show_problem(&repl->show, "emberbox: %s", message);
 	offer_files(repl, result);
 	if (!state || strcmp(state, "lost") != 0)
 		return ok ? REPL_OK : REPL_FAILED;
-	/* It ended by itself, by exit(): so do we. */
+	/* It ended by itself, by exit(): exit too. */
 	if ((ok || failed) && json_is_null(json_object_get(result, "signal"))) {
 		repl->over = true;
 		return REPL_LOST;
 	}
 	if (!repl->interactive) {
-		show_problem(&repl->show, "What the session knew is lost%s%s.", reason ? ": " : "",
-			     reason ? reason : "");
+		show_problem(&repl->show, "The session's state is lost%s%s.", reason ? ": " : "", reason ? reason : "");
 		repl->over = true;
 		return REPL_LOST;
 	}
@@ -196,7 +196,7 @@ enum repl_end repl_run(struct repl *repl, const char *code, char status[24])
 	int done;
 
 	if (!body) {
-		show_problem(&repl->show, "emberbox: that is no UTF-8");
+		show_problem(&repl->show, "emberbox: the line is not valid UTF-8");
 		repl->code = EXIT_USAGE;
 		return REPL_BROKEN;
 	}
@@ -208,22 +208,22 @@ enum repl_end repl_run(struct repl *repl, const char *code, char status[24])
 			show_problem(&repl->show, "emberbox: %s",
 				     done < 0              ? err.text
 				     : *repl->show.refused ? repl->show.refused
-							   : "the service broke the connection off");
+							   : "the service closed the connection");
 		repl->code = EXIT_BROKEN;
-		/* A session that is not there any more does not come back. */
+		/* A session that no longer exists cannot be used again. */
 		repl->over |= (done == 0 && !*repl->show.refused) || err.code == CODE_NOT_FOUND ||
 			      err.errnum == ENOENT || err.errnum == ECONNREFUSED;
 		return REPL_BROKEN;
 	}
 	how = json_string_value(json_object_get(repl->show.result, "status")) ?: "error";
-	/* Who was interrupted would have to be interrupted again. */
+	/* A pending interrupt must not hit the next cell. */
 	if (running.interrupted > 0 && strcmp(how, "ok") != 0)
 		how = "interrupted";
 	json_array_append_new(repl->cells, json_pack("{s:s, s:s}", "code", code, "status", how));
-	return tell(repl, repl->show.result, status);
+	return outcome_show(repl, repl->show.result, status);
 }
 
-static size_t characters(const char *text, size_t size)
+static size_t character_count(const char *text, size_t size)
 {
 	size_t count = 0;
 
@@ -242,7 +242,7 @@ bool repl_complete(const char *line, size_t cursor, struct line_matches *matches
 	struct error err = { 0 };
 
 	buf_add(&code, repl->pending.data ? repl->pending.data : "", repl->pending.size);
-	at = characters(code.data, code.size) + characters(line, cursor);
+	at = character_count(code.data, code.size) + character_count(line, cursor);
 	buf_text(&code, line);
 	body = code.failed ? NULL : json_pack("{s:s, s:I}", "code", code.data, "cursor", (json_int_t)at);
 	if (!body || session_link_ask(&repl->link, "POST", "complete", body, &answer, &err) < 0)
@@ -250,8 +250,8 @@ bool repl_complete(const char *line, size_t cursor, struct line_matches *matches
 	words = json_object_get(answer, "matches");
 	count = json_array_size(words);
 	start = (size_t)json_integer_value(json_object_get(answer, "cursor_start"));
-	/* Only of this line something can be replaced. */
-	if (count == 0 || start > at || at - start > characters(line, cursor))
+	/* Only a part of the current line can be replaced. */
+	if (count == 0 || start > at || at - start > character_count(line, cursor))
 		return false;
 	matches->replace = at - start;
 	matches->words = calloc(count + 1, sizeof(*matches->words));

@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-	INTERRUPTED = 130, /* the exit code of a cell that was */
+	INTERRUPTED = 130, /* exit code of an interrupted cell */
 };
 
-/* The line's mark, behind which its words begin; NULL: it is none. */
+/* The mark in a line, after which its words begin; NULL: none. */
 static const char *mark_of(const char *line, const char *comment)
 {
 	size_t size = strlen(comment);
@@ -35,7 +35,7 @@ void cells_write(const json_t *cells, const char *comment, const char *title, st
 		json_int_t count = json_integer_value(json_object_get(cell, "count"));
 		size_t size = code ? strlen(code) : 0;
 
-		/* As drivers end a cell that was interrupted. */
+		/* How drivers report an interrupted cell. */
 		if (status && strcmp(status, "failed") == 0 &&
 		    json_integer_value(json_object_get(cell, "exit_code")) == INTERRUPTED)
 			status = "interrupted";
@@ -49,7 +49,7 @@ void cells_write(const json_t *cells, const char *comment, const char *title, st
 	}
 }
 
-/* The next line, with its end; terminated in `line`. False at the end. */
+/* The next line, including its end; `line` is terminated. False at the end. */
 static bool next_line(const char **at, const char *end, struct buf *line)
 {
 	const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
@@ -68,7 +68,7 @@ static bool is_blank(const char *text)
 	return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* What was gathered becomes a cell, unless there is nothing in it but comments (`bare`: nothing at all). */
+/* Adds the collected lines as a cell, unless they are only comments (`bare`: only blank). */
 static bool add_cell(struct cells *cells, struct buf *code, const char *mark, const char *comment, bool bare)
 {
 	struct cell *grown, cell = { 0 };
@@ -124,7 +124,7 @@ bool cells_read(const char *text, size_t size, const char *comment, struct cells
 			buf_add(&code, line.data, line.size);
 			continue;
 		}
-		/* What is before the first mark counts if it is more than comments. */
+		/* Code before the first mark counts if it is more than comments. */
 		good = add_cell(cells, &code, mark, comment, mark != NULL);
 		free(mark);
 		mark = strdup(words);
@@ -133,7 +133,7 @@ bool cells_read(const char *text, size_t size, const char *comment, struct cells
 	return good && add_cell(cells, &code, mark, comment, mark != NULL) && !code.failed && !line.failed;
 }
 
-/* The last line's end is not the empty line that would end a block. */
+/* The end of the last line is not an empty line that would end a block. */
 static enum unfinished how_far(const char *language, const struct buf *code)
 {
 	return code->size == 0 ? UNFINISHED_NOT
@@ -153,7 +153,7 @@ bool cells_split(const char *text, size_t size, const char *language, struct cel
 	while (good && next_line(&at, end, &line)) {
 		enum unfinished how = how_far(language, &code);
 
-		/* An empty line does not end a block here: the line behind it does. */
+		/* An empty line does not end a block here: the next line decides. */
 		if (how == UNFINISHED_BLOCK && !unfinished_goes_on(language, code.data, line.data))
 			good = add_cell(cells, &code, NULL, comment, false);
 		if (is_blank(line.data) && how != UNFINISHED_OPEN)

@@ -1,4 +1,4 @@
-/* What begins with a colon: the REPL's own commands. */
+/* The REPL's own commands, which begin with a colon. */
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/cmd_repl.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum {
-	WORDS_MAX = 3, /* of a command, its name included */
+	WORDS_MAX = 3, /* words of a command, including its name */
 };
 
 static void own_json(json_t **value)
@@ -23,15 +23,15 @@ static void own_json(json_t **value)
 }
 
 static const struct repl_verb {
-	const char *name;                                    /* with the colon */
-	const char *arguments;                               /* what follows, for the help */
+	const char *name;                                    /* including the colon */
+	const char *arguments;                               /* arguments, for the help */
 	const char *help;                                    /* one line */
-	size_t least, most;                                  /* words behind the name */
+	size_t least, most;                                  /* number of arguments */
 	void (*run)(struct repl *repl, char *const words[]); /* its function; the words are its arguments */
 } verbs[];
 
-/* Ours, about a command. */
-static void fail(struct repl *repl, const struct error *err)
+/* Reports an error of a command. */
+static void command_fail(struct repl *repl, const struct error *err)
 {
 	show_problem(&repl->show, "%s", err->text);
 	repl->code = EXIT_BROKEN;
@@ -49,7 +49,7 @@ static void verb_help(struct repl *repl, char *const words[])
 	}
 	buf_text(&out, "Tab completes, Ctrl-C interrupts a cell or drops a line, Ctrl-R searches,\n"
 		       "an empty line ends a block. What you type while a cell runs is its input,\n"
-		       "and what it does not read is typed at the next prompt.\n");
+		       "and unread input is typed at the next prompt.\n");
 	show_text(&repl->show, &out);
 }
 
@@ -59,7 +59,7 @@ static void verb_reset(struct repl *repl, char *const words[])
 	json_t *object = NULL;
 
 	if (session_link_ask(&repl->link, "POST", "restart", NULL, &object, &err) < 0) {
-		fail(repl, &err);
+		command_fail(repl, &err);
 		return;
 	}
 	json_decref(repl->object);
@@ -67,7 +67,7 @@ static void verb_reset(struct repl *repl, char *const words[])
 	repl->next = 1;
 	json_array_clear(repl->cells);
 	repl_project_begin(repl);
-	show_note(&repl->show, "A new session has begun; what the old one knew is gone.");
+	show_note(&repl->show, "A new session has begun, without the state of the old one.");
 }
 
 static void verb_files(struct repl *repl, char *const words[])
@@ -78,7 +78,7 @@ static void verb_files(struct repl *repl, char *const words[])
 	struct error err = { 0 };
 
 	if (session_files(&repl->link, words[0], &answer, &err) < 0) {
-		fail(repl, &err);
+		command_fail(repl, &err);
 	} else if (session_files_table(answer, &table) == 0) {
 		show_note(&repl->show, "No files in %s.", words[0] ? words[0] : "/sandbox/code");
 	} else {
@@ -95,7 +95,7 @@ static void verb_limits(struct repl *repl, char *const words[])
 	json_t *object = NULL;
 
 	if (session_link_ask(&repl->link, "GET", "", NULL, &object, &err) < 0) {
-		fail(repl, &err);
+		command_fail(repl, &err);
 		return;
 	}
 	json_decref(repl->object);
@@ -117,7 +117,7 @@ static void verb_save(struct repl *repl, char *const words[])
 	struct tm utc;
 	char title[200], when[40] = "";
 
-	/* The service knows also those that others ran; what it does not remember, we do. */
+	/* The service also knows the cells of other clients, but only the newest ones; we know all of ours. */
 	cells = session_link_ask(&repl->link, "GET", "cells", NULL, &answer, &err) == 0
 			? json_object_get(answer, "cells")
 			: NULL;
@@ -136,18 +136,18 @@ static void verb_save(struct repl *repl, char *const words[])
 		 version ? version : "", when);
 	cells_write(cells, unfinished_comment(repl->language), title, &text);
 	if (text.failed || session_write_file(words[0], text.data, text.size, &err) < 0) {
-		fail(repl, &err);
+		command_fail(repl, &err);
 		return;
 	}
 	if (dropped > 0)
-		show_problem(&repl->show, "The first %lld cells are not remembered any more, and are missing.",
+		show_problem(&repl->show, "The first %lld cells are no longer stored, and are missing.",
 			     (long long)dropped);
 	show_note(&repl->show, "%zu cell%s written to %s.", json_array_size(cells),
 		  json_array_size(cells) == 1 ? "" : "s", words[0]);
 }
 
-/* Whether a cell that ended so is run again: one that was ended by somebody would only have to be ended again. */
-static bool replays(const char *status)
+/* Whether to replay a cell with this status: one that was ended from outside would probably have to be ended again. */
+static bool is_replayed(const char *status)
 {
 	return !*status || strcmp(status, "ok") == 0 || strcmp(status, "failed") == 0;
 }
@@ -172,8 +172,8 @@ int repl_load(struct repl *repl, const char *file)
 		bool was = strcmp(cell->status, "failed") == 0;
 		enum repl_end end;
 
-		if (!replays(cell->status)) {
-			show_problem(&repl->show, "cell %u was not replayed: it ended with \"%s\" when it was saved",
+		if (!is_replayed(cell->status)) {
+			show_problem(&repl->show, "cell %u was not replayed: its status was \"%s\" when it was saved",
 				     cell->number, cell->status);
 			left++;
 			continue;
@@ -183,12 +183,12 @@ int repl_load(struct repl *repl, const char *file)
 		if (end == REPL_OK)
 			continue;
 		show_problem(&repl->show, "cell %u failed%s", cell->number,
-			     end == REPL_LOST     ? ", and what the session knew is lost"
+			     end == REPL_LOST     ? ", and the session's state is lost"
 			     : end == REPL_BROKEN ? ": it was not run"
-			     : was                ? ", as it did when it was saved"
+			     : was                ? ", as before it was saved"
 						  : "");
 		wrong += end != REPL_FAILED || !was;
-		/* Those behind it would be run without what those before it made. */
+		/* Later cells may depend on the lost state. */
 		if (end == REPL_LOST || end == REPL_BROKEN) {
 			left += cells.count - i - 1;
 			break;
@@ -215,13 +215,13 @@ static void verb_interrupt(struct repl *repl, char *const words[])
 	struct error err = { 0 };
 
 	if (session_link_ask(&repl->link, "POST", "interrupt", NULL, &answer, &err) < 0)
-		fail(repl, &err);
+		command_fail(repl, &err);
 	else
 		show_note(&repl->show, json_is_true(json_object_get(answer, "interrupted")) ? "Interrupted."
 											    : "No cell is running.");
 }
 
-static void inspect(struct repl *repl, const char *name)
+static void name_inspect(struct repl *repl, const char *name)
 {
 	_cleanup_(own_json) json_t *answer = NULL, *body = NULL;
 	const json_t *data;
@@ -232,19 +232,19 @@ static void inspect(struct repl *repl, const char *name)
 		characters += (*at & 0xc0) != 0x80;
 	body = json_pack("{s:s, s:I}", "code", name, "cursor", (json_int_t)characters);
 	if (!body || session_link_ask(&repl->link, "POST", "inspect", body, &answer, &err) < 0) {
-		fail(repl, &err);
+		command_fail(repl, &err);
 		return;
 	}
 	data = json_object_get(answer, "data");
 	if (!json_is_true(json_object_get(answer, "found")))
-		show_problem(&repl->show, "Nothing is known of \"%s\".", name);
+		show_problem(&repl->show, "\"%s\" is unknown.", name);
 	else
 		show_bundle(&repl->show, data ? data : answer);
 }
 
 static void verb_inspect(struct repl *repl, char *const words[])
 {
-	inspect(repl, words[0]);
+	name_inspect(repl, words[0]);
 }
 
 static void verb_get(struct repl *repl, char *const words[])
@@ -257,7 +257,7 @@ static void verb_get(struct repl *repl, char *const words[])
 	session_file_path(words[0], "/sandbox/output", path, sizeof(path));
 	if (session_link_get_file(&repl->link, path, &content, &err) < 0 ||
 	    session_write_file(to, content.data ? content.data : "", content.size, &err) < 0)
-		fail(repl, &err);
+		command_fail(repl, &err);
 	else
 		show_note(&repl->show, "%s written to %s.", bytes_text((double)content.size, bytes), to);
 }
@@ -270,22 +270,22 @@ static void verb_quit(struct repl *repl, char *const words[])
 }
 
 static const struct repl_verb verbs[] = {
-	{ ":help", "", "this text", 0, 0, verb_help },
-	{ ":inspect", "NAME", "what it is, and its documentation; also ?NAME and NAME?", 1, 1, verb_inspect },
-	{ ":files", "[DIR]", "the files in /sandbox/code, or in DIR", 0, 1, verb_files },
+	{ ":help", "", "show this help", 0, 0, verb_help },
+	{ ":inspect", "NAME", "show a name's type and documentation; also ?NAME and NAME?", 1, 1, verb_inspect },
+	{ ":files", "[DIR]", "list the files in /sandbox/code, or in DIR", 0, 1, verb_files },
 	{ ":get", "PATH [FILE]", "fetch a file of /sandbox/output, or any by its path", 1, 2, verb_get },
-	{ ":limits", "", "what the session may use, and what it uses", 0, 0, verb_limits },
+	{ ":limits", "", "show the session's limits and usage", 0, 0, verb_limits },
 	{ ":save", "FILE", "write the cells to a file", 1, 1, verb_save },
 	{ ":load", "FILE", "run the cells of a file", 1, 1, verb_load },
-	{ ":reload", "", "bring what changed in the project's directory", 0, 0, verb_reload },
-	{ ":interrupt", "", "interrupt what somebody else runs in the session", 0, 0, verb_interrupt },
-	{ ":reset", "", "begin a new session; everything is forgotten", 0, 0, verb_reset },
+	{ ":reload", "", "copy changed files from the project's directory", 0, 0, verb_reload },
+	{ ":interrupt", "", "interrupt a cell of another client in the session", 0, 0, verb_interrupt },
+	{ ":reset", "", "start a new session, without any state", 0, 0, verb_reset },
 	{ ":quit", "", "leave, as Ctrl-D does", 0, 0, verb_quit },
 	{ 0 },
 };
 
-/* Words between blanks; the last takes the rest of the line. How many. */
-static size_t split(char *line, char *words[WORDS_MAX + 1])
+/* Splits into words; the last one is the rest of the line. Returns their number. */
+static size_t words_split(char *line, char *words[WORDS_MAX + 1])
 {
 	size_t count = 0;
 	char *at = line + strspn(line, " \t");
@@ -301,7 +301,7 @@ static size_t split(char *line, char *words[WORDS_MAX + 1])
 	return count;
 }
 
-static void unknown(struct repl *repl, const char *typed)
+static void command_unknown(struct repl *repl, const char *typed)
 {
 	const char *names[ARRAY_SIZE(verbs)] = { NULL };
 	const char *nearest;
@@ -323,7 +323,7 @@ static bool is_name(const char *text, size_t size)
 	return size > 0;
 }
 
-/* ?NAME or NAME?, one line and nothing else. */
+/* ?NAME or NAME? on a line of its own. */
 static bool is_question(const char *line, char *name, size_t room)
 {
 	const char *from = line + strspn(line, " \t");
@@ -351,16 +351,17 @@ bool repl_command(struct repl *repl, const char *line)
 	size_t count;
 
 	line += strspn(line, " \t");
-	/* `x?` is a name with a question mark in Ruby. */
+	/* In Ruby, `x?` is a valid name. */
 	if (is_question(line, name, sizeof(name)) && (*line == '?' || strcmp(repl->language, "ruby") != 0)) {
-		inspect(repl, name);
+		name_inspect(repl, name);
 		return true;
 	}
-	/* `: ` is a command of shells, and :name a value of Ruby's; a letter has to follow, and a verb be near. */
+	/* `: ` is a shell command, and :name a symbol in Ruby, so a letter must follow and a command must be
+	 * similar. */
 	if (*line != ':' || !(line[1] >= 'a' && line[1] <= 'z') || strchr(line, '\n'))
 		return false;
 	copy = strdup(line);
-	count = copy ? split(copy, words) : 0;
+	count = copy ? words_split(copy, words) : 0;
 	if (count == 0)
 		return false;
 	if (strcmp(words[0], ":q") == 0 || strcmp(words[0], ":exit") == 0)
@@ -377,9 +378,9 @@ bool repl_command(struct repl *repl, const char *line)
 		}
 		return true;
 	}
-	/* :symbol of Ruby is a value. */
+	/* In Ruby, :symbol is a value. */
 	if (strcmp(repl->language, "ruby") == 0)
 		return false;
-	unknown(repl, words[0]);
+	command_unknown(repl, words[0]);
 	return true;
 }

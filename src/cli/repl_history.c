@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 
 enum {
-	FILE_MAX = 1 << 20,   /* bytes of a file that is read whole */
-	FILE_KEEP = 256 << 10 /* of a larger one, what stays */
+	FILE_MAX = 1 << 20,   /* maximum bytes that are read */
+	FILE_KEEP = 256 << 10 /* bytes that are kept of a larger file */
 };
 
-/* The end of a file that has grown, from the beginning of a line. Nobody else adds meanwhile. */
-static void shorten(int fd)
+/* Shortens a large file to its last lines. No other process appends meanwhile. */
+static void file_shorten(int fd)
 {
 	_cleanup_free_ char *data = malloc(FILE_KEEP);
 	struct stat st;
@@ -42,7 +42,7 @@ void line_history_open(struct line_history *history, const char *name)
 		dir < 0 ? -1
 			: openat(dir, name, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (history->fd >= 0)
-		shorten(history->fd);
+		file_shorten(history->fd);
 }
 
 void line_history_each(struct line_history *history, size_t most, void (*each)(const char *cell, void *userdata),
@@ -82,7 +82,7 @@ void line_history_add(struct line_history *history, const char *cell)
 	_cleanup_free_ char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL, *line = NULL;
 
 	json_decref(value);
-	/* In one write, for the others who write. */
+	/* One write, because other processes append too. */
 	if (text && asprintf(&line, "%s\n", text) > 0)
 		(void)fd_write(history->fd, line, strlen(line));
 }

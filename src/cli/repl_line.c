@@ -13,21 +13,21 @@
 #include <wchar.h>
 
 enum {
-	HISTORY_SIZE = 1000, /* cells that are remembered */
-	LIST_MAX = 200,      /* words of a completion that are shown */
-	INDENT = 4,          /* blanks that a Tab is at the beginning of a line */
-	CTRL_D = 4,          /* as the editor hears it */
+	HISTORY_SIZE = 1000, /* cells in the history */
+	LIST_MAX = 200,      /* maximum of completions in a list */
+	INDENT = 4,          /* spaces for a Tab at the beginning of a line */
+	CTRL_D = 4,          /* the byte */
 };
 
 struct line_editor {
-	const struct line_options *options; /* the caller's */
-	EditLine *edit;                     /* libedit's */
-	History *history;                   /* libedit's */
-	struct line_history file;           /* where it is kept */
-	const char *prompt;                 /* of the line being read */
-	struct buf pushed;                  /* typed before, and not read yet */
-	struct buf line;                    /* what was read last */
-	enum line_got got;                  /* why no line came */
+	const struct line_options *options; /* the caller's options */
+	EditLine *edit;                     /* libedit's editor */
+	History *history;                   /* libedit's history */
+	struct line_history file;           /* file of the history */
+	const char *prompt;                 /* prompt of the current line */
+	struct buf pushed;                  /* bytes typed before, not read yet */
+	struct buf line;                    /* the last line */
+	enum line_got got;                  /* why there is no line */
 };
 
 static char *show_prompt(EditLine *edit)
@@ -47,7 +47,7 @@ static int take_pushed(struct line_editor *editor, char *byte)
 	return 1;
 }
 
-/* One byte from the terminal; 0: its end; -1: somebody wants something else. */
+/* Reads one byte from the terminal; 0: end; -1: a signal or the caller interrupts. */
 static int get_byte(struct line_editor *editor, EditLine *edit, char *byte)
 {
 	const struct line_options *options = editor->options;
@@ -91,7 +91,7 @@ static int get_char(EditLine *edit, wchar_t *character)
 
 		if (n == (size_t)-2)
 			continue;
-		/* What is no character of ours is dropped. */
+		/* Invalid bytes are dropped. */
 		if (n == (size_t)-1) {
 			memset(&state, 0, sizeof(state));
 			continue;
@@ -166,8 +166,8 @@ static void list_matches(const struct line_editor *editor, const struct line_mat
 		(void)!write(STDOUT_FILENO, out.data, out.size);
 }
 
-/* Whether the word has more than what stands there already. */
-static bool adds(const LineInfo *line, size_t replace, const char *word, size_t size)
+/* Whether the completion adds characters to the line. */
+static bool word_adds(const LineInfo *line, size_t replace, const char *word, size_t size)
 {
 	const char *at = line->cursor;
 
@@ -178,7 +178,7 @@ static bool adds(const LineInfo *line, size_t replace, const char *word, size_t 
 	return (size_t)(line->cursor - at) != size || memcmp(at, word, size) != 0;
 }
 
-static unsigned char complete(EditLine *edit, int key)
+static unsigned char line_complete(EditLine *edit, int key)
 {
 	_cleanup_(matches_free) struct line_matches matches = { 0 };
 	_cleanup_free_ char *text = NULL, *word = NULL;
@@ -199,7 +199,7 @@ static unsigned char complete(EditLine *edit, int key)
 	common = line_common(matches.words);
 	word = strndup(matches.words[0], common);
 	line = el_line(edit);
-	if (word && common > 0 && adds(line, matches.replace, word, common)) {
+	if (word && common > 0 && word_adds(line, matches.replace, word, common)) {
 		el_deletestr(edit, (int)matches.replace);
 		return el_insertstr(edit, word) == 0 ? CC_REFRESH : CC_ERROR;
 	}
@@ -209,7 +209,7 @@ static unsigned char complete(EditLine *edit, int key)
 	return CC_REDISPLAY;
 }
 
-static void recall(const char *cell, void *userdata)
+static void history_recall(const char *cell, void *userdata)
 {
 	struct line_editor *editor = userdata;
 	HistEvent event;
@@ -217,10 +217,10 @@ static void recall(const char *cell, void *userdata)
 	history(editor->history, &event, H_ENTER, cell);
 }
 
-/* Of libtinfo, whose headers make words of ours macros. */
+/* From libtinfo, whose headers define conflicting macros. */
 int tgetent(char *entry, const char *name);
 
-/* A static program has the locale that is asked for by name, if its file is there; UTF-8 is what terminals speak. */
+/* A static program has only locales by file; UTF-8 is the encoding of terminals. */
 static void set_characters(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -228,9 +228,8 @@ static void set_characters(void)
 }
 
 /*
- * A terminal that this host has no description of would be taken for one that can
- * do nothing. Over ssh that is usual, and what comes so (kitty, ghostty, foot…)
- * understands what xterm does.
+ * Treats a terminal without a terminfo entry on this host as xterm. This is common over ssh, and such terminals (kitty,
+ * ghostty, foot…) are compatible.
  */
 static void set_terminal(void)
 {
@@ -265,7 +264,7 @@ struct line_editor *line_editor_new(const struct line_options *options)
 	el_set(editor->edit, EL_GETCFN, get_char);
 	el_set(editor->edit, EL_EDITOR, "emacs");
 	el_set(editor->edit, EL_SIGNAL, 0);
-	el_set(editor->edit, EL_ADDFN, "emberbox-complete", "complete from the session", complete);
+	el_set(editor->edit, EL_ADDFN, "emberbox-complete", "complete from the session", line_complete);
 	el_set(editor->edit, EL_BIND, "^I", "emberbox-complete", NULL);
 	el_set(editor->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_source(editor->edit, NULL);
@@ -273,7 +272,7 @@ struct line_editor *line_editor_new(const struct line_options *options)
 		el_set(editor->edit, EL_EDITMODE, 0);
 	if (options->history) {
 		line_history_open(&editor->file, options->history);
-		line_history_each(&editor->file, HISTORY_SIZE, recall, editor);
+		line_history_each(&editor->file, HISTORY_SIZE, history_recall, editor);
 	}
 	return editor;
 }
@@ -293,10 +292,9 @@ void line_editor_free(struct line_editor *editor)
 }
 
 /*
- * What was typed before the editor had the terminal, as while a cell ran. The
- * terminal is taken first, and the prompt comes after: who answers it is heard by
- * the editor. A Ctrl-D that was typed until then was the end of a line to the
- * terminal, which has it as a NUL; see line_editor_push().
+ * Reads input that was typed before the editor took the terminal, such as during a cell. The terminal is taken before
+ * the prompt is printed, so that answers to it reach the editor. A Ctrl-D typed before that was an end of line for the
+ * terminal, which keeps it as a NUL; see line_editor_push().
  */
 static void take_typed_ahead(struct line_editor *editor)
 {
@@ -304,7 +302,7 @@ static void take_typed_ahead(struct line_editor *editor)
 	int left = 0;
 	ssize_t n;
 
-	/* Without editing it stays the terminal's, which gives Ctrl-D as the end. */
+	/* Without editing the terminal stays in line mode, and Ctrl-D is the end. */
 	if (editor->options->plain || el_set(editor->edit, EL_PREP_TERM, 1) < 0)
 		return;
 	if (ioctl(STDIN_FILENO, FIONREAD, &left) < 0)
@@ -341,13 +339,13 @@ enum line_got line_editor_read(struct line_editor *editor, const char *prompt, c
 
 void line_editor_remember(struct line_editor *editor, const char *cell)
 {
-	recall(cell, editor);
+	history_recall(cell, editor);
 	line_history_add(&editor->file, cell);
 }
 
 void line_editor_push(struct line_editor *editor, const char *data, size_t size)
 {
-	/* Linux keeps a Ctrl-D of a terminal that edits lines itself as a NUL, and gives that to who takes it raw. */
+	/* In line mode Linux keeps a Ctrl-D as a NUL, and returns that after a change to raw mode. */
 	for (size_t i = 0; i < size; i++)
 		buf_add(&editor->pushed, data[i] ? &data[i] : &(char){ CTRL_D }, 1);
 }

@@ -1,11 +1,11 @@
 /*
- * --project: the session has a copy of a directory of the host's, and :reload
- * brings into it what changed there.
+ * --project: the session has a copy of a directory on the host, and :reload
+ * copies changed files.
  *
- * A service may not open what its callers name, and what it would mount could
- * change below a session at any time. So files are written into the session as
- * any client could: all when it begins, later those whose time or size is
- * another. Those that are gone on the host stay.
+ * The service must not open paths that clients name, and a mount could change
+ * below a session at any time. So files are written into the session through
+ * the API: all of them at the start, later those with another time or size.
+ * Files that were removed on the host stay.
  */
 #include "base/fd.h"
 #include "base/own.h"
@@ -17,22 +17,22 @@
 #include <sys/stat.h>
 
 enum {
-	FILES_MAX = 4096,    /* of a project that are looked at */
-	FILE_MAX = 16 << 20, /* bytes of one that is brought */
-	DEPTH_MAX = 16,      /* of directories */
-	PATH_SIZE = 1024,    /* bytes of a path below the project, its NUL included */
+	FILES_MAX = 4096,    /* maximum files of a project */
+	FILE_MAX = 16 << 20, /* maximum bytes of a copied file */
+	DEPTH_MAX = 16,      /* maximum levels of directories */
+	PATH_SIZE = 1024,    /* bytes of a path below the project, including the NUL */
 };
 
 struct seen_file {
 	char *path;            /* below the project; owned */
-	struct timespec mtime; /* when it was changed */
+	struct timespec mtime; /* modification time */
 	off_t size;            /* its size */
 };
 
 struct repl_seen {
 	struct seen_file *files; /* owned */
-	size_t count;            /* how many */
-	bool cut;                /* there were more */
+	size_t count;            /* number of them */
+	bool cut;                /* there are more files */
 };
 
 static void seen_free(struct repl_seen *seen)
@@ -59,8 +59,9 @@ static void add_file(struct repl_seen *seen, const char *path, const struct stat
 	grown[seen->count++] = (struct seen_file){ .path = copy, .mtime = st->st_mtim, .size = st->st_size };
 }
 
-/* Plain files below `dir`, which is taken. What begins with a dot is for people and tools: .git is larger than all. */
-static void walk(struct repl_seen *seen, int dir, const char *below, int depth)
+/* Lists the plain files below `dir`, which it takes. Hidden files are skipped, because .git is often larger than the
+ * rest. */
+static void files_walk(struct repl_seen *seen, int dir, const char *below, int depth)
 {
 	DIR *list = fdopendir(dir);
 	struct dirent *entry;
@@ -85,19 +86,19 @@ static void walk(struct repl_seen *seen, int dir, const char *below, int depth)
 				openat(dirfd(list), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 			if (below_dir >= 0)
-				walk(seen, below_dir, path, depth + 1);
+				files_walk(seen, below_dir, path, depth + 1);
 		}
 	}
 	closedir(list);
 }
 
-static struct repl_seen *look(const char *project)
+static struct repl_seen *project_read(const char *project)
 {
 	struct repl_seen *seen = calloc(1, sizeof(*seen));
 	int dir = seen ? open(project, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (dir >= 0)
-		walk(seen, dir, "", 0);
+		files_walk(seen, dir, "", 0);
 	return seen;
 }
 
@@ -116,7 +117,7 @@ static bool is_known(const struct repl_seen *seen, const struct seen_file *file)
 	return false;
 }
 
-static int bring(const struct repl *repl, const struct seen_file *file, struct error *err)
+static int file_copy(const struct repl *repl, const struct seen_file *file, struct error *err)
 {
 	_cleanup_close_ int dir = open(repl->project, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd = dir < 0 ? -1 : fd_open_beneath(dir, file->path, O_RDONLY);
@@ -136,7 +137,7 @@ static int bring(const struct repl *repl, const struct seen_file *file, struct e
 	return session_link_put_file(&repl->link, box, data, (size_t)n, err);
 }
 
-/* Modules of the project that were loaded are loaded again, in the order in which they were first. */
+/* Reloads the project's loaded modules, in the order of their first import. */
 static const char python_again[] = "def _emberbox_reload():\n"
 				   "    import importlib, sys\n"
 				   "    for module in list(sys.modules.values()):\n"
@@ -157,10 +158,10 @@ static void load_again(struct repl *repl)
 		repl_run(repl, node_again, NULL);
 }
 
-/* Brings what the session does not have: how many files. */
+/* Copies the files that the session lacks; returns their number. */
 static size_t bring_new(struct repl *repl, size_t *failed)
 {
-	struct repl_seen *now = look(repl->project);
+	struct repl_seen *now = project_read(repl->project);
 	size_t brought = 0;
 
 	for (size_t i = 0; now && i < now->count; i++) {
@@ -168,17 +169,17 @@ static size_t bring_new(struct repl *repl, size_t *failed)
 
 		if (is_known(repl->seen, &now->files[i]))
 			continue;
-		if (bring(repl, &now->files[i], &err) == 0) {
+		if (file_copy(repl, &now->files[i], &err) == 0) {
 			brought++;
 			continue;
 		}
 		(*failed)++;
-		show_problem(&repl->show, "%s was not brought: %s", now->files[i].path, err.text);
-		/* It is another next time as well. */
+		show_problem(&repl->show, "%s was not copied: %s", now->files[i].path, err.text);
+		/* Marks the file as changed for the next time. */
 		now->files[i].size = -1;
 	}
 	if (now && now->cut)
-		show_problem(&repl->show, "Only the first %zu files of the project were looked at.", now->count);
+		show_problem(&repl->show, "Only the first %zu files of the project are used.", now->count);
 	seen_free(repl->seen);
 	repl->seen = now;
 	return brought;
@@ -198,13 +199,13 @@ void repl_project_reload(struct repl *repl)
 	size_t brought, failed = 0;
 
 	if (!repl->project) {
-		show_problem(&repl->show, "There is no project; one is given with: emberbox repl LANG --project DIR");
+		show_problem(&repl->show, "There is no project; name one with: emberbox repl LANG --project DIR");
 		repl->code = EXIT_USAGE;
 		return;
 	}
 	brought = bring_new(repl, &failed);
 	show_note(&repl->show, "%zu file%s changed%s.", brought, brought == 1 ? "" : "s",
-		  failed > 0 ? ", not all came" : "");
+		  failed > 0 ? ", some were not copied" : "");
 	if (brought > 0)
 		load_again(repl);
 }

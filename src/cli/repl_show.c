@@ -22,18 +22,18 @@
 #include <termios.h>
 
 enum {
-	ANSWER_MSEC = 1000,    /* for a terminal that is far away; every terminal answers */
-	PICTURE_MAX = 8 << 20, /* bytes of one that is shown in the terminal */
+	ANSWER_MSEC = 1000,    /* timeout for a distant terminal; every terminal answers */
+	PICTURE_MAX = 8 << 20, /* maximum bytes of an image that is shown in the terminal */
 };
 
 void show_open(struct show *show)
 {
 	show->out_tty = isatty(STDOUT_FILENO);
 	show->err_tty = isatty(STDERR_FILENO);
-	/* Who does not say what he is gets no colours either. */
+	/* Without TERM there are no colours. */
 	show->colour = terminal_colour() && getenv("TERM") && *getenv("TERM");
 	show->width = terminal_width();
-	/* Now: the editor may need another name for the terminal. */
+	/* Read it now: the editor may replace TERM. */
 	show->may_be_kitty = image_may_be_kitty(getenv("TERM"), getenv("TERM_PROGRAM"), getenv("KITTY_WINDOW_ID"),
 						getenv("KONSOLE_VERSION"));
 }
@@ -50,7 +50,7 @@ void show_begin(struct show *show, unsigned cell)
 	show->refused[0] = '\0';
 }
 
-static void put(struct show *show, int fd, const struct buf *text)
+static void bytes_put(struct show *show, int fd, const struct buf *text)
 {
 	if (text->size > 0 && !show->failed && cmd_write(fd, text->data, text->size) < 0 && fd == STDOUT_FILENO)
 		show->failed = true;
@@ -58,7 +58,7 @@ static void put(struct show *show, int fd, const struct buf *text)
 
 void show_text(struct show *show, const struct buf *text)
 {
-	put(show, STDOUT_FILENO, text);
+	bytes_put(show, STDOUT_FILENO, text);
 }
 
 static void put_stream(struct show *show, int fd, const char *text, size_t size)
@@ -66,10 +66,10 @@ static void put_stream(struct show *show, int fd, const char *text, size_t size)
 	_cleanup_buf_ struct buf painted = { 0 }, out = { 0 };
 	struct filter *filter = fd == STDERR_FILENO ? &show->err : &show->out;
 
-	/* Who reads a pipe wants what was printed. */
+	/* The reader of a pipe gets the unfiltered output. */
 	if (fd == STDERR_FILENO ? !show->err_tty : !show->out_tty) {
 		buf_add(&out, text, size);
-		put(show, fd, &out);
+		bytes_put(show, fd, &out);
 		return;
 	}
 	if (fd == STDERR_FILENO)
@@ -78,10 +78,10 @@ static void put_stream(struct show *show, int fd, const char *text, size_t size)
 		buf_add(&painted, text, size);
 	filter_take(filter, painted.data ? painted.data : "", painted.size, &out);
 	show->last = filter;
-	put(show, fd, &out);
+	bytes_put(show, fd, &out);
 }
 
-/* At the beginning of a line, whoever printed before. */
+/* Starts a new line if the last output did not end one. */
 static void fresh_line(struct show *show)
 {
 	_cleanup_buf_ struct buf out = { 0 };
@@ -89,19 +89,19 @@ static void fresh_line(struct show *show)
 
 	if (!last)
 		return;
-	/* Only the line that was printed last is still open. */
+	/* Only the last stream that printed has an open line. */
 	other->open_line = false;
 	filter_end(other, &out);
 	filter_end(last, &out);
-	put(show, last == &show->err ? STDERR_FILENO : STDOUT_FILENO, &out);
+	bytes_put(show, last == &show->err ? STDERR_FILENO : STDOUT_FILENO, &out);
 	show->last = NULL;
 }
 
-static void say(struct show *show, enum paint paint, const char *format, va_list args)
+static void sentence_put(struct show *show, enum paint paint, const char *format, va_list args)
 {
 	_cleanup_buf_ struct buf out = { 0 };
 	char text[4096];
-	/* To standard error: standard output is the program's. */
+	/* To standard error, because standard output is the program's. */
 	bool colour = show->err_tty && show->colour;
 
 	fresh_line(show);
@@ -110,7 +110,7 @@ static void say(struct show *show, enum paint paint, const char *format, va_list
 	buf_text(&out, text);
 	buf_text(&out, paint_end(paint, colour));
 	buf_text(&out, "\n");
-	put(show, STDERR_FILENO, &out);
+	bytes_put(show, STDERR_FILENO, &out);
 }
 
 void show_note(struct show *show, const char *format, ...)
@@ -118,7 +118,7 @@ void show_note(struct show *show, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(show, PAINT_DIM, format, args);
+	sentence_put(show, PAINT_DIM, format, args);
 	va_end(args);
 }
 
@@ -127,11 +127,11 @@ void show_problem(struct show *show, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(show, PAINT_BAD, format, args);
+	sentence_put(show, PAINT_BAD, format, args);
 	va_end(args);
 }
 
-/* Text of a value: coloured, and nothing in it that steers the terminal. */
+/* The text of a value, coloured, without sequences that control the terminal. */
 static void put_value(struct show *show, const char *text, size_t size)
 {
 	_cleanup_buf_ struct buf plain = { 0 }, out = { 0 };
@@ -146,10 +146,10 @@ static void put_value(struct show *show, const char *text, size_t size)
 		buf_text(&out, "\033[0m");
 	if (out.size > 0 && out.data[out.size - 1] != '\n')
 		buf_text(&out, "\n");
-	put(show, STDOUT_FILENO, &out);
+	bytes_put(show, STDOUT_FILENO, &out);
 }
 
-/* Asks the terminal once what pictures it can show. What was typed meanwhile is the editor's. */
+/* Asks the terminal once which images it supports. Input that arrives meanwhile goes to the editor. */
 static void ask_terminal(struct show *show)
 {
 	const char *question = image_question(show->may_be_kitty);
@@ -187,7 +187,7 @@ static void ask_terminal(struct show *show)
 	}
 }
 
-/* A file of its own, in a directory of its own: the caller's to keep. */
+/* Writes a file into a directory that the user can keep. */
 static void put_file(struct show *show, const char *mime, const char *ending, const void *data, size_t size)
 {
 	const char *base = getenv("TMPDIR");
@@ -198,7 +198,7 @@ static void put_file(struct show *show, const char *mime, const char *ending, co
 		snprintf(show->directory, sizeof(show->directory), "%.4000s/emberbox-repl-XXXXXX",
 			 base && *base == '/' ? base : "/tmp");
 		if (!mkdtemp(show->directory)) {
-			show_problem(show, "cannot make a directory for pictures: %s", strerror(errno));
+			show_problem(show, "cannot create a directory for images: %s", strerror(errno));
 			show->directory[0] = '\0';
 			return;
 		}
@@ -212,7 +212,7 @@ static void put_file(struct show *show, const char *mime, const char *ending, co
 	show_note(show, "[%s, %s: %s]", mime, bytes_text((double)size, bytes), path);
 }
 
-/* Its width in cells where it would be wider than the terminal; 0: as it is. */
+/* The width in cells if the image is wider than the terminal; 0: unchanged. */
 static unsigned picture_columns(const struct show *show, uint32_t width)
 {
 	struct winsize size;
@@ -231,7 +231,7 @@ static void put_picture(struct show *show, const void *png, size_t size)
 		ask_terminal(show);
 	if (show->way == IMAGE_KITTY && size <= PICTURE_MAX && image_png_size(png, size, &width, &height)) {
 		image_kitty(png, size, picture_columns(show, width), &out);
-		put(show, STDOUT_FILENO, &out);
+		bytes_put(show, STDOUT_FILENO, &out);
 		return;
 	}
 	if (show->way == IMAGE_SIXEL && size <= PICTURE_MAX) {
@@ -239,7 +239,7 @@ static void put_picture(struct show *show, const void *png, size_t size)
 
 		if (pixels)
 			image_sixel(pixels, width, height, &out);
-		put(show, STDOUT_FILENO, &out);
+		bytes_put(show, STDOUT_FILENO, &out);
 		if (pixels)
 			return;
 	}
@@ -281,7 +281,7 @@ static bool put_grid(struct show *show, const json_t *rows)
 
 	if (!show->out_tty || !grid_print(rows, show->width, show->colour, &out))
 		return false;
-	put(show, STDOUT_FILENO, &out);
+	bytes_put(show, STDOUT_FILENO, &out);
 	return true;
 }
 
@@ -291,7 +291,7 @@ void show_bundle(struct show *show, const json_t *bundle)
 	_cleanup_free_ char *text = NULL;
 
 	fresh_line(show);
-	/* From what says most to what still says something. */
+	/* From the most to the least informative form. */
 	if (put_binary(show, bundle, "image/png", "png") || put_binary(show, bundle, "image/jpeg", "jpg") ||
 	    (json && put_grid(show, json)))
 		return;

@@ -1,4 +1,4 @@
-/* What a cell does, shown as it happens: its streams, its values, its errors, its pictures. */
+/* Shows the events of a cell: its streams, values, errors and images. */
 #pragma once
 
 #include "base/buf.h"
@@ -14,40 +14,40 @@
 struct line_editor;
 
 struct show {
-	bool out_tty, err_tty;      /* which of our streams are terminals */
-	bool colour;                /* colours are wanted */
-	bool ask;                   /* a person is there: the terminal can be asked what it can */
-	bool may_be_kitty;          /* the environment says that the terminal may be asked in kitty's words */
-	unsigned width;             /* of the terminal; 0: nothing is cut */
-	struct line_editor *editor; /* gets what was typed while the terminal was asked; NULL: nobody */
-	struct filter out, err;     /* of the running cell */
-	struct trace trace;         /* of its stderr */
-	struct filter *last;        /* the one that printed last, or NULL */
-	bool failed;                /* nobody reads our output any more */
-	bool asked;                 /* whether the terminal was asked */
-	enum image_way way;         /* what it said */
-	unsigned cell, pictures;    /* the running cell's number, and its files so far */
-	char directory[PATH_MAX];   /* of files with pictures; "": none yet */
-	json_t *result;             /* of the cell that ran; owned */
-	char refused[1024];         /* instead of a result: why there is none; "": not said */
+	bool out_tty, err_tty;      /* whether our streams are terminals */
+	bool colour;                /* use colours */
+	bool ask;                   /* the terminal can be asked about images */
+	bool may_be_kitty;          /* the environment indicates kitty's protocol */
+	unsigned width;             /* width of the terminal; 0: no truncation */
+	struct line_editor *editor; /* receives input that arrives while the terminal is asked; NULL: none */
+	struct filter out, err;     /* filters of the running cell */
+	struct trace trace;         /* traceback filter of its stderr */
+	struct filter *last;        /* the filter that printed last, or NULL */
+	bool failed;                /* our output has no reader any more */
+	bool asked;                 /* the terminal was asked */
+	enum image_way way;         /* its answer */
+	unsigned cell, pictures;    /* number of the running cell, and of its images so far */
+	char directory[PATH_MAX];   /* directory of files with images; "": none yet */
+	json_t *result;             /* result of the last cell; owned */
+	char refused[1024];         /* why there is no result; "": unknown */
 };
 
 void show_open(struct show *show);
 void show_begin(struct show *show, unsigned cell);
-/* An event of the cell; `userdata` is the struct show. */
+/* Handles an event of the cell; `userdata` is the struct show. */
 void show_event(const char *name, const char *data, size_t size, void *userdata);
-/* The cell is over: colours and lines as they were. */
+/* Call it when the cell has ended: resets colours, and ends an open line. */
 void show_end(struct show *show);
 void show_free(struct show *show);
-/* The terminal itself has shown something that was typed: `open` in the middle of a line. */
+/* Call it after the terminal has echoed input: `open`: in the middle of a line. */
 void show_echo(struct show *show, bool open);
 
-/* A sentence of ours, dimmed or as a problem, on a line of its own. */
+/* Prints a message of ours on a line of its own: dimmed, or as a problem. */
 void show_note(struct show *show, const char *format, ...) EB_PRINTF(2, 3);
 void show_problem(struct show *show, const char *format, ...) EB_PRINTF(2, 3);
-/* A text on standard output as it is. */
+/* Prints a text on standard output. */
 void show_text(struct show *show, const struct buf *text);
-/* What the language says of something, from its media types. */
+/* Shows a value by its media types. */
 void show_bundle(struct show *show, const json_t *bundle);
-/* An error that the program's own output does not tell. */
+/* Shows an error that is not in the program's output. */
 void show_error(struct show *show, const json_t *result);

@@ -6,16 +6,16 @@
 
 enum family {
 	PYTHON,
-	BRACES, /* JavaScript, C and all that look like it */
+	BRACES, /* JavaScript, C and similar languages */
 	SHELL,
 	RUBY,
 	SQL,
 };
 
 static const struct dialect {
-	const char *language; /* NULL: any other */
+	const char *language; /* NULL: any other language */
 	enum family family;
-	const char *comment; /* to the end of the line */
+	const char *comment; /* start of a comment to the end of the line */
 } dialects[] = {
 	{ "python", PYTHON, "#" }, { "bash", SHELL, "#" },  { "sh", SHELL, "#" },      { "zsh", SHELL, "#" },
 	{ "ruby", RUBY, "#" },     { "sqlite", SQL, "--" }, { "postgres", SQL, "--" }, { "perl", BRACES, "#" },
@@ -36,27 +36,27 @@ const char *unfinished_comment(const char *language)
 	return dialect_of(language)->comment;
 }
 
-/* What a walk over the text knows. */
+/* The state of a scan. */
 struct scan {
 	const struct dialect *dialect;
-	const char *text;    /* all of it */
-	size_t size;         /* of it */
-	size_t at;           /* how far */
-	int depth;           /* brackets that are open */
-	int blocks;          /* words that open a block and are not closed */
-	bool quoted;         /* a quote or comment is open at the end */
-	char last;           /* the last character that says something, 0: none */
+	const char *text;    /* the whole text */
+	size_t size;         /* bytes */
+	size_t at;           /* position */
+	int depth;           /* open brackets */
+	int blocks;          /* open blocks with keywords */
+	bool quoted;         /* the text ends inside a quote or comment */
+	char last;           /* the last significant character, 0: none */
 	char before;         /* the one before it */
-	size_t last_at;      /* where the last one is */
-	bool opens;          /* a line that ends with ':' outside of brackets was seen */
-	bool command;        /* SHELL: the next word is a command's name */
-	bool statement;      /* RUBY: nothing stands before the next word on its line */
-	bool loop;           /* RUBY: while, until or for on this line: its `do` opens nothing more */
-	char heredoc[64];    /* what ends the text that begins at the next line; "": none */
-	bool heredoc_indent; /* that may stand indented */
+	size_t last_at;      /* position of the last one */
+	bool opens;          /* a line ended with ':' outside of brackets */
+	bool command;        /* SHELL: the next word is a command */
+	bool statement;      /* RUBY: the next word is the first on its line */
+	bool loop;           /* RUBY: while, until or for on this line: its `do` opens no further block */
+	char heredoc[64];    /* end word of a here-document that starts at the next line; "": none */
+	bool heredoc_indent; /* its end may be indented */
 };
 
-static bool here(const struct scan *scan, const char *word)
+static bool text_here(const struct scan *scan, const char *word)
 {
 	size_t size = strlen(word);
 
@@ -76,15 +76,15 @@ static bool in_list(const char *word, size_t size, const char *const *list)
 	return false;
 }
 
-/* Past a quote of `mark`, which `size` bytes make. A plain one ends at the line's end where the language says so: that
- * is an error, not an open quote. */
+/* Skips a quote with the delimiter `mark` of `size` bytes. If the language says so, a line end ends a plain quote: an
+ * error, not an open quote. */
 static void skip_quote(struct scan *scan, const char *mark, bool escapes, bool lines)
 {
 	size_t size = strlen(mark);
 
 	scan->at += size;
 	while (scan->at < scan->size) {
-		if (here(scan, mark)) {
+		if (text_here(scan, mark)) {
 			scan->at += size;
 			return;
 		}
@@ -99,7 +99,7 @@ static void skip_quote(struct scan *scan, const char *mark, bool escapes, bool l
 	scan->quoted |= lines;
 }
 
-/* `open` may stand in quotes of itself. */
+/* Comments may be nested. */
 static void skip_comment(struct scan *scan, const char *open, const char *close)
 {
 	const char *end;
@@ -116,7 +116,7 @@ static void skip_line(struct scan *scan)
 		scan->at++;
 }
 
-/* <<WORD, <<-WORD, <<~WORD, the word perhaps in quotes. False: a shift, or a list. */
+/* <<WORD, <<-WORD, <<~WORD, the word possibly quoted. False: a shift, or an append. */
 static bool begin_heredoc(struct scan *scan)
 {
 	size_t at = scan->at + 2, n = 0;
@@ -145,7 +145,7 @@ static bool begin_heredoc(struct scan *scan)
 	return true;
 }
 
-/* After the line that began it: lines up to its word. */
+/* Skips the lines of a here-document up to its end word. */
 static void skip_heredoc(struct scan *scan)
 {
 	size_t word = strlen(scan->heredoc);
@@ -165,7 +165,7 @@ static void skip_heredoc(struct scan *scan)
 	}
 }
 
-/* A slash begins a regular expression where a value is expected. */
+/* A slash starts a regular expression where a value is expected. */
 static bool slash_is_regex(const struct scan *scan)
 {
 	return scan->last == 0 || strchr("(,=:[!&|?{};+-*%<>~^", scan->last);
@@ -190,23 +190,23 @@ static void skip_regex(struct scan *scan)
 	}
 }
 
-/* Quotes and comments. True: something was skipped. */
+/* Skips a quote or comment. True if there was one. */
 static bool skip_text(struct scan *scan)
 {
 	enum family family = scan->dialect->family;
 	char c = scan->text[scan->at], before = scan->at > 0 ? scan->text[scan->at - 1] : '\n';
 	bool spaced = before == ' ' || before == '\t' || before == '\n' || before == ';' || before == '(';
 
-	/* In a shell $# and a#b are no comments. */
-	if (here(scan, scan->dialect->comment) && (family != SHELL || spaced)) {
+	/* In a shell, $# and a#b are not comments. */
+	if (text_here(scan, scan->dialect->comment) && (family != SHELL || spaced)) {
 		skip_line(scan);
 		return true;
 	}
-	if ((family == BRACES || family == SQL) && strcmp(scan->dialect->comment, "#") != 0 && here(scan, "/*")) {
+	if ((family == BRACES || family == SQL) && strcmp(scan->dialect->comment, "#") != 0 && text_here(scan, "/*")) {
 		skip_comment(scan, "/*", "*/");
 		return true;
 	}
-	if (family == PYTHON && (here(scan, "\"\"\"") || here(scan, "'''"))) {
+	if (family == PYTHON && (text_here(scan, "\"\"\"") || text_here(scan, "'''"))) {
 		skip_quote(scan, c == '"' ? "\"\"\"" : "'''", true, true);
 	} else if (c == '"' || (c == '\'' && family != SHELL && family != SQL)) {
 		skip_quote(scan, c == '"' ? "\"" : "'", family != SQL, family != PYTHON && family != BRACES);
@@ -243,7 +243,7 @@ static void shell_word(struct scan *scan, const char *word, size_t size)
 	scan->command = in_list(word, size, then);
 }
 
-/* Behind `def`: a method that is one expression (def f(x) = x + 1), which has no `end`. def f=(x) is a setter. */
+/* After `def`: an endless method (def f(x) = x + 1), which has no `end`. def f=(x) is a setter. */
 static bool ruby_is_endless(const struct scan *scan)
 {
 	const char *at = scan->text + scan->at, *end = scan->text + scan->size;
@@ -269,12 +269,12 @@ static void ruby_word(struct scan *scan, const char *word, size_t size)
 	static const char *const first[] = { "if", "unless", "while", "until", NULL };
 	static const char *const loops[] = { "while", "until", "for", NULL };
 
-	/* obj.class, :end and end: are names. */
+	/* In obj.class, :end and end:, these are names. */
 	if (scan->last == '.' || (scan->last == ':' && scan->before != ':') ||
 	    (scan->at < scan->size && scan->text[scan->at] == ':' &&
 	     !(scan->at + 1 < scan->size && scan->text[scan->at + 1] == ':')))
 		return;
-	/* A modifier (x if y) opens nothing; after = it is no modifier. */
+	/* A modifier (x if y) opens no block; after = it is no modifier. */
 	if (size == 3 && memcmp(word, "def", 3) == 0 && ruby_is_endless(scan))
 		;
 	else if (in_list(word, size, always) ||
@@ -321,7 +321,7 @@ static void take_mark(struct scan *scan, char c)
 {
 	enum family family = scan->dialect->family;
 
-	/* What is escaped is a part of a word. */
+	/* An escaped character is part of a word. */
 	if (family == SHELL && c == '\\' && scan->at + 1 < scan->size && scan->text[scan->at + 1] != '\n') {
 		c = 'x';
 		scan->at++;
@@ -329,7 +329,7 @@ static void take_mark(struct scan *scan, char c)
 	if (strchr("([{", c) && !(family == SHELL && c != '('))
 		scan->depth++;
 	else if (strchr(")]}", c) && !(family == SHELL && c != ')'))
-		/* A pattern of `case` ends with a bracket that nobody opened. */
+		/* A pattern of `case` ends with an unmatched bracket. */
 		scan->depth -= !(family == SHELL && scan->depth == 0);
 	if (family == SHELL && scan->command && (c == '{' || c == '}'))
 		shell_word(scan, &c, 1);
@@ -355,9 +355,9 @@ static void scan_all(struct scan *scan)
 			scan->at++;
 		} else if (is_word(c)) {
 			take_word(scan);
-		} else if (here(scan, "<<<") && scan->dialect->family == SHELL) {
+		} else if (text_here(scan, "<<<") && scan->dialect->family == SHELL) {
 			scan->at += 3;
-		} else if ((scan->dialect->family == SHELL || scan->dialect->family == RUBY) && here(scan, "<<") &&
+		} else if ((scan->dialect->family == SHELL || scan->dialect->family == RUBY) && text_here(scan, "<<") &&
 			   begin_heredoc(scan)) {
 			scan->before = scan->last;
 			scan->last = 'x';
@@ -368,7 +368,7 @@ static void scan_all(struct scan *scan)
 	}
 }
 
-/* The last line begins with a word of the list, or is indented. */
+/* Whether the last line starts with a word of the list, or is indented. */
 static bool python_block(const struct scan *scan)
 {
 	static const char *const openers[] = { "if",    "for",  "while", "try",    "with",    "def", "class",
@@ -378,7 +378,7 @@ static bool python_block(const struct scan *scan)
 
 	if (scan->opens || scan->last == ':')
 		return true;
-	/* The last line that has something. */
+	/* The last line that is not blank. */
 	for (const char *at = text; at < text + scan->size; at += strcspn(at, "\n") + 1) {
 		size_t all = strcspn(at, "\n");
 
@@ -399,7 +399,7 @@ static bool is_blank_line_end(const char *text, size_t size)
 	return size > 0 && text[size - 1] == '\n';
 }
 
-/* SQL: a statement ends with a semicolon; a command of the client's is a line. */
+/* SQL: a semicolon ends a statement; a command of the client is one line. */
 static enum unfinished sql_unfinished(const struct scan *scan)
 {
 	size_t lead = strspn(scan->text, " \t\n");
@@ -419,7 +419,7 @@ static bool goes_on(const struct scan *scan)
 	case RUBY:
 		return strchr(",.+*=&", c) || (c == '|' && b == '|') || (c == '-' && b != '-');
 	case BRACES:
-		/* i++ and i-- are whole; a type's ! or a label's : may be. */
+		/* i++ and i-- are complete; so may be a type's ! or a label's :. */
 		return strchr(",.=*%^", c) || (c == '+' && b != '+') || (c == '-' && b != '-') ||
 		       (c == '&' && b == '&') || (c == '|' && b == '|') || (c == '>' && b == '=') ||
 		       (c == '?' && b == '?');
@@ -444,12 +444,12 @@ enum unfinished unfinished(const char *language, const char *text, size_t size)
 							    : sql_unfinished(&scan);
 	if (scan.quoted || scan.heredoc[0] || scan.depth > 0 || scan.blocks > 0)
 		return UNFINISHED_OPEN;
-	/* A backslash that is the very last character. */
+	/* A backslash as the very last character. */
 	if (scan.last == '\\' && scan.last_at + 1 == scan.size && family != BRACES)
 		return UNFINISHED_OPEN;
 	if (family == PYTHON)
 		return python_block(&scan) && !is_blank_line_end(copy, scan.size) ? UNFINISHED_BLOCK : UNFINISHED_NOT;
-	/* An operator at the end, unless an empty line says that this was all. */
+	/* An operator at the end continues the cell, unless an empty line follows. */
 	return scan.last && goes_on(&scan) && !is_blank_line_end(copy, scan.size) ? UNFINISHED_OPEN : UNFINISHED_NOT;
 }
 
@@ -463,7 +463,7 @@ bool unfinished_goes_on(const char *language, const char *cell, const char *line
 		return dialect_of(language)->family == SQL;
 	if (!line[strspn(line, " \t\r\n")] || strchr(" \t#)", *line))
 		return true;
-	/* A decorator's function. */
+	/* The function of a decorator. */
 	for (const char *at = cell; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		last = *at == '\n' ? last : at;
 	if (*last == '@')

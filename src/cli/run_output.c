@@ -23,7 +23,7 @@ int cmd_write(int fd, const void *data, size_t size)
 			at += n;
 			size -= (size_t)n;
 		} else if (errno == EAGAIN) {
-			/* Someone who shares our standard output made it non-blocking; wait for room. */
+			/* Another process made our standard output non-blocking; wait until it is writable. */
 			struct pollfd room = { .fd = fd, .events = POLLOUT };
 
 			if (poll(&room, 1, -1) < 0 && errno != EINTR)
@@ -35,8 +35,8 @@ int cmd_write(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* One write a line, so that lines of several processes on one terminal do not mix. */
-static void complain(const char *after, const char *format, va_list args)
+/* One write per line, so that lines of several processes on a terminal do not mix. */
+static void line_complain(const char *after, const char *format, va_list args)
 {
 	_cleanup_buf_ struct buf whole = { 0 };
 	char line[2048];
@@ -45,7 +45,7 @@ static void complain(const char *after, const char *format, va_list args)
 
 	if (n < 0)
 		return;
-	/* It may quote names and texts of strangers. */
+	/* The line may quote untrusted names and texts. */
 	filter_text(line, false, &whole);
 	buf_printf(&whole, "\n");
 	if (!whole.failed)
@@ -58,7 +58,7 @@ void cmd_complain(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	complain("", format, args);
+	line_complain("", format, args);
 	va_end(args);
 }
 
@@ -67,7 +67,7 @@ static void __attribute__((format(printf, 2, 3))) cmd_complain_with(const char *
 	va_list args;
 
 	va_start(args, format);
-	complain(hint, format, args);
+	line_complain(hint, format, args);
 	va_end(args);
 }
 
@@ -78,7 +78,7 @@ int cmd_usage(const char *command, const char *format, ...)
 
 	snprintf(hint, sizeof(hint), "See: emberbox %s --help\n", command);
 	va_start(args, format);
-	complain(hint, format, args);
+	line_complain(hint, format, args);
 	va_end(args);
 	return EXIT_USAGE;
 }
@@ -89,7 +89,7 @@ int cmd_misconfigured(const char *sentence)
 	return EXIT_USAGE;
 }
 
-/* Nobody reads it: said by the exit code alone, as a program that SIGPIPE ends says it. */
+/* The reader has closed the pipe: only the exit code tells, as for a program that SIGPIPE ends. */
 int cmd_print_failed(void)
 {
 	if (errno == EPIPE)

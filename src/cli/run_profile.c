@@ -1,4 +1,4 @@
-/* A run with a profile of the registry: what it sets, and whether a person agrees. */
+/* Applies a profile of the registry to a run, and asks for its confirmation. */
 #include "base/own.h"
 #include "cli/cmd_run.h"
 #include "registry/network.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is in the request already stands: the options and the environment set it. Its text does not matter here. */
+/* A value in the request has precedence: options or the environment set it. Its text does not matter here. */
 static const char *get_said(void *to, const char *key)
 {
 	const struct run *run = to;
@@ -42,7 +42,7 @@ static int set_default(void *to, const char *key, const char *value, struct erro
 	return error_set(err, why.code == EB_NO_LANGUAGE ? ERROR_LANGUAGE : ERROR_USAGE, 0, "%s", why.message);
 }
 
-/* Whether there is a person at a terminal who would see the question: standard input is his keyboard, and ours. */
+/* Opens the terminal if a person would see the question: standard input is the terminal, which we share. */
 static int open_terminal(void)
 {
 	if (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp())
@@ -52,7 +52,7 @@ static int open_terminal(void)
 	return open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC);
 }
 
-/* The first letter of the line decides; what follows the line is the program's. */
+/* The first letter of the line decides; input after the line is the program's. */
 static bool read_yes(void)
 {
 	char first = '\0', c;
@@ -106,9 +106,9 @@ static bool has_profile(const struct runtime *runtime, const char *name)
 }
 
 /*
- * Whether it may be a profile of the language: of the one that is named, else of
- * some, because the code is not read yet. What is wrong with a language is said
- * before what is wrong with its profile.
+ * Whether it may be a profile of the language, or of any language if that is
+ * unknown, because the code is not read yet. An error of the language is
+ * reported before an error of its profile.
  */
 static bool is_language_profile(const struct run *run)
 {

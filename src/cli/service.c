@@ -1,4 +1,4 @@
-/* Finds the service that runs for us, and starts it where the user wants that. */
+/* Connects to this user's service, and starts it if the user wants that. */
 #include "base/own.h"
 #include "wire/service_socket.h"
 #include "client/service_process.h"
@@ -20,11 +20,11 @@ int service_connect(void)
 		return -1;
 	fd = service_socket_connect(path);
 	if (fd < 0 && errno == EPERM)
-		cmd_complain("the service at \"%s\" belongs to somebody else; this run does not use it", path);
+		cmd_complain("the service at \"%s\" belongs to another user; this run does not use it", path);
 	return fd;
 }
 
-/* Where its words go; for its owner only, as they tell what was run. */
+/* Opens the service's log, readable only by its owner because it describes runs. */
 static int open_log(void)
 {
 	_cleanup_close_ int dir = state_dir(true);
@@ -32,9 +32,9 @@ static int open_log(void)
 	return dir < 0 ? -1 : openat(dir, "serve.log", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-static bool start(bool listen)
+static bool service_spawn(bool listen)
 {
-	/* Nobody asked for a port: this one is for runs from here. */
+	/* No port was requested: this service is for local runs. */
 	static const char *const quiet[] = { "--listen", "none", NULL };
 	_cleanup_close_ int null = service_raise_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	_cleanup_close_ int log = service_raise_fd(open_log());
@@ -49,7 +49,7 @@ static bool start(bool listen)
 	pid = from < 0 || to < 0 ? -1 : fork();
 	if (pid < 0)
 		return false;
-	/* A session of its own, and init for a parent: it outlives us and our terminal. */
+	/* A session of its own, with init as its parent: it outlives us and our terminal. */
 	if (pid == 0) {
 		if (setsid() < 0 || (pid = fork()) != 0)
 			_exit(pid > 0 ? 0 : EXIT_BROKEN);
@@ -64,14 +64,14 @@ static bool start(bool listen)
 int service_start(bool listen)
 {
 	char log[PATH_MAX];
-	bool started = start(listen);
-	/* Two may start one at the same time: then one of them ends, and the other's is there. */
+	bool started = service_spawn(listen);
+	/* Two may be started at the same time: one of them ends, and the other's socket exists. */
 	int fd = service_connect();
 
 	if (fd < 0 && state_path("serve.log", log, sizeof(log)) == 0)
-		cmd_complain("the service %s, this run starts its own box; \"%s\" says why",
+		cmd_complain("the service %s, so this run starts its own box; see \"%s\"",
 			     started ? "cannot be reached" : "did not start", log);
 	else if (fd < 0)
-		cmd_complain("the service cannot start without a directory for its state, this run does without");
+		cmd_complain("the service cannot start without a state directory, so this run does not use it");
 	return fd;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	FRAMES_SHOWN = 10 /* of an error that is told by us */
+	FRAMES_SHOWN = 10 /* frames of an error that we print */
 };
 
 static void own_json(json_t **value)
@@ -20,28 +20,28 @@ static void own_json(json_t **value)
 	json_decref(*value);
 }
 
-static const char *member(const json_t *session, const char *key)
+static const char *object_member(const json_t *session, const char *key)
 {
 	return json_string_value(json_object_get(session, key)) ?: "";
 }
 
 bool session_is_over(const json_t *session)
 {
-	return strcmp(member(session, "status"), "ended") == 0;
+	return strcmp(object_member(session, "status"), "ended") == 0;
 }
 
-/* By its name, the beginning of its id, or the end, which is random and so differs sooner. */
+/* Whether a session has this name, or an id with this beginning, or this end, which is random and differs sooner. */
 static bool is_meant(const json_t *session, const char *typed)
 {
-	const char *id = member(session, "id");
+	const char *id = object_member(session, "id");
 	size_t size = strlen(typed), length = strlen(id);
 
-	return strcmp(member(session, "name"), typed) == 0 || strncmp(id, typed, size) == 0 ||
+	return strcmp(object_member(session, "name"), typed) == 0 || strncmp(id, typed, size) == 0 ||
 	       (size >= SHORT_ID_MIN && size <= length && strcmp(id + length - size, typed) == 0);
 }
 
-/* How many of the list are called so; *found is the last of them. */
-static size_t match(const json_t *list, const char *typed, bool ended, const json_t **found)
+/* The number of matching sessions; *found is the last of them. */
+static size_t sessions_match(const json_t *list, const char *typed, bool ended, const json_t **found)
 {
 	const json_t *session;
 	size_t index, count = 0;
@@ -71,17 +71,17 @@ int session_find(struct session_link *link, const char *typed, struct error *err
 	if (session_link_list(link, &answer, err) < 0)
 		return -1;
 	list = json_object_get(answer, "sessions");
-	count = match(list, typed, false, &found);
+	count = sessions_match(list, typed, false, &found);
 	if (count == 0)
-		count = match(list, typed, true, &found);
+		count = sessions_match(list, typed, true, &found);
 	if (count > 1)
 		return error_usage(err,
-				   "several sessions are called \"%.80s\", or have an id that begins or ends so; "
+				   "several sessions have the name \"%.80s\", or an id that begins or ends with it; "
 				   "`emberbox session list` names them",
 				   typed);
 	if (count == 0)
 		return error_usage(err, "there is no session \"%.80s\"; `emberbox session list` names them", typed);
-	snprintf(link->id, sizeof(link->id), "%s", member(found, "id"));
+	snprintf(link->id, sizeof(link->id), "%s", object_member(found, "id"));
 	return 0;
 }
 
@@ -175,10 +175,10 @@ void session_error_text(const json_t *result, struct buf *text)
 	const char *said = json_string_value(json_object_get(result, "stderr"));
 	size_t count = json_array_size(frames);
 
-	/* As it says itself: the language printed it. */
+	/* In the error's own form: the language printed it. */
 	if (!type || (said && *said && (!message || strstr(said, type) || strstr(said, message))))
 		return;
-	/* They begin with the newest; people read it last. */
+	/* The list starts with the newest; people read the newest last. */
 	for (size_t i = count < FRAMES_SHOWN ? count : FRAMES_SHOWN; i-- > 0;) {
 		const json_t *frame = json_array_get(frames, i);
 		const char *file = json_string_value(json_object_get(frame, "file"));

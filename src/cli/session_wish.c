@@ -54,7 +54,7 @@ int session_wish_take(struct session_wish *wish, const char *command, int option
 {
 	struct error err = { 0 };
 
-	/* What each cell may be told anew is no matter of new sessions only. */
+	/* An option that also each cell can have does not require a new session. */
 	wish->any |= option != WISH_LIMIT + LIMIT_timeout;
 	switch (option) {
 	case WISH_PROFILE:
@@ -120,7 +120,7 @@ int session_wish_request(const struct session_wish *wish, const char *command, j
 	if (wish->bound && net_policy_is_none(&wish->spec.network))
 		return cmd_usage(command, "--%s: it also needs --net with rules", wish->bound);
 	if (!request_json(&wish->spec, &extra, &text))
-		return cmd_usage(command, "a file that was given cannot be read, or all together have more than 16m");
+		return cmd_usage(command, "a given file cannot be read, or all files together are larger than 16m");
 	*request = json_loadb(text.data, text.size, 0, NULL);
 	if (!*request) {
 		cmd_complain("no memory");

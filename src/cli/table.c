@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	YIELD_LEAST = 12 /* cells that a column keeps */
+	YIELD_LEAST = 12 /* minimum width of a column that yields */
 };
 
 unsigned terminal_width(void)
@@ -29,7 +29,7 @@ bool terminal_colour(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static void add(struct table *table, enum paint paint, char *text)
+static void cell_add(struct table *table, enum paint paint, char *text)
 {
 	size_t column = table->count % table->columns, cells;
 	struct table_cell *grown;
@@ -51,7 +51,7 @@ void table_add(struct table *table, enum paint paint, const char *text)
 	struct buf line = { 0 };
 
 	text_line(text ? text : "", 0, &line);
-	add(table, paint, buf_take(&line));
+	cell_add(table, paint, buf_take(&line));
 }
 
 void table_addf(struct table *table, enum paint paint, const char *format, ...)
@@ -79,13 +79,13 @@ void table_begin(struct table *table, const char *titles)
 	}
 }
 
-static void pad(struct buf *out, size_t cells)
+static void cell_pad(struct buf *out, size_t cells)
 {
 	while (cells-- > 0)
 		buf_text(out, " ");
 }
 
-/* Nothing goes beyond the width: what would is cut, and what would begin there is left out. */
+/* Cells are truncated at the width, and columns beyond it are left out. */
 static void print_row(const struct table *table, const struct table_cell *row, unsigned width, bool colour,
 		      struct buf *out)
 {
@@ -97,26 +97,26 @@ static void print_row(const struct table *table, const struct table_cell *row, u
 		bool cut = width > 0 && wide > room;
 
 		if (table->right[i] && !cut && cells < wide)
-			pad(out, wide - cells);
+			cell_pad(out, wide - cells);
 		buf_text(out, paint_begin(row[i].paint, colour && *row[i].text));
 		begin = out->size;
 		text_line(row[i].text, cells > wide && !cut ? wide : room, out);
-		/* A wide character that was cut off may leave a cell more. */
+		/* A truncated wide character may leave one cell. */
 		if (cells > wide)
 			cells = out->failed ? wide : text_cells(out->data + begin);
 		buf_text(out, paint_end(row[i].paint, colour && *row[i].text));
 		if (cut)
 			break;
-		pad(out, (table->right[i] ? 0 : wide - cells) + 2);
+		cell_pad(out, (table->right[i] ? 0 : wide - cells) + 2);
 		used += wide + 2;
 	}
-	/* No blanks at a line's end. */
+	/* No trailing blanks. */
 	while (out->size > 0 && out->data[out->size - 1] == ' ')
 		out->data[--out->size] = '\0';
 	buf_text(out, "\n");
 }
 
-/* What is too much goes from the column that yields, down to what still tells something. */
+/* Narrows the column that yields, down to its minimum width. */
 static void make_room(struct table *table, unsigned width)
 {
 	size_t used = 0, *yields = &table->widths[table->yields - 1];

@@ -10,13 +10,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Handlers reach these. */
-static struct termios before;           /* how it was */
-static volatile sig_atomic_t wired;     /* it is a wire now */
-static volatile sig_atomic_t wanted;    /* it is to be one whenever we are in the foreground */
-static int window_pipe[2] = { -1, -1 }; /* [0] is read by who has the box */
+/* Used by signal handlers. */
+static struct termios before;           /* original attributes */
+static volatile sig_atomic_t wired;     /* the terminal is in raw mode */
+static volatile sig_atomic_t wanted;    /* raw mode is wanted while we are in the foreground */
+static int window_pipe[2] = { -1, -1 }; /* the box reads sizes from [0] */
 
-/* Whatever ends a process without a word, by default. Those that end the run in order are execute.c's. */
+/* Signals whose default action ends a process. execute.c handles those that end the run in order. */
 static const int fatal_signals[] = { SIGQUIT, SIGILL,  SIGTRAP, SIGABRT, SIGBUS,    SIGFPE,  SIGUSR1, SIGSEGV,
 				     SIGUSR2, SIGALRM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGPOLL, SIGSYS };
 
@@ -27,7 +27,7 @@ bool terminal_size(unsigned *rows, unsigned *columns)
 	for (int fd = 0; fd < 3; fd++) {
 		if (ioctl(fd, TIOCGWINSZ, &size) < 0)
 			continue;
-		/* A serial line does not know its own. */
+		/* A serial line has no size. */
 		*rows = size.ws_row ? size.ws_row : 24;
 		*columns = size.ws_col ? size.ws_col : 80;
 		return true;
@@ -44,7 +44,7 @@ static void tell_size(void)
 		return;
 	size.rows = (uint16_t)rows;
 	size.columns = (uint16_t)columns;
-	/* Thousands of them are unread if it is full: another will come. */
+	/* A full pipe has thousands of unread sizes; the newest one is sent later. */
 	if (write(window_pipe[1], &size, sizeof(size)) < 0)
 		return;
 }
@@ -61,7 +61,7 @@ static int make_wire(void)
 	modes.c_lflag &= ~(tcflag_t)(ECHO | ECHONL | ICANON | ISIG | IEXTEN);
 	modes.c_cc[VMIN] = 1;
 	modes.c_cc[VTIME] = 0;
-	/* First: a signal between the two puts back what was not changed yet, which does no harm. */
+	/* First: a signal between the two steps restores unchanged attributes, which is harmless. */
 	wired = 1;
 	return tcsetattr(STDIN_FILENO, TCSANOW, &modes);
 }
@@ -92,7 +92,7 @@ static void on_window(int number)
 	errno = saved;
 }
 
-/* By SA_RESETHAND its default is in force again. */
+/* SA_RESETHAND has restored the default action. */
 static void on_fatal(int number)
 {
 	terminal_restore();
@@ -121,12 +121,12 @@ static void on_continue(int number)
 	errno = saved;
 }
 
-static void handle(int number, void (*handler)(int), int flags)
+static void signal_handle(int number, void (*handler)(int), int flags)
 {
 	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART | flags }, old;
 
 	sigemptyset(&action.sa_mask);
-	/* What our caller ignores stays ignored. */
+	/* Signals that our caller ignores stay ignored. */
 	if (sigaction(number, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
 		sigaction(number, &action, NULL);
 }
@@ -135,16 +135,16 @@ int terminal_open(bool keys)
 {
 	if (pipe2(window_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -1;
-	handle(SIGWINCH, on_window, 0);
-	/* It may have changed since the request was made. */
+	signal_handle(SIGWINCH, on_window, 0);
+	/* The size may have changed since the request was made. */
 	tell_size();
 	if (!keys || tcgetattr(STDIN_FILENO, &before) < 0)
 		return window_pipe[0];
 	atexit(terminal_restore);
 	for (size_t i = 0; i < sizeof(fatal_signals) / sizeof(fatal_signals[0]); i++)
-		handle(fatal_signals[i], on_fatal, SA_RESETHAND | SA_NODEFER);
-	handle(SIGTSTP, on_stop, 0);
-	handle(SIGCONT, on_continue, 0);
+		signal_handle(fatal_signals[i], on_fatal, SA_RESETHAND | SA_NODEFER);
+	signal_handle(SIGTSTP, on_stop, 0);
+	signal_handle(SIGCONT, on_continue, 0);
 	wanted = 1;
 	make_wire();
 	return window_pipe[0];

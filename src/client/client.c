@@ -186,7 +186,7 @@ static int on_answer(struct client_link *link, struct error *err)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0)
-		return error_set(err, ERROR_FAILED, n < 0 ? errno : 0, "the service broke the connection off");
+		return error_set(err, ERROR_FAILED, n < 0 ? errno : 0, "the service closed the connection");
 	link->have += (size_t)n;
 	return take_frames(link, err);
 }

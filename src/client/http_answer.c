@@ -177,7 +177,7 @@ int http_answer_take(struct http_answer *answer, const char *data, size_t size, 
 int http_answer_end(struct http_answer *answer, struct error *err)
 {
 	if (answer->body != HTTP_BODY_CLOSE && answer->body != HTTP_BODY_DONE)
-		return error_set(err, ERROR_FAILED, 0, "the service broke the connection off");
+		return error_set(err, ERROR_FAILED, 0, "the service closed the connection");
 	answer->body = HTTP_BODY_DONE;
 	return 0;
 }

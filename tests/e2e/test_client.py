@@ -368,7 +368,7 @@ def the_exit_code_is_that_of_the_list():
 
 @kit.test
 def what_fails_after_the_run_began_is_told():
-    broken, strange = "the service broke the connection off", "the service gave an invalid answer"
+    broken, strange = "the service closed the connection", "the service gave an invalid answer"
     for frames, why in (
         ([STARTED], broken),
         ([STARTED, frame(*result())[:20]], broken),
@@ -419,7 +419,7 @@ def a_service_of_somebody_else_is_not_used():
     kit.equal(process.stdout.readline(), b"ready\n")
     r = kit.emberbox("run", "-l", "python", "-c", CODE, env={"EMBERBOX_SOCKET": f"{here}/s"})
     kit.equal((r.code, r.text, r.errtext),
-              (0, "cold [] \n", f'emberbox: the service at "{here}/s" belongs to somebody else; this run does not use it\n'))
+              (0, "cold [] \n", f'emberbox: the service at "{here}/s" belongs to another user; this run does not use it\n'))
     # Nothing was said to it.
     kit.equal(process.stdout.readline(), b"b''\n")
 
@@ -663,7 +663,7 @@ def a_service_that_does_not_start_is_told_once():
     env = {"EMBERBOX_HOME": home, "EMBERBOX_SERVICE": "start", "EMBERBOX_SOCKET": "/nonexistent/s"}
     r = kit.emberbox("run", "-l", "python", "-c", CODE, env=env)
     kit.equal((r.code, r.text, r.errtext),
-              (0, "cold [] \n", f'emberbox: the service did not start, this run starts its own box; "{home}/serve.log" says why\n'))
+              (0, "cold [] \n", f'emberbox: the service did not start, so this run starts its own box; see "{home}/serve.log"\n'))
     with open(f"{home}/serve.log") as file:
         kit.contains(file.read(), "/nonexistent")
     # A mistake is found before anything is started.

@@ -160,7 +160,7 @@ def doctor_looks_at_the_settings():
         (variables, "wrong", f'"{dotenv}", line 2: SANDBOX_TIMEOUT_SEC: "soon" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m')]))
     if kit.mode == "root":
         os.chown(dotenv, kit.UID, kit.UID)
-        kit.equal(doctor(home)[2][0], (variables, "good", f"{dotenv} is another user's, and not read"))
+        kit.equal(doctor(home)[2][0], (variables, "good", f"{dotenv} belongs to another user, and is not read"))
     os.unlink(dotenv)
     code, _, rows = doctor(home, SANDBOX_TIMEOUT_SEC="soon")
     kit.equal((code, rows), (1, [(variables, "wrong", 'SANDBOX_TIMEOUT_SEC: "soon" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m')]))
@@ -298,7 +298,7 @@ def what_needs_no_registry_does_without_a_wrong_one():
         r = kit.emberbox(*args, env={"EMBERBOX_HOME": home, "TZ": "UTC"})
         kit.equal((r.code, r.text), (0, before.text), str(args))
         kit.equal(before.errtext, "", str(args))
-        kit.matches(r.errtext, rf"\Aemberbox: {path}:2:24: settings\.SANDBOX_TIMEOUT_SEC: .*; this command does without the registry\n\Z")
+        kit.matches(r.errtext, rf"\Aemberbox: {path}:2:24: settings\.SANDBOX_TIMEOUT_SEC: .*; this command continues without the registry\n\Z")
 
 
 # Tokens
@@ -383,19 +383,19 @@ def the_address_is_the_running_services():
 def bad_words_about_tokens_are_refused():
     home = kit.tmp()
     for args, why in (
-        ((), "what to do is missing: list, add NAME, remove NAME or show"),
+        ((), "the action is missing: list, add NAME, remove NAME or show"),
         (("make",), '"make" is not one of list, add, remove, show'),
         (("add",), "add: the token's name is missing"),
         (("show", "x"), "show takes no more words"),
         (("add", "A"), '"A" cannot be a name: use at most 32 of a-z, 0-9, "_", "." and "-"'),
-        (("add", "default"), '"default" is the first token, which the service makes itself; choose another name'),
+        (("add", "default"), '"default" is the first token, which the service creates; choose another name'),
         (("add", "a", "--scope", "read,root"), '--scope: "root" is not one of execute, read, metrics, admin, trusted'),
         (("add", "a", "--scope", ""), '--scope: "" is not one of execute, read, metrics, admin, trusted'),
         (("add", "a", "--timeout", "x"), '--timeout: "x" is not a time between 0.001 and 86400 seconds; write it as 30, 500ms, 2m or 1h30m'),
         (("add", "a", "--max-concurrent", "0"), '--max-concurrent: "0" is not a number from 1 to 1000'),
         (("list", "--timeout", "1"), "list takes no limits and scopes; `emberbox token add` does"),
         (("show", "--json"), "show has no --json; `emberbox token list` does"),
-        (("remove", "default"), 'the first token is not removed: delete the file "token" in the state directory, and another one is made'),
+        (("remove", "default"), 'the first token cannot be removed; delete the file "token" in the state directory, and a new one is created'),
     ):
         refused(why, "token", *args, home=home, help="token")
     path = kit.write(f"{home}/tokens.json", '{"tokens": [{"name": "a"}]}', 0o600)

@@ -148,8 +148,8 @@ def helps_fit_a_terminal():
             kit.true(len(line) <= 80, f"emberbox {' '.join(args)}: {line!r}")
     # Broken between words, below where the explanation began.
     kit.contains(kit.emberbox("run", "--help").text,
-                 "      --stdin FILE|-        the program's input; default: ours, unless the code\n"
-                 "                            comes from there\n")
+                 "      --stdin FILE|-        the program's input; default: standard input, unless\n"
+                 "                            that is the code\n")
 
 
 @kit.test

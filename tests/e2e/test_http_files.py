@@ -175,7 +175,7 @@ def paths_that_lead_elsewhere():
     kit.equal((done.code, done.errtext), (1, f"emberbox: {not_kept('z', ran)}\n"))
     done = typed(running, "show", ran, "--file", "x", "--json")
     kit.equal(done.code, 2)
-    kit.contains(done.errtext, "only one of --json, --code, --stdout, --stderr and --file can be had")
+    kit.contains(done.errtext, "--json, --code, --stdout, --stderr and --file exclude each other")
 
 
 @kit.test(timeout=60)

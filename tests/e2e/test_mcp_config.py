@@ -128,7 +128,7 @@ def what_is_wrong_is_said():
         (["--print-config", "--client"], "--client"),
         (["--client", "zed"], "--client goes with --print-config"),
         (["--http"], "--http goes with --print-config"),
-        (["--print-config", "--http", "--socket", "/x"], "--http and --socket are two ways to the service; leave one out"),
+        (["--print-config", "--http", "--socket", "/x"], "--http and --socket exclude each other; leave one out"),
         (["more"], 'unexpected argument "more"'),
         (["--no-such"], "--no-such"),
     ):

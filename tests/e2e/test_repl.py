@@ -82,13 +82,13 @@ def a_time_limit_keeps_the_session():
 def a_session_that_is_lost_is_told():
     result = piped("import os\nos.kill(os.getpid(), 9)\nprint('not here')\n", "python", code=137)
     kit.equal(result.text, "")
-    kit.contains(result.errtext, "What the session knew is lost")
+    kit.contains(result.errtext, "The session's state is lost")
 
 
 @kit.test
 def what_cannot_be_meant():
     for args, code, sentence in [
-        ((), 2, "emberbox: which language? emberbox repl LANG, as in: emberbox repl python\nSee: emberbox repl --help\n"),
+        ((), 2, "emberbox: name a language, as in: emberbox repl python\nSee: emberbox repl --help\n"),
         (("python", "--memroy", "1g"), 2, "emberbox: unknown option --memroy; did you mean --memory?\nSee: emberbox repl --help\n"),
         (("python", "ruby"), 2, "emberbox: unexpected argument \"ruby\"\nSee: emberbox repl --help\n"),
         (("python", "--ttl", "soon"), 2, "emberbox: --ttl: expected a time such as 600, 30m or 2h, not \"soon\"\nSee: emberbox repl --help\n"),
@@ -99,8 +99,8 @@ def what_cannot_be_meant():
     kit.contains(piped("", "python", "--memory", "lots", code=2).errtext, 'memory: "lots" is not a size')
     kit.contains(piped("", "python", "--load", "/nonexistent", code=2).errtext, "/nonexistent")
     kit.contains(piped("", "python", "--project", "/nonexistent", code=2).errtext, "--project: cannot open \"/nonexistent\"")
-    kit.contains(piped("", "--session", "X", "--memory", "1g", code=2).errtext, "--session joins a session as it is")
-    kit.matches(piped("", "--session", "X", code=125).errtext, "emberbox: no service is running at .*, and so no session\n")
+    kit.contains(piped("", "--session", "X", "--memory", "1g", code=2).errtext, "--session joins a session with the limits")
+    kit.matches(piped("", "--session", "X", code=125).errtext, "emberbox: no service is running at .*, so there is no session\n")
     kit.contains(piped("", "python", "--keep", code=2).errtext, "--keep: no service is running")
 
 
@@ -114,7 +114,7 @@ def commands_in_a_pipe():
     kit.contains(result.errtext, "NameError: name 'x' is not defined")
     kit.contains(piped(":inspect str.join\n", "python").text, "Concatenate any number of strings")
     kit.contains(piped("?len\n", "python").text, "Return the number of items in a container")
-    kit.contains(piped(":inspect nonsuch\n", "python").errtext, 'Nothing is known of "nonsuch"')
+    kit.contains(piped(":inspect nonsuch\n", "python").errtext, '"nonsuch" is unknown.')
     kit.contains(piped(":limits\n", "python", "--memory", "300m").text, "memory                   300 MiB")
     kit.contains(piped(":save\n", "python", code=2).errtext, "Usage: :save FILE")
     kit.contains(piped(":reload\n", "python", code=2).errtext, "There is no project")
@@ -170,8 +170,8 @@ def cells_are_saved_and_replayed():
     # It is a program as it stands, but for what failed in it.
     result = piped("f(2)\n", "python", "--load", saved)
     kit.equal(result.text, "42\n14\n")
-    kit.contains(result.errtext, "cell 3 failed, as it did when it was saved\n")
-    kit.contains(result.errtext, 'cell 4 was not replayed: it ended with "timeout" when it was saved\n')
+    kit.contains(result.errtext, "cell 3 failed, as before it was saved\n")
+    kit.contains(result.errtext, 'cell 4 was not replayed: its status was "timeout" when it was saved\n')
     kit.contains(result.errtext, "4 of 5 cells replayed, 0 failed, 1 not replayed.\n")
     # Edited by hand, so that something is missing.
     kit.write(saved, text.replace("x = 6\n", "y = 6\n"))
@@ -542,7 +542,7 @@ def a_session_that_dies_gets_a_successor():
     with Tmux("python") as repl:
         repl.prompt(1)
         repl.type("import os; os.kill(os.getpid(), 9)")
-        repl.until(r"^What the session knew is lost.*A new one has begun\.$")
+        repl.until(r"^The session's state is lost.*A new session has begun\.$")
         repl.prompt(1)
         repl.type("6 * 7")
         repl.until(r"^42$")

@@ -471,8 +471,8 @@ def what_was_given_as_an_option_is_called_so():
         kit.equal((r.code, r.errtext), (125, f"emberbox: cannot listen at 127.0.0.1:{port}: Address already in use; "
                                              "choose another with --listen or EMBERBOX_LISTEN; port 0 is any that is free\n"))
     for args, env, why in (
-        (["--tls-cert", "/x"], {}, "--tls-cert: it needs --tls-key beside it"),
-        (["--tls-key", "/x"], {}, "--tls-key: it needs --tls-cert beside it"),
+        (["--tls-cert", "/x"], {}, "--tls-cert: it also needs --tls-key"),
+        (["--tls-key", "/x"], {}, "--tls-key: it also needs --tls-cert"),
         (["--tls-cert", "/x"], {"EMBERBOX_TLS_KEY": "/nonexistent"}, '--tls-cert: cannot read "/x": No such file or directory'),
         ([], {"EMBERBOX_TLS_CERT": "/x", "EMBERBOX_TLS_KEY": "/x"}, 'EMBERBOX_TLS_CERT: cannot read "/x": No such file or directory'),
         (["--listen", "a.example:1"], {}, '--listen: expected HOST:PORT with an IP address, or none, not "a.example:1"'),

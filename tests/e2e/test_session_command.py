@@ -40,7 +40,7 @@ class Shell:
 @kit.test(timeout=90)
 def a_session_from_its_start_to_its_end():
     sh = Shell()
-    kit.equal(sh("list").text, "no session lives; start one: emberbox session start python\n")
+    kit.equal(sh("list").text, "no session is running; start one: emberbox session start python\n")
     kit.equal(sh("list", "--json").json, {"sessions": []})
     one = sh.start("python", "--memory", "300m")
     kit.equal(sh("exec", one, "-c", "x = 41").out, b"")
@@ -58,7 +58,7 @@ def a_session_from_its_start_to_its_end():
     r = sh("exec", one, "-c", "x", code=1)
     kit.contains(r.errtext, "NameError: name 'x' is not defined")
     kit.equal(sh("stop", one, "--json").json, {"sessions": [{"id": one, "status": "ended"}]})
-    kit.equal(sh("list").text, "no session lives; start one: emberbox session start python\n")
+    kit.equal(sh("list").text, "no session is running; start one: emberbox session start python\n")
     kit.matches(sh("list", "--all").text, rf"{one}  python +ended .*it was ended\n\Z")
     kit.equal([each["id"] for each in sh("list", "-a", "--json").json["sessions"]], [one])
     # As others call them. One who takes rm for remove loses no session by it.
@@ -68,7 +68,7 @@ def a_session_from_its_start_to_its_end():
     kit.equal(sh("show", two, "--json").json["limits"]["timeout"], 60)
     r = sh("rm", "two", "x.txt", code=2)
     kit.equal(r.errtext.splitlines()[-1],
-              "emberbox: rm stopped nothing; to remove a file of a session: emberbox session remove ID PATH")
+              "emberbox: rm has stopped no session; to remove a file of a session: emberbox session remove ID PATH")
     kit.equal([each["id"] for each in sh("ls", "--json").json["sessions"]], [two])
     kit.equal(sh("rm", "two", "--json").json, {"sessions": [{"id": two, "status": "ended"}]})
     kit.equal(sh("ls", "--json").json, {"sessions": []})
@@ -104,7 +104,7 @@ def called_by_id_beginning_or_name():
               (2, "error", 'there is no session "nobody"; `emberbox session list` names them'))
     for args in (["show"], ["exec"]):
         r = sh(*args, work[:same], code=2)
-        kit.equal(r.errtext, f'emberbox: several sessions are called "{work[:same]}", or have an id that begins or ends so; `emberbox session list` names them\n')
+        kit.equal(r.errtext, f'emberbox: several sessions have the name "{work[:same]}", or an id that begins or ends with it; `emberbox session list` names them\n')
     kit.equal(sh("show", "nobody", code=2).errtext, 'emberbox: there is no session "nobody"; `emberbox session list` names them\n')
     # Two of a caller's that live are not called the same.
     r = sh("start", "bash", "--name", "work", code=2)
@@ -148,7 +148,7 @@ def files_go_in_and_out():
 def a_cell_is_interrupted():
     sh = Shell()
     session = sh.start("python")
-    kit.equal(sh("interrupt", session).errtext, "emberbox: no cell is running in it\n")
+    kit.equal(sh("interrupt", session).errtext, "emberbox: no cell is running in the session\n")
     cell = kit.start([kit.built(), "session", "exec", session, "-c", "x = 7\nwhile True: pass"], env=sh.env,
                      stdin=-3, stdout=-1, stderr=-1)
     kit.eventually(lambda: sh("show", session, "--json").json["status"] == "busy", "no cell runs")
@@ -182,13 +182,13 @@ def without_a_service():
         r = kit.emberbox("session", *args, env=env)
         kit.equal((r.code, r.out), (125, b""))
         kit.equal(r.errtext, f'emberbox: no service is running at "{env["EMBERBOX_HOME"]}/emberbox.sock", '
-                  "and sessions live in one; start it with: emberbox serve\n")
+                  "which sessions need; start it with: emberbox serve\n")
 
 
 @kit.test
 def what_cannot_be_meant():
     for args, sentence in (
-        ([], "what to do is missing: list, start, "),
+        ([], "the action is missing: list, start, "),
         (["lst"], "; did you mean list?"),
         (["start"], "emberbox: LANG is missing: emberbox session start LANG\n"),
         (["show", "a", "b"], 'unexpected argument "b": emberbox session show ID\n'),
@@ -209,7 +209,7 @@ def what_cannot_be_meant():
     # Of a language nothing is asked of the service but what is known to be there.
     sh = Shell()
     kit.contains(sh("start", "pyton", code=127).errtext, 'Unknown language "pyton"')
-    kit.contains(sh("stop", code=2).errtext, "stop: which? give ids, or --all for all that live")
+    kit.contains(sh("stop", code=2).errtext, "stop: give ids, or --all for all running sessions")
     kit.contains(sh("stop", "x", "--all", code=2).errtext, "stop: give ids or --all, not both")
     kit.contains(sh("start", "go", code=127).errtext, "no sessions")
 

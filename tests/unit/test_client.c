@@ -420,7 +420,7 @@ static void cut_anywhere(void)
 	for (size_t size = 0; size < whole; size++) {
 		script.size = size;
 		CHECK_INT(converse(1, 7, &answer, &err), -1);
-		CHECK_STR(err.text, "the service broke the connection off");
+		CHECK_STR(err.text, "the service closed the connection");
 		CHECK_INT(answer.began, size >= started);
 		CHECK(answer.text == NULL);
 	}

@@ -50,7 +50,7 @@ static void with_a_length(void)
 	/* Half of it is not all of it. */
 	CHECK_INT(take("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", 42, 42), 0);
 	CHECK_INT(http_answer_end(&answer, &err), -1);
-	CHECK_STR(err.text, "the service broke the connection off");
+	CHECK_STR(err.text, "the service closed the connection");
 }
 
 static void in_chunks(void)
