@@ -21,7 +21,8 @@ enum intercept_kind {
 	INTERCEPT_POLICY = 1, /* struct intercept_policy, the texts */
 	INTERCEPT_FLOW,       /* struct intercept_flow */
 	INTERCEPT_REQUEST,    /* struct intercept_event: a request was decided */
-	INTERCEPT_ENDED,      /* the same: the flow is refused as a whole, or broken off (NET_REASON_RULE) */
+	INTERCEPT_ENDED, /* the same: the flow is over. Allowed: as its sides meant it; else it was refused as a whole,
+			  * or broken off (NET_REASON_RULE), and the box must not take the end for that of the server */
 };
 
 struct intercept_policy {

@@ -4,6 +4,7 @@
 #include "base/own.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 enum {
 	EVENTS_MOST = 64,
+	EGRESS_MSEC = 2000, /* for egress to read what it is told */
 };
 
 /* ---- what epoll is asked for ---- */
@@ -46,10 +48,16 @@ void event_send(struct intercept_box *box, const struct box_flow *flow, enum int
 	snprintf(event.method, sizeof(event.method), "%s", verdict->method);
 	snprintf(event.path, sizeof(event.path), "%s", verdict->path);
 	snprintf(event.rule, sizeof(event.rule), "%s", verdict->rule ? verdict->rule->text : "");
-	if (send(box->channel.fd, &event, sizeof(event), MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(event))
-		box->lost = 0;
-	else
-		box->lost++;
+	/* Egress reads at once, and waits for nothing of ours. */
+	while (send(box->channel.fd, &event, sizeof(event), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		struct pollfd room = { .fd = box->channel.fd, .events = POLLOUT };
+
+		if (errno != EINTR && (errno != EAGAIN || poll(&room, 1, EGRESS_MSEC) <= 0)) {
+			box->lost++;
+			return;
+		}
+	}
+	box->lost = 0;
 }
 
 /* ---- what egress says ---- */

@@ -40,6 +40,7 @@ struct box_flow {
 	struct box_watch box_watch, world_watch;
 	bool box_shaken, world_begun, world_shaken; /* the handshakes; without TLS all true */
 	bool box_finished, world_finished;          /* that nothing more comes was said */
+	bool announced;                             /* to egress, that the stream will end */
 	struct http_relay relay;
 	bool relaying;               /* `relay` is set */
 	struct buf box_in, world_in; /* what was read and not taken yet */

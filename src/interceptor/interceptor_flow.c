@@ -305,8 +305,13 @@ static void finish_sides(struct intercept_box *box, struct box_flow *flow)
 	}
 	if (relay->world_over && relay_queue_left(&relay->to_world) == 0 && !flow->world_finished)
 		flow->world_finished = tls_side_finish(&flow->world);
-	if (relay->box_over && relay_queue_left(&relay->to_box) == 0 && !flow->box_finished)
-		flow->box_finished = tls_side_finish(&flow->box);
+	if (!relay->box_over || relay_queue_left(&relay->to_box) > 0)
+		return;
+	/* Before the stream ends: egress passes no end on that was not announced. */
+	if (!flow->announced)
+		event_send(box, flow, INTERCEPT_ENDED, &(struct relay_verdict){ true, NET_REASON_RULE, NULL, "", "" });
+	flow->announced = true;
+	flow->box_finished = tls_side_finish(&flow->box);
 	if (!flow->box_finished)
 		return;
 	watch_set(box, &flow->world_watch, 0, false);

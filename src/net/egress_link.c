@@ -81,25 +81,40 @@ static int send_whole(int socket, const struct iovec *parts, size_t part_count, 
 }
 
 static int send_policy(int socket, enum egress_kind kind, const struct net_policy *policy,
-		       const struct egress_sockets *sockets, const int *fds, size_t count)
+		       const struct net_secrets *secrets, const struct egress_sockets *sockets, const int *fds,
+		       size_t count)
 {
-	_cleanup_buf_ struct buf text = { 0 };
+	_cleanup_buf_ struct buf text = { 0 }, values = { 0 };
 	struct egress_head head = { .kind = kind };
-	struct iovec parts[2] = { { &head, sizeof(head) } };
+	struct iovec parts[3] = { { &head, sizeof(head) } };
+	int done = -1;
 
 	net_policy_write(policy, &text);
-	if (text.failed || text.size > NET_POLICY_TEXT) {
-		errno = text.failed ? ENOMEM : EMSGSIZE;
-		return -1;
+	if (secrets)
+		net_secrets_write(secrets, &values);
+	if (text.failed || values.failed || text.size > NET_POLICY_TEXT || values.size > NET_SECRETS_TEXT) {
+		errno = text.failed || values.failed ? ENOMEM : EMSGSIZE;
+	} else {
+		head.listeners = sockets ? (uint32_t)sockets->count : 0;
+		head.size = (uint32_t)text.size;
+		head.secrets = (uint32_t)values.size;
+		parts[1] = (struct iovec){ text.data, text.size };
+		parts[2] = (struct iovec){ values.data, values.size };
+		done = send_whole(socket, parts, 3, fds, count);
 	}
-	head.listeners = sockets ? (uint32_t)sockets->count : 0;
-	head.size = (uint32_t)text.size;
-	parts[1] = (struct iovec){ text.data, text.size };
-	return send_whole(socket, parts, 2, fds, count);
+	if (values.data)
+		explicit_bzero(values.data, values.size);
+	return done;
 }
 
 int egress_open(struct egress_link *link, const struct net_policy *policy, const struct egress_sockets *sockets,
 		int *egress_fd, struct error *err)
+{
+	return egress_open_secret(link, policy, NULL, sockets, egress_fd, err);
+}
+
+int egress_open_secret(struct egress_link *link, const struct net_policy *policy, const struct net_secrets *secrets,
+		       const struct egress_sockets *sockets, int *egress_fd, struct error *err)
 {
 	_cleanup_close_ int ours = -1, theirs = -1;
 	int fds[EGRESS_FDS_MAX], ends[2], done = -1, errnum;
@@ -120,7 +135,7 @@ int egress_open(struct egress_link *link, const struct net_policy *policy, const
 	pthread_mutex_lock(&link->lock);
 	errno = ENOTCONN;
 	if (link->fd >= 0)
-		done = send_policy(link->fd, EGRESS_OPEN, policy, sockets, fds, count);
+		done = send_policy(link->fd, EGRESS_OPEN, policy, secrets, sockets, fds, count);
 	errnum = errno;
 	pthread_mutex_unlock(&link->lock);
 	if (done < 0)
@@ -135,7 +150,7 @@ int egress_change(int egress_fd, const struct net_policy *policy, const struct e
 {
 	if (further && further->count > EGRESS_LISTENERS_MAX)
 		return error_set(err, ERROR_FAILED, EINVAL, "cannot change the network of a box");
-	if (send_policy(egress_fd, EGRESS_POLICY, policy, further, further ? further->listeners : NULL,
+	if (send_policy(egress_fd, EGRESS_POLICY, policy, NULL, further, further ? further->listeners : NULL,
 			further ? further->count : 0) < 0)
 		return error_errno(err, "cannot change the network of a box");
 	return 0;
@@ -158,7 +173,7 @@ enum {
 size_t egress_event_write(const struct egress_event *event, unsigned char out[EGRESS_EVENT_MAX])
 {
 	const struct net_connection *c = &event->connection;
-	const char *const texts[] = { c->host, c->address, c->rule };
+	const char *const texts[] = { c->host, c->address, c->rule, c->request };
 	size_t size = event->kind == EGRESS_TOTALS ? EVENT_TOTALS : EVENT_TEXTS;
 
 	memcpy(out, event, size);
@@ -196,7 +211,8 @@ bool egress_event_read(const unsigned char *data, size_t size, struct egress_eve
 	       c->allowed <= 1 && c->reason < NET_REASONS && c->level <= NET_LEVEL_REQUEST && c->open <= 1 &&
 	       text_read(data, size, &at, c->host, sizeof(c->host)) &&
 	       text_read(data, size, &at, c->address, sizeof(c->address)) &&
-	       text_read(data, size, &at, c->rule, sizeof(c->rule)) && at == size;
+	       text_read(data, size, &at, c->rule, sizeof(c->rule)) &&
+	       text_read(data, size, &at, c->request, sizeof(c->request)) && at == size;
 }
 
 /* In the order of their numbers, which is that of the decisions: the first report of one may have been lost. */
@@ -283,8 +299,10 @@ void net_report_free(struct net_report *report)
 }
 
 const char *const egress_variables[] = {
-	"EMBERBOX_RESOLVER", "RES_OPTIONS",   "https_proxy",  "HTTPS_PROXY",    "no_proxy", "NO_PROXY", "TZ",
-	"ASAN_OPTIONS",      "UBSAN_OPTIONS", "LSAN_OPTIONS", "EMBERBOX_FAULT", NULL
+	"EMBERBOX_RESOLVER", "RES_OPTIONS", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "TZ", "ASAN_OPTIONS",
+	"UBSAN_OPTIONS", "LSAN_OPTIONS", "EMBERBOX_FAULT",
+	/* The directories of the authority, and the certificates that the host trusts. */
+	"EMBERBOX_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME", "SSL_CERT_FILE", NULL
 };
 
 /* An egress of our own */

@@ -5,8 +5,8 @@
  * goes over the link, with the policy, the sockets that were planted in the box, and one end of the egress socket.
  * Everything later goes over the egress socket. Its end closes all that the box has there.
  *
- *	link:           EGRESS_OPEN   struct egress_open, the policy's text; descriptors: the egress socket, the
- *	                              name server's UDP socket and TCP listener, the listeners
+ *	link:           EGRESS_OPEN   struct egress_head, the policy's text, the secrets'; descriptors: the egress
+ *	                              socket, the name server's UDP socket and TCP listener, the listeners
  *	egress socket:  to egress:    EGRESS_POLICY another policy, with further listeners (live connections that it
  *	                              does not allow end); EGRESS_FINISH: end all connections, report all, then end
  *	                from egress:  struct egress_event, each a message: EGRESS_CONNECTION for a decision, and again
@@ -19,6 +19,7 @@
 #pragma once
 
 #include "net/net_report.h"
+#include "net/net_secret.h"
 
 #include <pthread.h>
 
@@ -39,6 +40,7 @@ struct egress_head {
 	uint32_t kind;      /* EGRESS_OPEN, EGRESS_POLICY, EGRESS_FINISH */
 	uint32_t listeners; /* how many came along */
 	uint32_t size;      /* of the policy's text, which follows */
+	uint32_t secrets;   /* of the secrets' text, which follows that; of EGRESS_OPEN alone */
 };
 
 struct egress_event {
@@ -81,6 +83,9 @@ void egress_link_set(struct egress_link *link, int fd);
  * egress socket, which egress_read() tells. */
 int egress_open(struct egress_link *link, const struct net_policy *policy, const struct egress_sockets *sockets,
 		int *egress_fd, struct error *err);
+/* The same with secrets (net_secrets_check()); NULL: none. They stay the caller's, for opening it again. */
+int egress_open_secret(struct egress_link *link, const struct net_policy *policy, const struct net_secrets *secrets,
+		       const struct egress_sockets *sockets, int *egress_fd, struct error *err);
 /* On an egress socket. `further`: sockets of ports that are new; may be NULL. */
 int egress_change(int egress_fd, const struct net_policy *policy, const struct egress_sockets *further,
 		  struct error *err);
@@ -92,7 +97,8 @@ int egress_read(int egress_fd, struct net_report *report);
 int egress_read_all(int egress_fd, struct net_report *report, int msec);
 void net_report_free(struct net_report *report);
 
-/* The variables that egress has, of the caller's: its name servers and proxies, and what sanitizers read. Others can be
+/* The variables that egress has, of the caller's: its name servers and proxies, where
+ * the authority and certificates are, and what sanitizers read. Others can be
  * secrets, as EMBERBOX_TOKEN is, which a process that reads bytes of strangers must not have. */
 extern const char *const egress_variables[];
 

@@ -4,6 +4,7 @@
 #include "net/net_policy.h"
 
 enum {
+	NET_REQUEST_MAX = 256,  /* bytes of a request's method and path, its NUL included; what is longer is cut */
 	NET_REPORT_SHOWN = 20,  /* connections in a result */
 	NET_REPORT_KEPT = 1000, /* connections that are kept; more are counted */
 };
@@ -21,6 +22,7 @@ struct net_connection {
 	char host[NET_NAME_MAX];        /* the name, or the address as text */
 	char address[NET_ADDRESS_TEXT]; /* that was connected to, or refused; "": none yet */
 	char rule[NET_RULE_MAX];        /* that decided; "": none */
+	char request[NET_REQUEST_MAX];  /* "METHOD /path" of HTTP that was refused; "": it is a connection */
 };
 
 struct net_report {

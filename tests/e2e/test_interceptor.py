@@ -349,6 +349,19 @@ def an_answer_that_is_cut_off_is_no_answer():
 
 
 @kit.test
+def an_end_is_announced():
+    world().tls(API)
+    with Interceptor() as interceptor:
+        box = interceptor.box(ANY)
+        with box.tls(API) as s:
+            kit.equal(ask(s, "/", API, fields="Connection: close\r\n").status, 200)
+            kit.equal(s.recv(10), b"")
+            # It is there before the end can be seen.
+            box.channel.setblocking(False)
+            kit.equal([(e.kind, e.allowed) for e in (box.any_event(), box.any_event())], [(REQUEST, True), (ENDED, True)])
+
+
+@kit.test
 def each_box_has_a_process_of_its_own():
     world().tls(API)
     with Interceptor() as interceptor:

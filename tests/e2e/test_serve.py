@@ -629,8 +629,8 @@ def roles_have_only_their_descriptors():
         own = {
             "keeper": ["socket"] * 3 + ["anon_inode", "STATE", "STATE/journal", "STATE/writers"],
             "front": ["socket"] * 4 + ["anon_inode"],
-            # The kernel's routes, which it asks for the machine's own addresses.
-            "egress": ["socket"] * 3 + ["anon_inode"],
+            # The kernel's routes, which it asks for the machine's own addresses, and the launcher of interceptors.
+            "egress": ["socket"] * 4 + ["anon_inode"],
             "store": ["socket"] * 2 + ["anon_inode"] * 2 + ["STATE"] * 3 + ["STATE/journal"] * 2 + [
                 f"STATE/{file}" for file in ("writers", "history.lock", "history.db", "history.db-wal",
                                              "history.db-shm", "audit.log", "executions")],

@@ -3,11 +3,12 @@
  *
  *	egress_keeper PROGRAM
  *
- * Commands are lines of standard input, each answered by one line of JSON on standard output:
+ * Commands are lines of standard input, words with tabs between them, each answered by one line of JSON on standard output:
  *
  *	open RATE TOTAL CONNECTIONS CONNECTIONS_TOTAL HOST_ALLOWED RULES [RULES…]
  *	                       makes a network with a policy of so many lists and opens it: {"box": N, "pid": of a
  *process in it} change N RATE TOTAL CONNECTIONS CONNECTIONS_TOTAL HOST_ALLOWED RULES [RULES…] another policy for it
+ *	secrets BASE64         the text of the secrets of the networks that are opened after this
  *	report N               what was reported so far
  *	finish N               ends it, and reports all
  *	close N                closes its egress socket
@@ -15,6 +16,7 @@
  *	start                  another egress, in which every network is opened again
  */
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/own.h"
@@ -54,6 +56,8 @@ static struct box boxes[BOXES];
 static size_t count;
 static struct egress_link egress;
 static pid_t egress_pid;
+static struct net_secrets secrets;
+static struct arena secret_arena;
 static const char *program;
 
 static void say(json_t *object)
@@ -176,7 +180,7 @@ static int box_open(struct box *box, struct error *err)
 	if (done == 0 && box->hold < 0)
 		done = make_network(box, &policy, err);
 	if (done == 0)
-		done = egress_open(&egress, &policy, &box->sockets, &box->egress_fd, err);
+		done = egress_open_secret(&egress, &policy, &secrets, &box->sockets, &box->egress_fd, err);
 	arena_free(&arena);
 	return done;
 }
@@ -199,13 +203,14 @@ static json_t *report_json(const struct net_report *report)
 		const struct net_connection *c = &report->connections[i];
 
 		json_array_append_new(
-			list, json_pack("{s:s, s:i, s:s, s:s, s:b, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "host",
-					c->host, "port", c->port, "address", c->address, "rule", c->rule, "allowed",
-					c->allowed, "reason", net_reason_name((enum net_reason)c->reason), "level",
-					net_level_name((enum net_level)c->level), "open", c->open, "sent",
-					(json_int_t)c->sent, "received", (json_int_t)c->received, "number",
-					(json_int_t)c->number, "time", (json_int_t)c->time_usec, "duration",
-					(json_int_t)c->duration_usec));
+			list,
+			json_pack("{s:s, s:s, s:i, s:s, s:s, s:b, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "request",
+				  c->request, "host", c->host, "port", c->port, "address", c->address, "rule", c->rule,
+				  "allowed", c->allowed, "reason", net_reason_name((enum net_reason)c->reason), "level",
+				  net_level_name((enum net_level)c->level), "open", c->open, "sent",
+				  (json_int_t)c->sent, "received", (json_int_t)c->received, "number",
+				  (json_int_t)c->number, "time", (json_int_t)c->time_usec, "duration",
+				  (json_int_t)c->duration_usec));
 	}
 	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "connections", list, "allowed",
 			 (json_int_t)report->allowed, "refused", (json_int_t)report->refused, "queries",
@@ -270,6 +275,19 @@ static void change_box(struct box *box, char *const *words)
 	arena_free(&arena);
 }
 
+static void take_secrets(const char *encoded)
+{
+	char *text = encoded ? malloc(strlen(encoded) + 1) : NULL;
+	const ssize_t size = text ? base64_decode(encoded, strlen(encoded), (unsigned char *)text) : 0;
+	struct error err;
+
+	if (size < 0 || net_secrets_read(text ? text : "", (size_t)size, &secret_arena, &secrets, &err) < 0)
+		say_error("the secrets are broken");
+	else
+		say(json_object());
+	free(text);
+}
+
 static void command(char **words)
 {
 	const size_t number = words[1] ? strtoul(words[1], NULL, 10) : 0;
@@ -279,6 +297,8 @@ static void command(char **words)
 		say(json_pack("{s:i}", "pid", (int)egress_pid));
 	} else if (strcmp(words[0], "start") == 0) {
 		start_egress();
+	} else if (strcmp(words[0], "secrets") == 0) {
+		take_secrets(words[1]);
 	} else if (strcmp(words[0], "open") == 0) {
 		open_box(words + 1);
 	} else if (number >= count || !words[1]) {
@@ -315,9 +335,9 @@ int main(int argc, char **argv)
 	while (getline(&line, &room, stdin) > 0) {
 		char *words[WORDS + 2] = { NULL }, *rest = NULL;
 
-		words[0] = strtok_r(line, " \n", &rest);
+		words[0] = strtok_r(line, "\t\n", &rest);
 		for (size_t i = 1; i < WORDS && words[i - 1]; i++)
-			words[i] = strtok_r(NULL, " \n", &rest);
+			words[i] = strtok_r(NULL, "\t\n", &rest);
 		if (words[0])
 			command(words);
 	}

@@ -9,6 +9,7 @@
 tests/kern/egress_keeper.c does the work.
 """
 
+import base64
 import contextlib
 import errno
 import json
@@ -163,12 +164,13 @@ class Keeper:
         return answer
 
     def say(self, *words):
-        self.process.stdin.write((" ".join(map(str, words)) + "\n").encode())
+        self.process.stdin.write(("\t".join(map(str, words)) + "\n").encode())
         self.process.stdin.flush()
         return self._answer()
 
-    def open(self, *rules, **limits):
+    def open(self, *rules, secrets=(), **limits):
         """A box whose policy is one list of these rules; a list that is a word with commas is one of several."""
+        self.say("secrets", base64.b64encode("".join(s.text for s in secrets).encode()).decode())
         answer = self.say("open", *_words([",".join(rules)], **limits))
         return Box(self, answer["box"], answer["pid"])
 

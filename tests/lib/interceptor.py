@@ -154,7 +154,12 @@ class Box:
             raise
 
     def event(self):
-        """The next."""
+        """The next one that is not the announcement of an end."""
+        while (event := self.any_event()).kind == ENDED and event.allowed:
+            pass
+        return event
+
+    def any_event(self):
         data = self.channel.recv(65536)
         kit.equal(len(data), EVENT.size)
         kind, number, lost, allowed, reason, method, path, rule = EVENT.unpack(data)

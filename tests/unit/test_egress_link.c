@@ -84,6 +84,36 @@ static void a_box_is_opened_by_one_message(void)
 	teardown();
 }
 
+static void secrets_go_behind_the_policy(void)
+{
+	static const char *const hosts[] = { "example.com" };
+	static char text[NET_POLICY_TEXT];
+	struct net_secrets secrets = { .count = 0 }, read;
+	struct egress_head head;
+	struct iovec parts[2] = { { &head, sizeof(head) }, { text, sizeof(text) } };
+	int fds[FD_MESSAGE_MAX], fd = -1;
+	size_t count = 0;
+	struct error err;
+	ssize_t size;
+
+	setup();
+	CHECK_INT(net_secret_add(&secrets,
+				 &(struct net_secret_parts){ "TOKEN", "s3cret-value", 12, hosts, 1, NULL, NULL },
+				 &memory, &err),
+		  0);
+	CHECK_INT(egress_open_secret(&way, &policy, &secrets, &sockets, &fd, &err), 0);
+	size = fd_receive_parts(ends[0], parts, 2, fds, &count);
+	CHECK_INT(size, sizeof(head) + head.size + head.secrets);
+	CHECK(head.size > 0 && head.secrets > 0);
+	CHECK_INT(net_secrets_read(text + head.size, head.secrets, &memory, &read, &err), 0);
+	CHECK_STR(read.items[0].value, "s3cret-value");
+	CHECK_STR(read.items[0].placeholder, secrets.items[0].placeholder);
+	while (count > 0)
+		close(fds[--count]);
+	close(fd);
+	teardown();
+}
+
 static void without_egress_it_is_refused(void)
 {
 	struct error err;
@@ -271,11 +301,13 @@ static void texts_of_any_length_arrive(void)
 	memset(event.connection.host, 'h', sizeof(event.connection.host) - 1);
 	memset(event.connection.address, 'a', sizeof(event.connection.address) - 1);
 	memset(event.connection.rule, 'r', sizeof(event.connection.rule) - 1);
+	memset(event.connection.request, 'q', sizeof(event.connection.request) - 1);
 	CHECK(egress_event_read(data, egress_event_write(&event, data), &got));
 	CHECK_INT(memcmp(&event, &got, sizeof(event)), 0);
 	memset(event.connection.host, 0, sizeof(event.connection.host));
 	memset(event.connection.address, 0, sizeof(event.connection.address));
 	memset(event.connection.rule, 0, sizeof(event.connection.rule));
+	memset(event.connection.request, 0, sizeof(event.connection.request));
 	CHECK(egress_event_read(data, egress_event_write(&event, data), &got));
 	CHECK_INT(memcmp(&event, &got, sizeof(event)), 0);
 }
@@ -305,6 +337,7 @@ int main(void)
 {
 	ends[0] = ends[1] = -1;
 	RUN(a_box_is_opened_by_one_message);
+	RUN(secrets_go_behind_the_policy);
 	RUN(without_egress_it_is_refused);
 	RUN(a_change_and_the_end_go_to_the_box);
 	RUN(events_become_a_report);

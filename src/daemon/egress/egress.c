@@ -238,6 +238,7 @@ int egress_run(int control, int link, const struct egress_start *start, struct e
 			    .epoll = epoll_create1(EPOLL_CLOEXEC),
 			    .control_watch = { .fd = control, .ready = on_control },
 			    .link = { .fd = link, .ready = egress_link_ready },
+			    .intercept = { .fd = start->intercept, .ready = egress_intercept_ready },
 			    .resolver = start->resolver,
 			    .route = start->route,
 			    .proxy = start->has_proxy ? &start->proxy : NULL,
@@ -246,9 +247,11 @@ int egress_run(int control, int link, const struct egress_start *start, struct e
 	int done;
 
 	TAILQ_INIT(&e.turns);
+	TAILQ_INIT(&e.channels);
 	e.retry.fire = egress_accept_again;
 	if (e.epoll < 0 || (control >= 0 && egress_watch_add(&e, &e.control_watch, EPOLLIN) < 0) ||
-	    (link >= 0 && egress_watch_add(&e, &e.link, EPOLLIN) < 0))
+	    (link >= 0 && egress_watch_add(&e, &e.link, EPOLLIN) < 0) ||
+	    (e.intercept.fd >= 0 && egress_watch_add(&e, &e.intercept, EPOLLOUT | EPOLLET) < 0))
 		return error_errno(err, "cannot watch");
 	egress_resolver_start(&e);
 	if (control >= 0 && role_ready(control, err) < 0)

@@ -15,3 +15,5 @@ extern const struct role_row egress_role;
 
 /* In the process that egress_start_own() started: serves the one that holds the link's other end, and ends with it. */
 int egress_own_run(struct error *err);
+/* Makes the authority that boxes trust, if there is none. */
+int egress_authority_run(struct error *err);

@@ -17,7 +17,7 @@ enum {
 
 struct packet {
 	struct egress_head head;
-	char text[NET_POLICY_TEXT];
+	char text[NET_POLICY_TEXT + NET_SECRETS_TEXT];
 };
 
 struct letter {
@@ -63,7 +63,9 @@ static int letter_read(int socket, struct letter *letter)
 		return -1;
 	}
 	if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && size >= (ssize_t)sizeof(packet.head) &&
-	    packet.head.size == (size_t)size - sizeof(packet.head) && packet.head.listeners <= EGRESS_LISTENERS_MAX)
+	    packet.head.size <= NET_POLICY_TEXT && packet.head.secrets <= NET_SECRETS_TEXT &&
+	    packet.head.size + packet.head.secrets == (size_t)size - sizeof(packet.head) &&
+	    packet.head.listeners <= EGRESS_LISTENERS_MAX)
 		return 1;
 	letter_close(letter);
 	return 0;
@@ -128,6 +130,17 @@ static int listeners_add(struct egress *e, struct egress_box *box, const int *fd
 
 /* The policy */
 
+/* The values go on to the interceptor, and no further. */
+static int secrets_take(struct egress_box *box, const struct packet *packet)
+{
+	struct error err;
+	const int done = net_secrets_read(packet->text + packet->head.size, packet->head.secrets, &box->secret_arena,
+					  &box->secrets, &err);
+
+	net_secrets_wipe(&box->secrets);
+	return done;
+}
+
 static int policy_take(struct egress *e, struct egress_box *box, const struct packet *packet)
 {
 	struct arena arena = { 0 };
@@ -162,6 +175,8 @@ static int policy_take(struct egress *e, struct egress_box *box, const struct pa
 		box->arena = arena;
 		box->left = policy.total > 0 ? policy.total : UINT64_MAX;
 	}
+	egress_intercept_policy(e, box, packet->text, packet->head.size, packet->text + packet->head.size,
+				packet->head.secrets);
 	for (int i = 0; i < 2; i++)
 		egress_bucket_open(&box->buckets[i], policy.rate, egress_bucket_size(policy.rate), e->now);
 	return 0;
@@ -179,6 +194,7 @@ void egress_box_end(struct egress *e, struct egress_box *box)
 		egress_flow_end(e, LIST_FIRST(&box->flows), NET_REASON_RULE);
 	LIST_FOREACH(listener, &box->listeners, link)
 	egress_watch_end(e, &listener->watch);
+	egress_intercept_close(e, box);
 	egress_names_close(e, box);
 	egress_timer_end(e, &box->rate_timer);
 	egress_watch_end(e, &box->socket);
@@ -197,6 +213,7 @@ void egress_box_free(struct egress_box *box)
 		free(listener);
 	}
 	egress_names_free(box);
+	arena_free(&box->secret_arena);
 	arena_free(&box->arena);
 	buf_free(&box->reports);
 	free(box);
@@ -209,6 +226,7 @@ static void box_finish(struct egress *e, struct egress_box *box)
 
 	LIST_FOREACH(listener, &box->listeners, link)
 	egress_watch_end(e, &listener->watch);
+	egress_intercept_read(e, box);
 	while (!LIST_EMPTY(&box->flows))
 		egress_flow_finish(e, LIST_FIRST(&box->flows));
 	box->finishing = true;
@@ -221,12 +239,13 @@ static void box_change(struct egress *e, struct egress_box *box, struct letter *
 	const struct egress_head *head = &letter->packet->head;
 	const size_t count = letter->count;
 
-	if (head->kind == EGRESS_FINISH && count == 0 && head->size == 0 && head->listeners == 0) {
+	if (head->kind == EGRESS_FINISH && count == 0 && head->size == 0 && head->secrets == 0 &&
+	    head->listeners == 0) {
 		box_finish(e, box);
 		return;
 	}
 	letter->count = 0;
-	if (head->kind != EGRESS_POLICY || count != head->listeners || box->finishing) {
+	if (head->kind != EGRESS_POLICY || count != head->listeners || head->secrets > 0 || box->finishing) {
 		letter->count = count;
 		letter_close(letter);
 		egress_box_end(e, box);
@@ -273,6 +292,8 @@ static void box_open(struct egress *e, struct letter *letter)
 	}
 	*box = (struct egress_box){ .socket = { fds[0], socket_ready },
 				    .dns = { .udp.fd = -1, .tcp.fd = -1 },
+				    .channel.fd = -1,
+				    .channel_end = -1,
 				    .rate_timer.fire = egress_rate_due };
 	LIST_INSERT_HEAD(&e->boxes, box, link);
 	TAILQ_INIT(&box->turns);
@@ -283,9 +304,12 @@ static void box_open(struct egress *e, struct letter *letter)
 	const int named = egress_names_open(e, box, fds[1], fds[2]);
 	const int listens = listeners_add(e, box, fds + 3, head->listeners);
 
-	if (named < 0 || listens < 0 || policy_take(e, box, letter->packet) < 0 ||
+	const int known = secrets_take(box, letter->packet);
+
+	if (known < 0 || named < 0 || listens < 0 || policy_take(e, box, letter->packet) < 0 ||
 	    egress_watch_add(e, &box->socket, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0)
 		egress_box_end(e, box);
+	explicit_bzero(letter->packet->text, head->size + head->secrets);
 }
 
 void egress_link_ready(struct egress *e, struct egress_watch *watch, uint32_t events)

@@ -54,6 +54,9 @@ static int find_proxy(struct egress_start *start, struct error *err)
 	return net_proxy_parse("HTTPS_PROXY", url, either("no_proxy", "NO_PROXY"), &start->proxy, err);
 }
 
+/* Between the two steps before it serves: what prepare() left. */
+static struct egress_start *prepared;
+
 /* What it cannot open or ask for afterwards. */
 static int egress_prepare(const struct role_settings *settings, const int fds[ROLE_FDS], void **own, struct error *err)
 {
@@ -61,10 +64,15 @@ static int egress_prepare(const struct role_settings *settings, const int fds[RO
 
 	if (!start)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot start");
-	*own = start;
+	*own = prepared = start;
 	start->flows_max = flows_max();
+	start->intercept = -1;
 	if (find_proxy(start, err) < 0)
 		return -1;
+	/* Without it everything is as before but rules for requests, which are refused then. */
+	start->authority = egress_authority_open(err);
+	if (start->authority < 0)
+		log_say("requests of boxes cannot be looked at: %s", err->text);
 	start->route = egress_route_open(err);
 	return start->route < 0 ? -1 : egress_resolver_open(&start->resolver, err);
 }
@@ -116,9 +124,19 @@ static int egress_confine_self(const struct role_settings *settings, struct erro
 	return prove(abi, err);
 }
 
+/* It has egress's uid and what exec leaves, and its own confinement behind that. */
+static int intercept_start(struct egress_start *start, struct error *err)
+{
+	if (start->authority < 0)
+		return 0;
+	start->intercept = egress_launch(start->authority, err);
+	close_fd(&start->authority);
+	return start->intercept < 0 ? -1 : 0;
+}
+
 static int egress_confine(const struct role_settings *settings, int control, struct error *err)
 {
-	if (confine_become(settings, err) < 0 || confine_leash(control, err) < 0)
+	if (confine_become(settings, err) < 0 || confine_leash(control, err) < 0 || intercept_start(prepared, err) < 0)
 		return -1;
 	return egress_confine_self(settings, err);
 }
@@ -172,7 +190,7 @@ int egress_own_run(struct error *err)
 	signal(SIGPIPE, SIG_IGN);
 	role_take_files();
 	if (egress_prepare(&settings, NULL, &start, err) < 0 || own_ids(&settings, &ids, err) < 0 ||
-	    confine_no_new_privs(err) < 0 || confine_become(&settings, err) < 0 ||
+	    confine_no_new_privs(err) < 0 || confine_become(&settings, err) < 0 || intercept_start(prepared, err) < 0 ||
 	    egress_confine_self(&settings, err) < 0)
 		return -1;
 	return egress_run(-1, OWN_LINK, start, err);

@@ -38,7 +38,8 @@ static void side_end(struct egress *e, struct egress_side *side, bool orderly)
 
 static bool is_refusal(enum net_reason reason)
 {
-	return reason == NET_REASON_SNI || reason == NET_REASON_NO_SNI || reason == NET_REASON_REQUEST;
+	return reason == NET_REASON_SNI || reason == NET_REASON_NO_SNI || reason == NET_REASON_REQUEST ||
+	       reason == NET_REASON_HTTP;
 }
 
 void egress_flow_end(struct egress *e, struct egress_flow *flow, enum net_reason reason)
@@ -48,6 +49,11 @@ void egress_flow_end(struct egress *e, struct egress_flow *flow, enum net_reason
 
 	if (flow->state == FLOW_DEAD)
 		return;
+	/* Why the interceptor has closed the stream. */
+	if (flow->intercepted > 0 && reason == NET_REASON_RULE)
+		egress_intercept_read(e, box);
+	if (flow->breaks && reason == NET_REASON_RULE)
+		reason = (enum net_reason)flow->breaks_reason;
 	flow->state = FLOW_DEAD;
 	if (flow->number == 0) {
 		flow->allowed = reason == NET_REASON_RULE;
@@ -72,7 +78,10 @@ void egress_flow_end(struct egress *e, struct egress_flow *flow, enum net_reason
 	LIST_INSERT_HEAD(&e->dead_flows, flow, link);
 	box->flow_count--;
 	e->flow_count--;
-	egress_report_flow(e, flow);
+	/* Of what was intercepted, refused requests are all that there is to tell, if none was allowed. */
+	if (flow->number > 0 || !flow->told || !flow->allowed)
+		egress_report_flow(e, flow);
+	free(take_ptr(flow->rule));
 }
 
 static void flow_late(struct egress *e, struct egress_timer *timer)
@@ -98,6 +107,11 @@ static void flow_open(struct egress *e, struct egress_flow *flow)
 {
 	flow->state = FLOW_OPEN;
 	flow->active_usec = e->now;
+	if (egress_intercepts(flow) && egress_intercept_flow(e, flow) < 0) {
+		/* Nobody is there who could look at its requests. */
+		egress_flow_end(e, flow, NET_REASON_UNREACHABLE);
+		return;
+	}
 	egress_timer_set(e, &flow->timer, e->now + EGRESS_IDLE_USEC);
 	egress_queue(e, &flow->turn);
 }
@@ -394,7 +408,7 @@ void egress_flow_review(struct egress *e, struct egress_flow *flow)
 	struct net_decision decision;
 
 	flow_ask(flow, &decision);
-	if (!decision.allowed || decision.terminate != flow->decision.terminate ||
+	if (!decision.allowed || (decision.terminate != flow->decision.terminate && flow->intercepted == 0) ||
 	    (flow->decision.private_too && !decision.private_too) ||
 	    (flow->decision.without_sni && !decision.without_sni)) {
 		egress_flow_end(e, flow, decision.allowed ? NET_REASON_NARROWED : decision.reason);

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "net/egress_link.h"
+#include "net/net_secret.h"
 #include "net/net_policy.h"
 #include "net/net_proxy.h"
 
@@ -208,6 +209,13 @@ struct egress_flow {
 	uint64_t time_usec, start_usec;
 	bool allowed;
 	uint8_t reason, level;
+	/* Through the interceptor */
+	uint32_t intercepted; /* its number there; 0: it does not go there */
+	bool told;            /* some request was reported */
+	bool ends;            /* the end of the stream is one that its sides meant; any other is a reset */
+	bool breaks;          /* for this reason */
+	uint8_t breaks_reason;
+	char *rule; /* of the first request that was allowed; owned; NULL: that of the decision */
 };
 
 struct egress_listener {
@@ -250,6 +258,15 @@ struct egress_box {
 	size_t reports_sent; /* bytes of them that went */
 	bool finishing;      /* the totals are to be sent, and then all is over */
 	bool totals_wanted;  /* an answer found no room */
+	/* The interceptor */
+	struct net_secrets secrets; /* whose values were overwritten when they had been handed on */
+	struct arena secret_arena;
+	bool channel_made;           /* there was one: a box gets no second */
+	struct egress_watch channel; /* -1: there is none */
+	int channel_end;             /* the other end, until it is handed over */
+	bool channel_waits;          /* for room in the main socket */
+	TAILQ_ENTRY(egress_box) channel_next;
+	uint32_t intercepted; /* flows that were handed over */
 	/* Counts */
 	uint32_t numbers;
 	uint64_t allowed, refused, queries, lost, sent, received;
@@ -264,6 +281,8 @@ struct egress {
 	LIST_HEAD(, egress_box) boxes;
 	TAILQ_HEAD(, egress_box) turns; /* boxes with a queue */
 	size_t turn_count;
+	struct egress_watch intercept;     /* the main socket of interceptors; -1: there are none */
+	TAILQ_HEAD(, egress_box) channels; /* boxes whose channel waits for room there */
 	LIST_HEAD(, egress_flow) dead_flows;
 	LIST_HEAD(, egress_box) dead_boxes;
 	LIST_HEAD(, egress_stream) dead_streams;
@@ -288,6 +307,8 @@ void egress_unqueue(struct egress_turn *turn);
 void egress_box_unqueue(struct egress *e, struct egress_box *box);
 /* What it finds out before it is confined. */
 struct egress_start {
+	int authority; /* its file; -1: there is none, and no interceptor */
+	int intercept; /* the main socket; -1 */
 	struct egress_resolver *resolver;
 	struct net_proxy proxy;
 	bool has_proxy;
@@ -345,10 +366,31 @@ void egress_proxy_connect(struct egress *e, struct egress_flow *flow, const stru
 void egress_proxy_ask(struct egress *e, struct egress_flow *flow);
 bool egress_proxy_answered(struct egress *e, struct egress_flow *flow);
 
+/* egress_launch.c: before egress is confined. */
+/* The authority's file, made if there is none. */
+int egress_authority_open(struct error *err);
+/* Starts the launcher. The main socket. */
+int egress_launch(int authority, struct error *err);
+
+/* egress_intercept.c: connections whose requests are looked at. */
+bool egress_intercepts(const struct egress_flow *flow);
+/* The policy has changed, or is the first; its text goes on, with that of the secrets the first time. */
+void egress_intercept_policy(struct egress *e, struct egress_box *box, const char *policy, size_t policy_size,
+			     const char *secrets, size_t secrets_size);
+/* An open connection: the stream takes the server's place. -1: there is no interceptor. */
+int egress_intercept_flow(struct egress *e, struct egress_flow *flow);
+/* What it said so far. */
+void egress_intercept_read(struct egress *e, struct egress_box *box);
+void egress_intercept_close(struct egress *e, struct egress_box *box);
+void egress_intercept_ready(struct egress *e, struct egress_watch *watch, uint32_t events);
+
 /* egress_report.c */
 void egress_report_flow(struct egress *e, struct egress_flow *flow);
 void egress_report_refused(struct egress *e, struct egress_box *box, const char *host, enum net_reason reason,
 			   const struct net_rule *rule);
+/* A request of an intercepted connection that was refused. */
+void egress_report_request(struct egress *e, const struct egress_flow *flow, enum net_reason reason, const char *rule,
+			   const char *request);
 void egress_report_totals(struct egress *e, struct egress_box *box);
 /* There is room for more again. */
 void egress_report_room(struct egress *e, struct egress_box *box);

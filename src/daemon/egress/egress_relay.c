@@ -99,7 +99,8 @@ void egress_pipes_give(struct egress *e, struct egress_flow *flow)
 /* The decision is made, and told, when the first bytes were let through. */
 static void flow_judged(struct egress *e, struct egress_flow *flow)
 {
-	if (flow->number > 0)
+	/* Of what is intercepted, each request is decided. */
+	if (flow->number > 0 || flow->intercepted > 0)
 		return;
 	flow->allowed = true;
 	flow->reason = NET_REASON_RULE;
@@ -162,11 +163,17 @@ static enum moved look_for_eof(struct egress *e, struct egress_flow *flow, enum 
 	return got == 0 ? MOVED_PART : MOVED_END;
 }
 
-static enum moved pass_eof(struct egress_flow *flow, enum egress_direction direction)
+static enum moved pass_eof(struct egress *e, struct egress_flow *flow, enum egress_direction direction)
 {
 	struct egress_lane *way = &flow->ways[direction];
 	struct egress_side *to = direction == EGRESS_UP ? &flow->world : &flow->box;
 
+	/* Before it closes the stream the interceptor says whether this is the end that the server meant. */
+	if (direction == EGRESS_DOWN && flow->intercepted > 0 && !way->shut) {
+		egress_intercept_read(e, flow->turn.box);
+		if (!flow->ends)
+			return MOVED_END;
+	}
 	if (!way->shut)
 		shutdown(to->watch.fd, SHUT_WR);
 	way->shut = true;
@@ -270,7 +277,7 @@ static enum moved pump(struct egress *e, struct egress_flow *flow, enum egress_d
 		if (way->piped > 0)
 			return done;
 		if (way->eof)
-			return pass_eof(flow, direction);
+			return pass_eof(e, flow, direction);
 		if (!from->readable || !to->writable)
 			return MOVED_ALL;
 		if (way->moved - before >= EGRESS_TURN)

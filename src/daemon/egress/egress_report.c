@@ -95,6 +95,8 @@ static void flow_connection(struct egress *e, const struct egress_flow *flow, st
 	else if (flow->count > 0 && !flow->proxy)
 		net_address_text(&flow->addresses[flow->at < flow->count ? flow->at : flow->count - 1], c->address);
 	rule_text(flow->decision.rule, c->rule);
+	if (flow->rule)
+		snprintf(c->rule, sizeof(c->rule), "%s", flow->rule);
 }
 
 /* The decision when it is made, and what became of it when the connection ends. */
@@ -127,6 +129,26 @@ void egress_report_refused(struct egress *e, struct egress_box *box, const char 
 	box->refused++;
 	snprintf(event.connection.host, sizeof(event.connection.host), "%s", host);
 	rule_text(rule, event.connection.rule);
+	send_connection(box, &event);
+}
+
+void egress_report_request(struct egress *e, const struct egress_flow *flow, enum net_reason reason, const char *rule,
+			   const char *request)
+{
+	struct egress_event event = { .kind = EGRESS_CONNECTION };
+	struct egress_box *box = flow->turn.box;
+	struct net_connection *c = &event.connection;
+
+	flow_connection(e, flow, c);
+	c->time_usec = wall_usec();
+	c->duration_usec = c->sent = c->received = 0;
+	c->number = ++box->numbers;
+	c->allowed = c->open = 0;
+	c->reason = (uint8_t)reason;
+	c->level = NET_LEVEL_REQUEST;
+	snprintf(c->rule, sizeof(c->rule), "%s", rule);
+	snprintf(c->request, sizeof(c->request), "%s", request);
+	box->refused++;
 	send_connection(box, &event);
 }
 

@@ -22,6 +22,8 @@ const struct role_row *const role_table[ROLES] = {
 static const char stem[] = "stem";
 /* Started by a run without a service, for itself alone: see egress_start_own(). */
 static const char egress_own[] = "egress-own";
+/* The same, when there is no authority yet: see net_authority_read(). */
+static const char egress_authority[] = "egress-authority";
 
 static enum role role_find(const char *name)
 {
@@ -34,7 +36,8 @@ static enum role role_find(const char *name)
 
 bool role_table_has(const char *name)
 {
-	return strcmp(name, stem) == 0 || strcmp(name, egress_own) == 0 || role_find(name) < ROLES;
+	return strcmp(name, stem) == 0 || strcmp(name, egress_own) == 0 || strcmp(name, egress_authority) == 0 ||
+	       role_find(name) < ROLES;
 }
 
 static int role_run(enum role role, struct error *err)
@@ -62,6 +65,8 @@ int role_table_run(const char *name, struct error *err)
 		done = stem_role_run() == 0 ? 0 : error_set(err, ERROR_FAILED, 0, "it ended");
 	else if (strcmp(name, egress_own) == 0)
 		done = egress_own_run(err);
+	else if (strcmp(name, egress_authority) == 0)
+		done = egress_authority_run(err);
 	else if (role < ROLES)
 		done = role_run(role, err);
 	else
