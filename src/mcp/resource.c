@@ -112,7 +112,8 @@ char *guide_instructions(void)
 	struct buf out = { 0 };
 
 	buf_text(&out,
-		 "emberbox runs code in isolated sandboxes on this machine: no network, no access to the user's files, "
+		 "emberbox runs code in isolated sandboxes on this machine: no network unless `network` names what "
+		 "may be reached, no access to the user's files, "
 		 "bounded time and memory, discarded afterwards.\n"
 		 "- run_code: one program, once, from a clean state. The right choice most of the time.\n"
 		 "- run_in_session: several steps that build on each other; the first call creates a session, whose id "

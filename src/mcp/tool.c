@@ -190,7 +190,7 @@ enum {
 
 static int ask_new_session(struct tool_call *call, struct tool_request *request, struct error *err)
 {
-	static const char *const names[] = { "language", "profile", NULL };
+	static const char *const names[] = { "language", "profile", "network", NULL };
 	json_t *body = json_object(), *memory = json_object_get(call->arguments, "memory_limit");
 
 	for (const char *const *name = names; *name; name++)
@@ -229,6 +229,9 @@ static int ask_session(struct tool_call *call, struct tool_request *request, str
 		return 0;
 	}
 	if (call->step == SESSION_MAKE && given) {
+		/* Left out silently it would look as if the network did not work. */
+		if (tool_argument(call, "network"))
+			return error_field(err, "network", "it is set when a session is started; leave session out");
 		if (tool_take_id(call, "session", call->session, err) < 0)
 			return -1;
 		call->step = SESSION_RUN;

@@ -48,7 +48,10 @@ static int settle_profile(const struct profile *profile, const struct profile_ta
 int network_settle(const struct network_bounds *bounds, const struct profile_target *target, struct error *err)
 {
 	const struct token *token = bounds->token;
-	const char *least = token && !(token->scopes & SCOPE_TRUSTED) ? "public" : NULL;
+	/* What a model wrote may come from a page that it read. Rules of a profile are the administrator's. */
+	const bool stranger = (token && !(token->scopes & SCOPE_TRUSTED)) ||
+			      (bounds->model && !is_none(target->get(target->request, "net")));
+	const char *least = stranger ? "public" : NULL;
 
 	if (settle_profile(bounds->profile, target, err) < 0)
 		return -1;

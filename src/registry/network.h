@@ -14,6 +14,7 @@ struct network_bounds {
 	const struct token *token;     /* NULL: the request came without one, from a user of this machine */
 	const char *net;               /* EMBERBOX_NET; NULL: not set */
 	bool host;                     /* EMBERBOX_NET_HOST */
+	bool model;                    /* a model wrote the request (MCP) */
 };
 
 /* Adds what the request lacks, by the keys of spec_set(). An error has the field "net". */

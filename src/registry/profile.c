@@ -157,10 +157,10 @@ int profile_settle(const struct profile *profile, const struct token *token, con
 }
 
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
-		     const struct profile_target *target, struct error *err)
+		     bool model, const struct profile_target *target, struct error *err)
 {
 	const struct network_bounds bounds = {
-		.profile = profile, .token = token, .net = config->net, .host = config->net_host
+		.profile = profile, .token = token, .net = config->net, .host = config->net_host, .model = model
 	};
 
 	if (profile_settle(profile, token, &config->said, &config->settings, target, err) < 0)

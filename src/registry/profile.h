@@ -29,9 +29,10 @@ struct profile_target {
 int profile_settle(const struct profile *profile, const struct token *token, const struct limit_texts *said,
 		   const struct limit_texts *settings, const struct profile_target *target, struct error *err);
 
-/* profile_settle() with the configuration of the front, and network_settle() (registry/network.h). */
+/* profile_settle() with the configuration of the front, and network_settle() (registry/network.h), where `model` is as
+ * there. */
 int profile_defaults(const struct profile *profile, const struct token *token, const struct front_config *config,
-		     const struct profile_target *target, struct error *err);
+		     bool model, const struct profile_target *target, struct error *err);
 
 /* "profile: there is no NAME", with a list of the profiles of the registry and, unless NULL, of the language. */
 void profile_unknown(const struct registry *registry, const char *language, const char *name, struct error *err);

@@ -192,7 +192,8 @@ def a_tool_offers_nothing_that_is_not_there():
     """Each argument of run_code, used: none is answered with `not available`."""
     running, client = serve()
     good = {"language": "python", "code": "print(1)", "filename": "a.py", "stdin": "x", "args": ["a"], "env": {"A": "b"},
-            "files": {"f": "x"}, "timeout": 5, "memory_limit": "128m", "read_only": True, "profile": "shell", "max_tokens": 300}
+            "files": {"f": "x"}, "timeout": 5, "memory_limit": "128m", "read_only": True, "network": "none", "profile": "shell",
+            "max_tokens": 300}
     kit.equal(set(client.tools()["run_code"]["inputSchema"]["properties"]), set(good))
     for name, value in good.items():
         arguments = {"language": "bash", "code": "echo 1"} if name == "profile" else {"language": "python", "code": "print(1)"}

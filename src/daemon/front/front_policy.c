@@ -455,7 +455,7 @@ enum policy_answer policy_apply(struct front *front, struct peer *peer, const ch
 			request_put(&peer->list, "profile", peer->manner.profile);
 	}
 	if (place ? bound_inside(token, &target, err) < 0
-		  : profile_defaults(profile, token, &front->config, &target, err) < 0) {
+		  : profile_defaults(profile, token, &front->config, peer->via != NULL, &target, err) < 0) {
 		peer_name_field(peer, err);
 		return POLICY_REFUSED;
 	}
