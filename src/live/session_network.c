@@ -18,6 +18,13 @@ static void replace_own(struct net_policy *policy, const struct net_policy *want
 	policy->host_allowed = policy->host_allowed && wanted->host_allowed;
 }
 
+/* A bound that there is may be a profile's: which part is the session's own is not known any more. */
+static bool raises_bound(const struct net_policy *now, const struct net_policy *wanted)
+{
+	return (now->rate && wanted->rate > now->rate) || (now->total && wanted->total > now->total) ||
+	       (now->connections && wanted->connections > now->connections);
+}
+
 int session_network(struct session *session, const struct net_policy *wanted, struct error *err)
 {
 	struct resident *home = &session->place.home;
@@ -29,6 +36,9 @@ int session_network(struct session *session, const struct net_policy *wanted, st
 	pthread_mutex_lock(&home->lock);
 	policy = session->spec.network;
 	pthread_mutex_unlock(&home->lock);
+	if (raises_bound(&policy, wanted))
+		return error_field(err, "network",
+				   "the rate, total and connections of a session can be lowered, not raised");
 	replace_own(&policy, wanted);
 	net_policy_write(&policy, &text);
 	if (text.failed)

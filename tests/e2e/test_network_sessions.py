@@ -14,7 +14,7 @@ from world import world
 
 kit.uses_service = True
 REGISTRY = """containers:
-  some: {description: "some", language: python, security: {network_mode: {allow: ["one.example.com", "two.example.com"]}}}
+  some: {description: "some", language: python, security: {network_mode: {allow: ["one.example.com", "two.example.com"], connections: 4, rate: 200k}}}
   open: {description: "open", language: python, security: {network_mode: bridge}}
 """
 HELPERS = """
@@ -176,6 +176,12 @@ def what_narrows_a_session_stays():
         session.change(rules)
         kit.equal(session.value("get('http://two.example.com/')"), REACHED.format("two.example.com"))
         is_refused(session.value("get('http://three.example.com/')"))
+    # And the bounds of its profile.
+    for bound, more, less in (("connections", 5, 3), ("rate", "201k", "100k")):
+        answer = session.web.request("PATCH", session.path, {"network": {"allow": ["one.example.com"], bound: more}})
+        kit.equal(answer.error, (400, "bad_request", "network"), f"{bound}: {answer.body[:300]}")
+        kit.equal(session.network(), {"allow": ["public"]})
+        session.change({"allow": ["public"], bound: less})
     # Its token: no private addresses without the scope trusted, whatever the rule says.
     private = {"allow": ["10.99.0.1:8081"]}
     trusted = Session(machine.web, network=private)
@@ -322,7 +328,7 @@ def the_prompt_has_rules_too():
     code = b"import urllib.request\nurllib.request.urlopen('http://one.example.com/').status\n"
     kit.equal(machine.shell("repl", "python", "--net", "one.example.com", stdin=code).text, "200\n")
     kit.contains(machine.shell("repl", "python", stdin=code, code=1).errtext, "URLError")
-    kit.contains(machine.shell("repl", "--session", "x", "--net", "public", code=2).errtext, "--session joins a session as it is")
+    kit.contains(machine.shell("repl", "--session", "x", "--net", "public", code=2).errtext, "--session joins a session")
 
 
 kit.main()
