@@ -113,14 +113,15 @@ typedef struct eb_options {
  *                       terminal of the box; all that it writes is then EB_STDOUT
  *   project             a directory to show in /sandbox/code
  *   output              a directory to copy /sandbox/output to
- *   net                 none
+ *   net                 none, or rules with commas between them: what it may
+ *                       reach. net-rate, net-total, net-connections bound that
  *   engine              local or auto
  *   image               "": images are not available yet
  *
  * Each call with one of these keys adds a value:
  *
  *   arg, env (K=V), file (HOST[:BOX]), allow-weaker (a layer), package (not
- *   available yet)
+ *   available yet), secret (lines: name, hosts, header, format, value)
  */
 EB_PUBLIC eb_request *eb_request_new(void);
 EB_PUBLIC void eb_request_free(eb_request *request);

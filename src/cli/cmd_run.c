@@ -47,6 +47,7 @@ enum {
 	OPT_READ_ONLY,
 	OPT_POLICY,
 	OPT_TTY,
+	OPT_SECRET,
 	OPT_PROFILE,
 	OPT_REGISTRY,
 	OPT_YES,
@@ -79,6 +80,7 @@ static const struct option_spec specs[] = {
 	{ OPT_NET_RATE, 0, "net-rate", "SIZE", "bytes a second in each direction (1m)" },
 	{ OPT_NET_TOTAL, 0, "net-total", "SIZE", "bytes in both directions together (no limit)" },
 	{ OPT_NET_CONNECTIONS, 0, "net-connections", "N", "concurrent connections (64)" },
+	{ OPT_SECRET, 0, "secret", "NAME@HOST", "a value that only requests to HOST get; from $NAME, a file or stdin" },
 	{ OPT_PROFILE, 0, "profile", "NAME", "a profile of the registry, or of the language: restricted, for shells" },
 	{ OPT_REGISTRY, 0, "registry", "FILE",
 	  "the registry; default: EMBERBOX_REGISTRY, otherwise registry.yaml in the state directory" },
@@ -271,6 +273,8 @@ static int take_option(struct run *run, int option, const char *value)
 			return run_usage(run, "the code is given twice: as \"%s\" and by -c", run->file);
 		run->code = value;
 		return 0;
+	case OPT_SECRET:
+		return run_take_secret(run, value);
 	case OPT_PROFILE:
 		run->profile = value;
 		return 0;

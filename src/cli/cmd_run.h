@@ -38,6 +38,7 @@ struct run {
 	int help;                         /* --help */
 	int yes;                          /* --yes */
 	const char *net_given;            /* value of --net, or NULL */
+	int secret_stdin;                 /* a --secret was read from standard input */
 	const char *profile;              /* value of --profile, or NULL */
 	const struct profile *of;         /* the registry's profile of that name; NULL: a language's, or none */
 	const char *registry;             /* value of --registry, or NULL */
@@ -76,6 +77,8 @@ int run_apply_profile(struct run *run);
 int run_settle_policy(struct run *run);
 /* Asks a person where that profile wants it; whoever decided what is written down. */
 int run_confirm(struct run *run);
+/* A --secret, whose value is looked up. */
+int run_take_secret(struct run *run, const char *text);
 /* Runs it and tells how it ended. */
 int run_execute(struct run *run);
 

@@ -176,6 +176,28 @@ bool request_network_json(const struct net_policy *policy, struct buf *out)
 }
 
 /* Also says "none", because a request without rules has those of its profile. */
+static bool put_secrets(struct buf *out, const struct net_secrets *secrets)
+{
+	for (size_t i = 0; secrets && i < secrets->count; i++) {
+		const struct net_secret *secret = &secrets->items[i];
+
+		buf_text(out, i == 0 ? ",\"secrets\":[{\"name\":" : ",{\"name\":");
+		if (!put_string(out, secret->name, strlen(secret->name)))
+			return false;
+		buf_text(out, ",\"hosts\":[");
+		for (size_t k = 0; k < secret->host_count; k++)
+			buf_printf(out, "%s\"%s%s:%u\"", k > 0 ? "," : "", secret->hosts[k].below ? "*." : "",
+				   secret->hosts[k].name, secret->hosts[k].port);
+		buf_text(out, "],\"value\":");
+		if (!put_string(out, secret->value, secret->size) || !put_member(out, "header", secret->header) ||
+		    !put_member(out, "format", secret->format))
+			return false;
+		buf_text(out, "}");
+	}
+	buf_text(out, secrets && secrets->count > 0 ? "]" : "");
+	return true;
+}
+
 static bool put_network(struct buf *out, const struct net_policy *policy)
 {
 	if (policy->list_count == 0)
@@ -273,7 +295,8 @@ bool request_json(const struct spec *spec, const struct request_extra *extra, st
 	put_code(out, spec);
 	if (!put_member(out, "entry", spec->name) || !put_member(out, "filename", spec->filename) ||
 	    !put_member(out, "profile", spec->profile) || !put_member(out, "applied_profile", extra->profile) ||
-	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec) || !put_network(out, &spec->network))
+	    !put_args(out, spec) || !put_env(out, spec) || !put_files(out, spec) || !put_network(out, &spec->network) ||
+	    !put_secrets(out, spec->secrets))
 		return false;
 	put_limits(out, &spec->limits);
 	put_weaker(out, spec);

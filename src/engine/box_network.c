@@ -93,9 +93,9 @@ void egress_way_free(struct egress_way *way)
 }
 
 int box_network_open(struct box_network *network, struct egress_link *link, const struct net_policy *policy,
-		     const struct egress_sockets *sockets, struct error *err)
+		     const struct net_secrets *secrets, const struct egress_sockets *sockets, struct error *err)
 {
-	if (egress_open(link, policy, sockets, &network->fd, err) < 0)
+	if (egress_open_secret(link, policy, secrets, sockets, &network->fd, err) < 0)
 		return error_prefix(err, "the network");
 	return 0;
 }

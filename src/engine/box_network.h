@@ -62,7 +62,7 @@ struct box_network {
 
 /* -1: egress cannot be reached, or refuses. */
 int box_network_open(struct box_network *network, struct egress_link *link, const struct net_policy *policy,
-		     const struct egress_sockets *sockets, struct error *err);
+		     const struct net_secrets *secrets, const struct egress_sockets *sockets, struct error *err);
 /* Reads what was reported. Never waits. */
 void box_network_read(struct box_network *network);
 /* The same, with the lock held. */

@@ -76,15 +76,17 @@ int engines_network(const struct engines *engines, const struct engine_place *pl
 	*network = BOX_NETWORK_NONE;
 	if (!job->network)
 		return 0;
-	return engines_network_open(engines, job->network, place->engine->place_sockets(place), network, err);
+	return engines_network_open(engines, job->network, job->secrets, place->engine->place_sockets(place), network,
+				    err);
 }
 
 int engines_network_open(const struct engines *engines, const struct net_policy *policy,
-			 const struct egress_sockets *sockets, struct box_network *network, struct error *err)
+			 const struct net_secrets *secrets, const struct egress_sockets *sockets,
+			 struct box_network *network, struct error *err)
 {
 	struct egress_link *link = egress_way_link(engines->way, err);
 
-	return link ? box_network_open(network, link, policy, sockets, err) : -1;
+	return link ? box_network_open(network, link, policy, secrets, sockets, err) : -1;
 }
 
 /* Watches the program, with its network open. */

@@ -178,7 +178,8 @@ int engines_network(const struct engines *engines, const struct engine_place *pl
 
 /* The same with sockets that were planted; the rest of *network stays as it is. */
 int engines_network_open(const struct engines *engines, const struct net_policy *policy,
-			 const struct egress_sockets *sockets, struct box_network *network, struct error *err);
+			 const struct net_secrets *secrets, const struct egress_sockets *sockets,
+			 struct box_network *network, struct error *err);
 
 /* Whether the engine may be asked for a place for the job: by the request's choice, and by what the engine can do. */
 bool engine_may(const struct engine *engine, const struct job *job);

@@ -4,6 +4,7 @@
 #include "engine/box_network.h"
 #include "engine/ember/library.h"
 #include "engine/ember/ember_wire.h"
+#include "net/net_authority.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -199,12 +200,26 @@ static int job_environment(struct job *job, const struct runtime_step *step, con
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		most += list_length(lists[i]);
+	if (job->trust)
+		most += list_length(net_authority_variables);
+	most += job->secrets ? job->secrets->count : 0;
 	job->envp = arena_alloc(&job->arena, (most + 1) * sizeof(*job->envp));
 	if (!job->envp)
 		return no_memory(err);
+	/* In the box a secret is its placeholder. */
+	for (size_t i = 0; job->secrets && i < job->secrets->count; i++) {
+		const char *full = arena_printf(&job->arena, "%s=%s", job->secrets->items[i].name,
+						job->secrets->items[i].placeholder);
+
+		if (!full)
+			return no_memory(err);
+		put_variable(job->envp, &count, full);
+	}
 	/* A compiler is not the program: what the caller sets for the one is nothing to the other. */
 	for (size_t i = job->spec->env_count; job->kind == JOB_RUN && i > 0; i--)
 		put_variable(job->envp, &count, job->spec->env[i - 1]);
+	for (const char *const *entry = job->trust ? net_authority_variables : NULL; entry && *entry; entry++)
+		put_variable(job->envp, &count, *entry);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		for (const char *const *entry = lists[i]; entry && *entry; entry++) {
 			const char *full = expand_word(&job->arena, job->runtime, *entry, values);
@@ -325,8 +340,14 @@ static int job_network(struct job *job, struct error *err)
 	const struct net_policy *asked = &job->spec->network;
 	struct net_policy *policy;
 	struct box_plant *plant;
+	struct job_trust *trust;
 
-	if (job->kind != JOB_RUN || net_policy_is_none(asked))
+	if (job->kind != JOB_RUN)
+		return 0;
+	if (job->spec->secrets && job->spec->secrets->count > 0 && net_policy_is_none(asked))
+		return error_field(err, "secret",
+				   "the program has no network; allow the secret's hosts with --net (network)");
+	if (net_policy_is_none(asked))
 		return 0;
 	policy = arena_copy(&job->arena, asked, sizeof(*asked));
 	plant = arena_alloc(&job->arena, sizeof(*plant));
@@ -335,6 +356,17 @@ static int job_network(struct job *job, struct error *err)
 	net_policy_default(policy);
 	if (box_plant_settle(policy, plant, err) < 0)
 		return -1;
+	if (job->spec->secrets && net_secrets_check(job->spec->secrets, policy, err) < 0)
+		return -1;
+	if (job_trust_needed(policy, job->spec->secrets)) {
+		trust = arena_alloc(&job->arena, sizeof(*trust));
+		if (!trust)
+			return no_memory(err);
+		if (job_trust_make(&job->arena, trust, err) < 0)
+			return -1;
+		job->trust = trust;
+	}
+	job->secrets = job->spec->secrets;
 	job->network = policy;
 	job->plant = &plant->plant;
 	return 0;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "engine/job_trust.h"
 #include "result/verdict.h"
 #include "schema/spec.h"
 #include "language/expand.h"
@@ -41,6 +42,8 @@ struct job {
 	struct surroundings around;            /* the spec's: what its box is made of */
 	const struct net_policy *network;      /* what it may reach; NULL: nothing */
 	const struct net_plant *plant;         /* what its box's network needs for that; NULL: nothing */
+	const struct net_secrets *secrets;     /* the spec's, if its network needs them; NULL: none */
+	const struct job_trust *trust;         /* if egress ends TLS for it; NULL: it does not */
 	const char **argv;                     /* the program */
 	const char **envp;                     /* its whole environment */
 	struct job_file *files;                /* to put into the box */

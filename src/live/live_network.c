@@ -72,7 +72,10 @@ int live_network_open(struct live_network *network, const struct engines *engine
 	if (copy_policy(job->network, &network->arena, &network->policy, err) < 0)
 		return -1;
 	remember_ports(network, job->plant);
-	return engines_network_open(engines, job->network, place->engine->place_sockets(place), &network->open, err);
+	/* The spec of a container is gone once it lives. */
+	network->secrets = job->session ? job->secrets : NULL;
+	return engines_network_open(engines, job->network, job->secrets, place->engine->place_sockets(place),
+				    &network->open, err);
 }
 
 /* Adds copies of the numbers. */
@@ -96,7 +99,7 @@ static void reopen(struct live_network *network, const struct engines *engines, 
 	if (network->open.fd >= 0 || net_policy_is_none(&network->policy))
 		return;
 	add_sockets(&all, place->engine->place_sockets(place));
-	engines_network_open(engines, &network->policy, &all, &network->open, &ignored);
+	engines_network_open(engines, &network->policy, network->secrets, &all, &network->open, &ignored);
 }
 
 void live_network_end(struct live_network *network)
@@ -188,7 +191,7 @@ static int change(struct live_network *network, const struct engines *engines, c
 	if (network->open.fd >= 0)
 		done = egress_change(network->open.fd, policy, &sockets, err);
 	else if (!net_policy_is_none(policy))
-		done = engines_network_open(engines, policy, &sockets, &network->open, err);
+		done = engines_network_open(engines, policy, network->secrets, &sockets, &network->open, err);
 	/* Kept for egress when it is started again. */
 	add_sockets(&network->further, &sockets);
 	return done;

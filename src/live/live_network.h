@@ -12,14 +12,15 @@
 #include <pthread.h>
 
 struct live_network {
-	pthread_mutex_t lock;          /* for all below */
-	struct box_network open;       /* the network, with all that was reported */
-	struct net_policy policy;      /* in force */
-	struct arena arena;            /* owns it */
-	uint16_t bound[NET_PORTS_MAX]; /* ports that the box may have listeners for */
-	size_t bound_count;            /* how many */
-	struct egress_sockets further; /* planted by changes; those from the beginning are the engine's */
-	bool has_sockets;              /* something was planted: a name server is there */
+	pthread_mutex_t lock;              /* for all below */
+	struct box_network open;           /* the network, with all that was reported */
+	struct net_policy policy;          /* in force */
+	struct arena arena;                /* owns it */
+	const struct net_secrets *secrets; /* of the spec; NULL: none */
+	uint16_t bound[NET_PORTS_MAX];     /* ports that the box may have listeners for */
+	size_t bound_count;                /* how many */
+	struct egress_sockets further;     /* planted by changes; those from the beginning are the engine's */
+	bool has_sockets;                  /* something was planted: a name server is there */
 };
 
 /* How far the report was when a run began. */

@@ -201,3 +201,79 @@ int request_read_network(struct reading *r, const struct request_field *field, c
 			r, name, "it has no `allow`; expected {\"allow\": [\"HOST:PORT\"]}, \"none\" or \"public\"");
 	return request_read_fields(r, value, "network.", members);
 }
+
+/* The members of a secret as texts; `hosts` is a list of them. */
+static int read_secret_member(struct reading *r, const char *key, const char *name, json_t *value,
+			      struct net_secret_parts *parts, const char **hosts)
+{
+	static const char *const names[] = { "name", "hosts", "value", "header", "format", NULL };
+	char why[128];
+
+	if (field_unknown(key, names, why, sizeof(why)))
+		return request_fault(r, name, "%s", why);
+	if (strcmp(key, "hosts") == 0) {
+		if (json_array_size(value) > NET_SECRET_HOSTS_MAX)
+			return request_fault(r, name, "there are more than %d", NET_SECRET_HOSTS_MAX);
+		parts->hosts = hosts;
+		return read_rule_words(r, name, value, hosts, &parts->host_count);
+	}
+	if (strcmp(key, "value") == 0) {
+		parts->size = json_string_length(value);
+		return request_text_of(r, name, value, &parts->value);
+	}
+	return request_text_of(r, name, value,
+			       *key == 'n'   ? &parts->name
+			       : *key == 'h' ? &parts->header
+					     : &parts->format);
+}
+
+static int read_secret(struct reading *r, const struct request_field *field, const char *name, json_t *value)
+{
+	const char *hosts[RULE_WORDS_MAX];
+	struct net_secret_parts parts = { 0 };
+	_cleanup_buf_ struct buf text = { 0 };
+	char member[2 * REQUEST_FIELD_MAX];
+	const char *key;
+	json_t *item;
+	int done;
+
+	if (!json_is_object(value))
+		return request_expected(r, name, "an object with name, hosts and value", value);
+	json_object_foreach(value, key, item)
+	{
+		snprintf(member, sizeof(member), "%.60s.%.60s", name, key);
+		if (read_secret_member(r, key, member, item, &parts, hosts) < 0)
+			return -1;
+	}
+	if (!parts.name || !parts.value || parts.host_count == 0)
+		return request_fault(r, name, "a secret needs a name, hosts and a value");
+	for (size_t i = 0; i < parts.host_count; i++)
+		if (strchr(parts.hosts[i], ',') || strchr(parts.hosts[i], '\n'))
+			return request_fault(r, name, "a host cannot have a comma or a line end in it");
+	if (strchr(parts.name, '\n') || (parts.header && strchr(parts.header, '\n')) ||
+	    (parts.format && strchr(parts.format, '\n')))
+		return request_fault(r, name, "only the value can have other than plain text, and no line end");
+	spec_secret_text(&parts, &text);
+	done = text.failed ? error_set(r->err, ERROR_FAILED, ENOMEM, "cannot hold the request")
+			   : request_put_checked(r, name, field->key, text.data);
+	if (text.data)
+		explicit_bzero(text.data, text.size);
+	return done;
+}
+
+int request_read_secrets(struct reading *r, const struct request_field *field, const char *name, json_t *value)
+{
+	char member[REQUEST_FIELD_MAX];
+	json_t *item;
+	size_t i;
+
+	if (!json_is_array(value))
+		return request_expected(r, name, "a list of objects", value);
+	json_array_foreach(value, i, item)
+	{
+		snprintf(member, sizeof(member), "%s[%zu]", name, i);
+		if (read_secret(r, field, member, item) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -37,4 +37,5 @@ int request_read_fields(struct reading *r, json_t *object, const char *before, c
 
 /* Of fields.def. */
 int request_read_text(struct reading *r, const struct request_field *field, const char *name, json_t *value);
+int request_read_secrets(struct reading *r, const struct request_field *field, const char *name, json_t *value);
 int request_read_network(struct reading *r, const struct request_field *field, const char *name, json_t *value);

@@ -51,6 +51,8 @@ const struct runtime_profile *spec_profile(const struct spec *spec)
 
 void spec_free(struct spec *spec)
 {
+	if (spec->secrets)
+		net_secrets_wipe(spec->secrets);
 	free(spec->args);
 	free(spec->env);
 	free(spec->files);
@@ -340,6 +342,60 @@ static int set_net_connections(struct spec *spec, void *member, const char *key,
 				   NET_CONNECTIONS_MAX);
 	*(uint32_t *)member = (uint32_t)count;
 	return 0;
+}
+
+void spec_secret_text(const struct net_secret_parts *parts, struct buf *out)
+{
+	buf_printf(out, "%s\n", parts->name);
+	for (size_t i = 0; i < parts->host_count; i++)
+		buf_printf(out, "%s%s", i > 0 ? "," : "", parts->hosts[i]);
+	buf_printf(out, "\n%s\n%s\n", parts->header ?: "", parts->format ?: "");
+	buf_add(out, parts->value, parts->size);
+}
+
+enum {
+	SECRET_LINES = 5
+};
+
+/* What stands before the next line end, terminated, in the copy `*at`; the last line has none. */
+static char *secret_line(char **at, bool last)
+{
+	char *line = *at, *end = last ? line + strlen(line) : strchr(line, '\n');
+
+	if (!end)
+		return NULL;
+	*at = *end ? end + 1 : end;
+	*end = '\0';
+	return line;
+}
+
+/* See spec_secret_text(). An error never has the value in it. */
+static int add_secret(struct spec *spec, void *member, const char *key, const char *value, struct error *err)
+{
+	struct net_secrets **secrets = member;
+	char *copy = arena_string(&spec->arena, value), *lines[SECRET_LINES], *at = copy, *rest = NULL;
+	const char *hosts[NET_SECRET_HOSTS_MAX];
+	struct net_secret_parts parts = { .hosts = hosts };
+	int done;
+
+	if (!copy || (!*secrets && !(*secrets = arena_alloc(&spec->arena, sizeof(**secrets)))))
+		return out_of_memory(err);
+	for (size_t i = 0; i < SECRET_LINES; i++)
+		if (!(lines[i] = secret_line(&at, i + 1 == SECRET_LINES)))
+			return error_field(err, key, "it is not five lines: name, hosts, header, format, value");
+	for (char *host = strtok_r(lines[1], ",", &rest); host; host = strtok_r(NULL, ",", &rest)) {
+		if (parts.host_count >= NET_SECRET_HOSTS_MAX)
+			return error_field(err, key, "a secret has more than %d hosts", NET_SECRET_HOSTS_MAX);
+		hosts[parts.host_count++] = host;
+	}
+	parts.name = lines[0];
+	parts.header = *lines[2] ? lines[2] : NULL;
+	parts.format = *lines[3] ? lines[3] : NULL;
+	parts.value = lines[4];
+	parts.size = strlen(lines[4]);
+	done = net_secret_add(*secrets, &parts, &spec->arena, err);
+	explicit_bzero(lines[4], strlen(lines[4]));
+	return done;
 }
 
 static int add_package(struct spec *spec, void *member, const char *key, const char *value, struct error *err)

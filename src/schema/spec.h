@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "language/runtime.h"
 #include "net/net_policy.h"
+#include "net/net_secret.h"
 #include "schema/surroundings.h"
 
 #include <stdbool.h>
@@ -58,6 +59,7 @@ struct spec {
 	bool read_only;                /* code and data are read-only for the program */
 	struct surroundings around;    /* engine, image, packages */
 	struct net_policy network;     /* what the program may reach; without lists: only its own loopback */
+	struct net_secrets *secrets;   /* values that never enter the box; or NULL */
 	enum policy_mode policy;       /* whether its imports are checked first */
 	const char *policy_block;      /* modules in addition to the language's list, separated by commas; or NULL */
 	const char *policy_allow;      /* modules removed from the list; or NULL */
@@ -88,6 +90,10 @@ int spec_set_input(struct spec *spec, const void *data, size_t size, struct erro
 int spec_add_content(struct spec *spec, const char *box_path, const void *data, size_t size, struct error *err);
 /* Sets the permissions of the content added last: "644" or "755" (the default). */
 int spec_set_mode(struct spec *spec, const char *mode, struct error *err);
+
+/* A secret as the value of spec_set("secret"): lines of its name, its hosts with commas between them, its header, its
+ * format (both may be empty), and its value. */
+void spec_secret_text(const struct net_secret_parts *parts, struct buf *out);
 
 /* The rules of the request itself, for spec_set("net"); the caller frees. NULL: no memory. */
 char *spec_network_text(const struct spec *spec);

@@ -199,6 +199,28 @@ static void too_many_or_too_long_words(void)
 	CHECK_STR(err.text, "file: there are more than 1024");
 }
 
+static void secrets_are_lines(void)
+{
+	const char *const hosts[] = { "a.example", "*.b.example:8443" };
+	const struct net_secret_parts parts = {
+		.name = "TOKEN", .value = "value@with:signs", .size = 16, .hosts = hosts, .host_count = 2
+	};
+	struct buf text = { 0 };
+
+	fresh();
+	spec_secret_text(&parts, &text);
+	CHECK_STR(text.data, "TOKEN\na.example,*.b.example:8443\n\n\nvalue@with:signs");
+	taken("secret", text.data);
+	buf_free(&text);
+	CHECK(spec.secrets && spec.secrets->count == 1 && spec.secrets->items[0].host_count == 2);
+	CHECK_STR(spec.secrets->items[0].value, "value@with:signs");
+	CHECK(!spec.secrets->items[0].header);
+	refused("secret", "TOKEN", "secret: it is not five lines: name, hosts, header, format, value");
+	/* No sentence has the value in it. */
+	CHECK_INT(spec_set(&spec, "secret", "OTHER\nnot a host\n\n\nvalue@with:signs", &err), -1);
+	CHECK(!strstr(err.text, "value@with:signs"));
+}
+
 static void other_texts(void)
 {
 	fresh();
@@ -716,6 +738,7 @@ int main(void)
 	RUN(languages);
 	RUN(words);
 	RUN(too_many_or_too_long_words);
+	RUN(secrets_are_lines);
 	RUN(other_texts);
 	RUN(layers);
 	RUN(code_file_names);

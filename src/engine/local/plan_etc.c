@@ -2,6 +2,7 @@
 #include "engine/local/plan_parts.h"
 #include "engine/local/zone.h"
 #include "kernel/net_plant.h"
+#include "net/net_authority.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,18 +64,34 @@ static void plan_scratch(struct builder *b)
 	}
 }
 
+/* Where egress ends TLS for the box, its programs have other certificates than the host's. */
+static void plan_trust(struct builder *b)
+{
+	const struct job_trust *trust = b->job->trust;
+
+	if (!trust)
+		return;
+	plan_add(b, (struct op){ .kind = OP_TEXT,
+				 .path = NET_BUNDLE_PATH + 1,
+				 .data = trust->bundle,
+				 .size = trust->bundle_size,
+				 .mode = 0644 });
+	if (trust->store)
+		plan_add(b, (struct op){ .kind = OP_TEXT,
+					 .path = NET_JAVA_STORE_PATH + 1,
+					 .data = trust->store,
+					 .size = trust->store_size,
+					 .mode = 0644 });
+}
+
 void plan_etc(struct builder *b)
 {
 	static const char *const always[] = { "/etc/ld.so.cache", NULL };
 	/* Public files of packages: the names of commands, of services and protocols, of types of files, and whom a
 	 * program that speaks TLS trusts. Never a directory that has more in it than those. */
-	static const char *const public[] = { "/etc/alternatives",
-					      "/etc/services",
-					      "/etc/protocols",
-					      "/etc/mime.types",
-					      "/etc/ssl/openssl.cnf",
-					      "/etc/ssl/certs",
-					      NULL };
+	static const char *const public[] = { "/etc/alternatives", "/etc/services",        "/etc/protocols",
+					      "/etc/mime.types",   "/etc/ssl/openssl.cnf", NULL };
+	static const char *const trusted[] = { "/etc/ssl/certs", NULL };
 
 	add_text(b, "etc/passwd",
 		 "root:x:0:0:root:/:/bin/false\nsandbox:x:1000:1000:sandbox:/sandbox/temp:/bin/sh\n"
@@ -86,10 +103,13 @@ void plan_etc(struct builder *b)
 	/* Where egress answers, if the box has a network (kernel/net_plant.h). Without one nothing listens there. */
 	add_text(b, "etc/resolv.conf", "nameserver " NET_PLANT_DNS "\n");
 	plan_zone(b);
+	plan_trust(b);
 	bind_those_there(b, always);
 	if (b->job->profile)
 		return;
 	bind_those_there(b, public);
+	if (!b->job->trust)
+		bind_those_there(b, trusted);
 	if (access("/usr/lib/os-release", R_OK) == 0)
 		add_link(b, "etc/os-release", "../usr/lib/os-release");
 	plan_scratch(b);
