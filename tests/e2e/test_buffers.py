@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as root --warm | --as user
+# tests/run: args=--as root --warm | --as user
+# tests/run: nightly=--as root
 # tests/run: timeout=180
 """Output waits in the program's buffers as with any pipe, and is seen all the same."""
 

@@ -1,6 +1,7 @@
 """What a request asks for is so in a box that was made ahead, and is gone with it.
 
-tests/run: args=--as root | --as user
+tests/run: args=--as root
+tests/run: nightly=--as user
 tests/run: timeout=240
 
 A request with another disk than the language's own is run cold by the same service: that is the other side of all

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 # tests/run: timeout=180
 """Files of a live session, watched over HTTP beside a program that is hostile to it."""
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as user
+# tests/run: args=--as root
+# tests/run: nightly=--as user
 # tests/run: timeout=300
 """The terminal of a session over a WebSocket: a shell beside the driver, as confined as that."""
 

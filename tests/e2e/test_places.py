@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """What a program finds at names that every Linux has: the time zone, terminals, /etc, /var/tmp.
 
-tests/run: args=--as root | --as user | --as userns | --as root --warm | --as user --warm
+tests/run: args=--as root | --as user | --as root --warm
+tests/run: nightly=--as userns | --as user --warm
 tests/run: timeout=240
 """
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 # tests/run: timeout=180
 """Every example of README.md and of the pages in docs/ is true.
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """emberbox repl: at real terminals (tmux, and ptys of our own), and in pipes."""
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 # tests/run: timeout=300
 
 import base64

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """What is typed while a cell of emberbox repl runs: its input if it reads, the next prompt's if it does not."""
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 # tests/run: timeout=200
 
 import os

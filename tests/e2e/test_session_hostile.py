@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as user
+# tests/run: args=--as root
+# tests/run: nightly=--as user
 # tests/run: timeout=400
 """Hostile cells of JavaScript, Ruby and Bash: each gets the right answer, tells truly whether the state was kept, and none
 makes up a verdict. Those of Python are in test_sessions.py, with what they have in common."""

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as user
+# tests/run: args=--as root
+# tests/run: nightly=--as user
 # tests/run: timeout=600
 """Interrupts of cells at any moment, from another connection: each try ends with a true answer, the state is kept, and the
 cell after it is not hit by what was meant for the one before.

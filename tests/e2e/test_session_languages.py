@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 # tests/run: timeout=400
 """Sessions of every language that has them, in boxes: state, values, errors, time limits that keep the state, the end.
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """emberbox run -t: a program with a terminal of its own, cold and through the service."""
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 
 import fcntl
 import os

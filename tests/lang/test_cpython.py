@@ -29,7 +29,11 @@ NAMED = """
     test_urlparse test_uuid test_xml_etree test_zlib
 """.split()
 MODULES = [name for name in NAMED if importlib.util.find_spec(f"test.{name}")]
-ENOUGH = 30
+# Those that ask the kernel for something, where a box differs from the host; what only computes is for make test-all.
+QUICK = "test_fcntl test_locale test_mmap test_os test_platform test_posix test_resource test_select test_tempfile test_time".split()
+if os.environ.get("EB_NIGHTLY") == "no":
+    MODULES = [name for name in MODULES if name in QUICK]
+ENOUGH = 8 if os.environ.get("EB_NIGHTLY") == "no" else 30
 EXPECTED = TOOL.read_expected()
 
 

@@ -1,6 +1,7 @@
 """A program finds in a warm box what it finds in a cold one.
 
-tests/run: args=--as root --only python | --as root --only javascript | --as root --only javascript --node 18 | --as root --only ruby | --as root --only bash | --as root --only perl | --as user --only python,javascript,ruby,bash,perl
+tests/run: args=--as root --only python | --as root --only javascript | --as root --only ruby | --as root --only bash | --as root --only perl
+tests/run: nightly=--as root --only javascript --node 18 | --as user --only python,javascript,ruby,bash,perl
 tests/run: timeout=240
 
 Every case of cases_LANGUAGE.py is run cold (all in one box, see cold_driver.py) and warm (each in a box made ahead).

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """SQLite and PostgreSQL: tables and rows, databases and files given, errors by place, commands of their shells."""
-# tests/run: args=--as root | --as user
+# tests/run: args=--as user
+# tests/run: nightly=--as root
 # tests/run: timeout=300
 
 import os
