@@ -608,7 +608,8 @@ def an_object_of_the_service_is_as_a_cold_one():
         (*python, "print(1)"),
         (*python, "import sys; sys.exit('no')"),
         (*python, "print(1"),
-        (*python, "while True: pass", "--timeout", "0.5"),
+        # One that computes would be said to have waited where it gets no processor.
+        (*python, "import time; time.sleep(60)", "--timeout", "0.5"),
         (*python, "import os; os.kill(os.getpid(), 9)"),
         (*python, "open('/sandbox/output/x', 'w').write('abc'); print('y' * 9000)", "--max-output", "4k"),
         ("--json", "-l", "nope", "-c", "1"),

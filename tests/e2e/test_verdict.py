@@ -40,13 +40,20 @@ def time_spent_waiting():
     kit.true(re.fullmatch(r"The program did not finish within 0\.5 s; it computed for [0-9.]+ s and waited for the rest\.", verdict["message"]), verdict["message"])
 
 
-@kit.test
+@kit.test(timeout=60)
 def time_spent_computing():
-    verdict = run("while True: pass", "--timeout", "1")["verdict"]
-    kit.equal((verdict["cause"], verdict["limit"]), ("timeout", 1.0))
-    kit.contains(verdict["suggestion"], "--timeout 2")
-    kit.true(re.fullmatch(r"The program did not finish within 1 s; it computed for [0-9.]+ s\.", verdict["message"]), verdict["message"])
-    verdict = run("while True: pass", "--cpu-time", "0.3")["verdict"]
+    # Without a processor it has not computed, and the text says what the figures say: the best of some tries counts.
+    for _ in range(10):
+        result = run("while True: pass", "--timeout", "1")
+        verdict, starved = result["verdict"], result["cpu_time"] < 0.25
+        kit.equal((verdict["cause"], verdict["limit"]), ("timeout", 1.0))
+        kit.contains(verdict["suggestion"], "--timeout 2")
+        rest = "(?: and waited for the rest)?" if starved else ""
+        kit.true(re.fullmatch(rf"The program did not finish within 1 s; it computed for [0-9.]+ s{rest}\.", verdict["message"]), verdict["message"])
+        if not starved:
+            kit.contains(verdict["suggestion"], "It was still computing")
+            break
+    verdict = run("while True: pass", "--cpu-time", "0.3", "--timeout", "20")["verdict"]
     kit.equal((verdict["cause"], verdict["limit"]), ("cpu_time", 0.3))
     kit.contains(verdict["suggestion"], "--cpu-time 0.6")
     kit.true(re.fullmatch(r"The program did not finish within 0\.3 s of CPU time; it computed for [0-9.]+ s\.", verdict["message"]), verdict["message"])
