@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 enum {
-	EVENTS = 64, /* taken at once */
-	ROUNDS = 8,  /* of turns between two looks at events */
+	EVENTS = 64,     /* taken at once */
+	PIPES_MAX = 512, /* of all boxes */
+	ROUNDS = 8,      /* of turns between two looks at events */
 };
 
 int egress_watch_add(struct egress *e, struct egress_watch *watch, uint32_t events)
@@ -243,7 +244,8 @@ int egress_run(int control, int link, const struct egress_start *start, struct e
 			    .route = start->route,
 			    .proxy = start->has_proxy ? &start->proxy : NULL,
 			    .now = clock_usec(),
-			    .flows_max = start->flows_max };
+			    .flows_max = start->flows_max,
+			    .pipes_max = start->pipes_max < PIPES_MAX ? start->pipes_max : PIPES_MAX };
 	int done;
 
 	TAILQ_INIT(&e.turns);
@@ -256,6 +258,8 @@ int egress_run(int control, int link, const struct egress_start *start, struct e
 	egress_resolver_start(&e);
 	if (control >= 0 && role_ready(control, err) < 0)
 		return -1;
+	if (control < 0)
+		role_shrink();
 	done = serve(&e, err);
 	/* Connections are reset by the end of the process: see egress_flow.c. */
 	close_fd(&e.epoll);

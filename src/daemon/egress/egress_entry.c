@@ -21,19 +21,24 @@
 enum {
 	OWN_LINK = 3, /* see egress_start_own() */
 	NOBODY = 65534,
-	FDS_A_FLOW = 4,   /* two sockets, and on average a pipe */
-	FDS_KEPT = 256,   /* for boxes that are opened, names that are asked, and refusals */
-	FLOWS_LEAST = 64, /* whatever the limit of descriptors is */
+	FDS_KEPT = 128,       /* for name servers and refusals */
+	FLOWS_LEAST = 64,     /* connections, whatever the limit of descriptors is */
+	FILES_MOST = 1 << 20, /* more are of no use */
 };
 
-/* So many that descriptors are left for all else. */
-static size_t flows_max(void)
+/* Two sockets for a connection. A quarter is for boxes, an eighth for pipes, without which connections copy, and some
+ * are for name servers and for refusals. */
+static void share_files(struct egress_start *start)
 {
 	struct rlimit files;
+	size_t most = FLOWS_LEAST * 4;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < FDS_KEPT + FLOWS_LEAST * FDS_A_FLOW)
-		return FLOWS_LEAST;
-	return (size_t)(files.rlim_cur - FDS_KEPT) / FDS_A_FLOW;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur > most)
+		most = files.rlim_cur < FILES_MOST ? (size_t)files.rlim_cur : FILES_MOST;
+	start->pipes_max = most / 8 / 2;
+	start->flows_max = (most - most / 4 - most / 8 - FDS_KEPT) / 2;
+	if (start->flows_max < FLOWS_LEAST || most < FDS_KEPT * 2)
+		start->flows_max = FLOWS_LEAST;
 }
 
 /* As other programs of the host find it. Capitals come second, as in curl. */
@@ -65,7 +70,7 @@ static int egress_prepare(const struct role_settings *settings, const int fds[RO
 	if (!start)
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot start");
 	*own = prepared = start;
-	start->flows_max = flows_max();
+	share_files(start);
 	start->intercept = -1;
 	if (find_proxy(start, err) < 0)
 		return -1;

@@ -290,7 +290,7 @@ struct egress {
 	struct egress_timer **timers; /* a heap */
 	size_t timer_count, timer_room;
 	struct egress_pipe *pipes; /* that are free */
-	size_t pipe_count, pipes_free;
+	size_t pipe_count, pipes_free, pipes_max;
 	size_t flow_count, flows_max;
 	struct egress_resolver *resolver;
 	int route;                     /* netlink: which addresses are the machine's own */
@@ -314,6 +314,7 @@ struct egress_start {
 	bool has_proxy;
 	int route;
 	size_t flows_max; /* connections that it has descriptors for */
+	size_t pipes_max; /* and pipes */
 };
 int egress_run(int control, int link, const struct egress_start *start, struct error *err);
 

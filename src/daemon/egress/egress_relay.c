@@ -20,8 +20,7 @@
 #include <unistd.h>
 
 enum {
-	PIPES_MAX = 512,        /* of all boxes */
-	PIPES_OF_BOX = 64,      /* of them */
+	PIPES_OF_BOX = 64,      /* of all */
 	PIPES_KEPT = 4,         /* that are free */
 	PIPE_BYTES = 512 << 10, /* that one is to hold */
 	COPY_BYTES = 64 << 10,  /* of the buffer that connections without one share */
@@ -50,7 +49,7 @@ static struct egress_pipe *pipe_take(struct egress *e, struct egress_box *box)
 		e->pipes = pipe->next;
 		e->pipes_free--;
 	} else {
-		pipe = e->pipe_count < PIPES_MAX ? malloc(sizeof(*pipe)) : NULL;
+		pipe = e->pipe_count < e->pipes_max ? malloc(sizeof(*pipe)) : NULL;
 		if (!pipe || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
 			free(pipe);
 			return NULL;
