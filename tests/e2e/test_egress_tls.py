@@ -200,12 +200,21 @@ def an_address_has_no_name_to_compare():
 
 @kit.test
 def rules_about_requests_do_not_let_tls_pass_unseen():
-    world().tls("tls.example.com")
+    """What answers is egress, with a certificate that the server's authority has not signed. The control: without the flag
+    the server's own certificate comes through."""
+    address = world().serve("tls", port=8444)
+    world().name("seen.example.com", address)
     with Keeper() as keeper:
-        box = keeper.open("tls.example.com#terminate")
-        with fails(errno.ECONNRESET):
-            tls(box, "tls.example.com", "tls.example.com")
-        kit.equal([c.reason for c in box.finish().connections], ["request"])
+        box = keeper.open("seen.example.com:8444#terminate")
+        try:
+            tls(box, "seen.example.com", "seen.example.com", 8444)
+            kit.fail("the server's certificate came through")
+        except ssl.SSLCertVerificationError as error:
+            kit.contains(str(error), "unable to get local issuer certificate")
+        box.finish()
+        kit.equal(world().connections(address=address), [], "no request has reached the server")
+        box = keeper.open("seen.example.com:8444")
+        kit.true(tls(box, "seen.example.com", "seen.example.com", 8444).endswith(b"x"), "it came through")
 
 
 kit.main()
