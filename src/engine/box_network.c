@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 enum {
-	END_MSEC = 2000 /* for egress to report the last connections; it takes a fraction of a millisecond */
+	END_MSEC = 2000 /* for egress to report the last connections, which takes a fraction of a millisecond */
 };
 
 int box_plant_settle(const struct net_policy *policy, struct box_plant *out, struct error *err)
@@ -57,9 +57,9 @@ void egress_sockets_close(struct egress_sockets *sockets)
 }
 
 struct egress_way {
-	struct egress_link *shared; /* the service's; NULL: there is none */
-	struct egress_link own;     /* to the process that was started here */
-	pid_t pid;                  /* that process; 0: none was needed yet */
+	struct egress_link *shared; /* the service's link; NULL: none */
+	struct egress_link own;     /* link to the process that was started here */
+	pid_t pid;                  /* that process; 0: not started yet */
 };
 
 struct egress_way *egress_way_new(struct egress_link *shared)

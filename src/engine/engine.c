@@ -151,7 +151,7 @@ int engines_run(const struct engines *engines, const struct job *job, const stru
 	for (size_t i = 0; i < engines->count && done == 1; i++)
 		if (engine_may(engines->open[i].engine, job))
 			done = run_in(engines, i, job, io, result, collect, userdata, err);
-	return done == 1 ? error_set(err, ERROR_FAILED, 0, "no engine takes this run") : done;
+	return done == 1 ? error_set(err, ERROR_FAILED, 0, "no engine accepts this run") : done;
 }
 
 int engines_explain(const struct engines *engines, const struct job *job, struct buf *out, struct error *err)
@@ -159,5 +159,5 @@ int engines_explain(const struct engines *engines, const struct job *job, struct
 	for (size_t i = 0; i < engines->count; i++)
 		if (engines->open[i].engine->explain)
 			return engines->open[i].engine->explain(engines->open[i].self, job, out, err);
-	return error_set(err, ERROR_FAILED, 0, "no engine says what it would do");
+	return error_set(err, ERROR_FAILED, 0, "no engine can explain this run");
 }

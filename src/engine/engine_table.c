@@ -1,8 +1,8 @@
-/* The engines of this program: a row each. */
+/* The table of engines. */
 #include "engine/engine.h"
 
 #include "engine/local/local_engine.h"
 #include "engine/warm/warm_engine.h"
 
-/* A place that is there already comes first; a box made for the purpose takes every job. */
+/* The warm engine comes first, because its places exist already; the local engine accepts every job. */
 const struct engine *const engine_table[] = { &warm_engine, &local_engine, NULL };

@@ -26,7 +26,7 @@ static bool in_code(const struct spec_file *file)
 	return strncmp(file->box, CODE_PREFIX, sizeof(CODE_PREFIX) - 1) == 0;
 }
 
-/* Which of the files given the compiler sees: by the patterns of the definition, or because it is the entry. */
+/* Whether the compiler gets a file: it matches a pattern of the definition, or is the entry. */
 static bool is_source(const struct spec *spec, const struct spec_file *file)
 {
 	const char *slash = strrchr(file->box, '/');
@@ -60,7 +60,7 @@ bool job_run_needs_prepared(const struct runtime *runtime)
 	return expand_uses(runtime->run, "{prepared}") || expand_uses(runtime->environment, "{prepared}");
 }
 
-/* The code, the files given, the drivers if a step uses them, and the artifact; room for an agent. */
+/* Collects the code, the given files, the drivers if a step uses them, and the artifact, with space for an agent. */
 static int job_files(struct job *job, const struct job_given *given, const char *const *words, struct error *err)
 {
 	const struct spec *spec = job->spec;
@@ -122,7 +122,7 @@ static int job_files(struct job *job, const struct job_given *given, const char 
 static int add_tree(struct job *job, const char *host, int dir, const char *path, bool writable, struct error *err)
 {
 	if (job->tree_count >= JOB_TREES_MAX)
-		return error_set(err, ERROR_FAILED, 0, "%s: its definition binds more than %d places",
+		return error_set(err, ERROR_FAILED, 0, "%s: its definition binds more than %d paths",
 				 job->runtime->name, JOB_TREES_MAX);
 	if (!host || !path)
 		return no_memory(err);
@@ -131,7 +131,7 @@ static int add_tree(struct job *job, const char *host, int dir, const char *path
 	return 0;
 }
 
-/* Places that the definition names: those that are there, by pattern. */
+/* Adds the existing paths that match the definition's patterns. */
 static int job_binds(struct job *job, struct error *err)
 {
 	int done = 0;
@@ -166,7 +166,7 @@ static int job_trees(struct job *job, const struct job_given *given, struct erro
 	return job->profile ? 0 : job_binds(job, err);
 }
 
-/* Adds "K=V" unless one of the same name is there: the first to speak counts. */
+/* Adds "K=V" unless the name exists: the first value has precedence. */
 static void put_variable(const char **envp, size_t *count, const char *entry)
 {
 	size_t name = (size_t)(strchr(entry, '=') - entry) + 1;
@@ -186,11 +186,11 @@ static size_t list_length(const char *const *list)
 	return count;
 }
 
-/* The caller's beat the step's, which beat the language's, which beat ours; of the caller's own the last counts. */
+/* Precedence: the caller's variables, the step's, the language's, ours; of the caller's, the last one. */
 static int job_environment(struct job *job, const struct runtime_step *step, const struct expand_values *values,
 			   struct error *err)
 {
-	/* What a login has; /etc/passwd of the box says the same. */
+	/* The variables of a login; the box's /etc/passwd agrees. */
 	const char *const ours[] = { "HOME=/sandbox/temp", "PATH=/usr/local/bin:/usr/bin:/bin",
 				     "LANG=C.UTF-8",       job->rows > 0 ? "TERM=xterm-256color" : "TERM=dumb",
 				     "USER=sandbox",       "LOGNAME=sandbox",
@@ -215,7 +215,7 @@ static int job_environment(struct job *job, const struct runtime_step *step, con
 			return no_memory(err);
 		put_variable(job->envp, &count, full);
 	}
-	/* A compiler is not the program: what the caller sets for the one is nothing to the other. */
+	/* The caller's variables are for the program, not for a compiler. */
 	for (size_t i = job->spec->env_count; job->kind == JOB_RUN && i > 0; i--)
 		put_variable(job->envp, &count, job->spec->env[i - 1]);
 	for (const char *const *entry = job->trust ? net_authority_variables : NULL; entry && *entry; entry++)
@@ -232,7 +232,7 @@ static int job_environment(struct job *job, const struct runtime_step *step, con
 	return 0;
 }
 
-/* An interpreter that is executed says by our library where its output waits, as its zygote does for its forks. */
+/* An executed interpreter reports the position of its buffers with our library, as its zygote does for forks. */
 static int job_start_environment(struct job *job, struct error *err)
 {
 	size_t count = list_length((const char *const *)job->envp);
@@ -250,7 +250,7 @@ static int job_start_environment(struct job *job, struct error *err)
 	return job->start_envp[count] ? 0 : no_memory(err);
 }
 
-/* The box paths of the files given, or of those that are sources and the code. */
+/* The box paths of the given files, or of the sources and the code. */
 static const char **list_files(struct job *job, bool sources)
 {
 	const struct spec *spec = job->spec;
@@ -310,7 +310,7 @@ static int job_program(struct job *job, const struct runtime_step *step, const c
 	return job_environment(job, step, &values, err) < 0 ? -1 : job_start_environment(job, err);
 }
 
-/* Who sets what is read before main() has an interpreter without our library, and one that is started anew. */
+/* With such variables, the interpreter starts without our library, or executes itself again. */
 static bool is_loaded_otherwise(const struct spec *spec)
 {
 	static const char *const early[] = { "LD_", "MALLOC_", "GLIBC_TUNABLES=" };
@@ -322,7 +322,7 @@ static bool is_loaded_otherwise(const struct spec *spec)
 	return false;
 }
 
-/* Those whose output our library finds. Of a compiled program it is crash.c that says where it waits. */
+/* Languages whose buffers our library finds. In a compiled program, crash.c reports them. */
 static bool tells_by_library(const struct runtime *runtime)
 {
 	static const char *const points[] = { "python", "ruby", "main" };
@@ -333,8 +333,8 @@ static bool tells_by_library(const struct runtime *runtime)
 	return false;
 }
 
-/* Everything but which kind of job it is, and of what language. */
-/* Compilers and what prepares a language have no network. */
+/* Sets everything that does not depend on the kind of the job or the language. */
+/* Compilers and prepare steps have no network. */
 static int job_network(struct job *job, struct error *err)
 {
 	const struct net_policy *asked = &job->spec->network;
@@ -375,8 +375,7 @@ static int job_network(struct job *job, struct error *err)
 static int job_fill(struct job *job, const struct job_given *given, struct error *err)
 {
 	const struct spec *spec = job->spec;
-	/* The compiler's limits are its own, not the program's; only what is shown of its words is the caller's choice.
-	 */
+	/* A compiler has limits of its own; the caller only decides how much of its output is shown. */
 	const struct limits shown = { .max_output = spec->limits.max_output };
 	const struct runtime_step *step;
 	const char *const *words;
@@ -388,9 +387,9 @@ static int job_fill(struct job *job, const struct job_given *given, struct error
 	if (job->kind == JOB_RUN) {
 		job->limits = limits_settle(&spec->limits, &spec->runtime->limits);
 		job->profile = spec_profile(spec);
-		/* A driver says what it has to show by its channel. */
+		/* A driver sends its rich results over its channel. */
 		job->rich = spec->runtime->outputs && !job->session;
-		/* Of the program alone: a compiler works beside the sources. */
+		/* Only for the program: a compiler writes beside the sources. */
 		job->read_only = spec->read_only;
 		job->terminals = spec->rows > 0;
 		job->rows = spec->rows;
@@ -415,7 +414,7 @@ int job_make(enum job_kind kind, const struct spec *spec, const struct job_given
 	return job_fill(job, given, err);
 }
 
-/* The disk of a place that lives. */
+/* Limits the disk of a session or container. */
 static void bound_disk(struct job *job)
 {
 	const uint64_t disk = limits_settle_place(&job->spec->limits, &job->runtime->limits).disk;
@@ -437,7 +436,7 @@ int job_make_session(const struct spec *spec, const struct job_given *given, dou
 		return -1;
 	job->limits.timeout = ttl;
 	bound_disk(job);
-	/* Cells have limits of their own; the driver is a process besides those that were asked for, as init is. */
+	/* Cells have limits of their own; the driver is one process more than requested, as init is. */
 	job->limits.cpu_time = 0;
 	job->limits.pids++;
 	return 0;
@@ -467,7 +466,7 @@ int job_set_agent(struct job *job, const char *path, const void *data, size_t si
 	job->input_size = 0;
 	job->limits.timeout = ttl;
 	bound_disk(job);
-	/* What it starts has limits of its own; it is a process besides those that were asked for, as init is. */
+	/* Programs have limits of their own; the agent is one process more than requested, as init is. */
 	job->limits.cpu_time = 0;
 	job->limits.pids++;
 	return 0;

@@ -228,7 +228,7 @@ static void without_an_engine_nothing_runs(void)
 	declines.place_open = decline;
 	root = run_by(table, &what);
 	CHECK_STR(text_at(root, "status"), "error");
-	CHECK_STR(text_at(root, "error_message"), "no engine takes this run");
+	CHECK_STR(text_at(root, "error_message"), "no engine accepts this run");
 	CHECK_INT(json_integer_value(at(root, "exit_code")), 125);
 	json_decref(root);
 }
@@ -269,7 +269,7 @@ static void only_some_engines_build(void)
 	const struct run_case what = { .code = "int main(void) { return 0; }", .keys = { "language", "c" } };
 	json_t *root = run_by(bare_table, &what);
 
-	CHECK(strstr(text_at(root, "error_message"), "no engine takes this run") != NULL);
+	CHECK(strstr(text_at(root, "error_message"), "no engine accepts this run") != NULL);
 	json_decref(root);
 	builds.can = ENGINE_BUILDS;
 	builds.place_open = fail_to_build;
@@ -292,7 +292,7 @@ static void the_engine_that_was_named_is_taken(void)
 	CHECK_STR(text_at(root, "status"), "ok");
 	json_decref(root);
 	root = run_by(bare_table, &named);
-	CHECK_STR(text_at(root, "error_message"), "no engine takes this run");
+	CHECK_STR(text_at(root, "error_message"), "no engine accepts this run");
 	json_decref(root);
 }
 

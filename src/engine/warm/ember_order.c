@@ -20,7 +20,7 @@ static uint32_t put_list(struct buf *out, const char *const *list)
 	return count;
 }
 
-/* What the stem has put into its root already. */
+/* The stem's root already contains the drivers. */
 static bool is_driver(const struct job_file *file)
 {
 	static const char place[] = BOX_DRIVERS "/";
@@ -66,8 +66,8 @@ static int put_files(const struct job *job, struct buf *out, struct ember_order 
 	return 0;
 }
 
-/* Large ones in a file of their own; the first descriptor then. */
-static int detach(struct buf *text, int *fd, struct error *err)
+/* Moves a large text to a file; *fd is its descriptor. */
+static int text_detach(struct buf *text, int *fd, struct error *err)
 {
 	_cleanup_close_ int file = memfd_create("order", MFD_CLOEXEC);
 
@@ -80,7 +80,7 @@ static int detach(struct buf *text, int *fd, struct error *err)
 	return 0;
 }
 
-/* What the interpreter is to run: the program, what its compiler made of it, or a session's driver. */
+/* The program, its compiled form, or a session's driver. */
 static void put_entry(struct buf *out, const struct job *job)
 {
 	const char *artifact = job->runtime->compile.step.argv ? job->runtime->compile.artifact : NULL;
@@ -126,7 +126,7 @@ int order_send(int socket, const struct job *job, bool forks, const struct plan 
 		return error_set(err, ERROR_FAILED, ENOMEM, "cannot hold the order to an ember");
 	order.size = text.size - sizeof(order);
 	order.detached = order.size > EMBER_ORDER_INLINE;
-	if (order.detached && detach(&text, &detached, err) < 0)
+	if (order.detached && text_detach(&text, &detached, err) < 0)
 		return -1;
 	fds[0] = detached;
 	memcpy(text.data, &order, sizeof(order));

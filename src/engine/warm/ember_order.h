@@ -1,12 +1,13 @@
-/* A job as an order to an ember (engine/ember/ember_wire.h). */
+/* Encodes a job as an order for an ember (engine/ember/ember_wire.h). */
 #pragma once
 
 #include "engine/job.h"
 #include "engine/local/plan.h"
 
-/* Whether an ember can put this file into place: where a program may write, for that is what it is by then. */
+/* Whether an ember can put this file in place: only below writable directories, because it has a program's rights
+ * then. */
 bool order_takes(const struct job_file *file);
 
-/* Sends it over the ember's control socket; `forks`: that is an interpreter already. ERROR_FAILED when the ember is
+/* Sends the order over the ember's control socket; `forks`: the ember is an interpreter. ERROR_FAILED if the ember is
  * gone. */
 int order_send(int socket, const struct job *job, bool forks, const struct plan *plan, struct error *err);

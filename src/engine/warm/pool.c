@@ -1,19 +1,19 @@
 /*
  * Embers, by language and profile.
  *
- * A hearth is one of those: a thread that owns the stem, and embers that wait.
- * It is made when the language is first asked for; that run is cold. Taking an
- * ember wakes the thread, which makes another, so that nobody waits for a
- * refill. A run that finds none left makes its own from the zygote, in its own
- * thread; one that finds no stem is cold.
+ * Each combination is a hearth: a thread that owns the stem, and idle embers.
+ * It is created at the first request for the language; that run is cold. Taking
+ * an ember wakes the thread, which makes another one, so callers do not wait
+ * for it. If no ember is idle, the run makes one from the zygote in its own
+ * thread; if there is no stem, the run is cold.
  *
- * How many wait follows demand: twice as many after a run that found none, one
- * after a minute without runs, none after ten, and then the stem goes as well.
- * No thread wakes unless one of these is due.
+ * The number of idle embers follows demand: it doubles when a run finds none,
+ * becomes one after a minute without runs, and zero after ten minutes, when the
+ * stem is closed as well. A thread wakes only when one of these is due.
  *
- * A stem is replaced after so many forks or minutes, because its forks share
- * the layout of its memory and its hash seed. The old one lives as long as a
- * box of it does; its thread owns both.
+ * A stem is replaced after a number of forks or minutes, because its forks
+ * share its memory layout and hash seed. The old one stays until its last box
+ * has ended; its thread owns both.
  */
 #include "engine/warm/pool.h"
 
@@ -31,67 +31,67 @@
 #include <time.h>
 
 enum {
-	HEARTHS_MAX = 32,              /* languages and profiles that are warm at a time */
-	IDLE_MAX = 1024,               /* embers of one that wait */
-	FIRST_TARGET = 2,              /* that wait after the first run */
-	STEM_FORKS = 20000,            /* of one stem, then another takes over */
-	STEM_USEC = 30 * 60 * 1000000, /* or after so long */
-	SHRINK_USEC = 60 * 1000000,    /* without a run: one waits */
-	CLOSE_USEC = 600 * 1000000,    /* without a run: none, and no stem */
-	RETRY_USEC = 5 * 1000000,      /* after a stem that could not be made */
-	EMBER_COST = 4 << 20,          /* bytes that one is taken to need */
+	HEARTHS_MAX = 32,              /* maximum of warm languages and profiles */
+	IDLE_MAX = 1024,               /* maximum of a hearth's idle embers */
+	FIRST_TARGET = 2,              /* idle embers after the first run */
+	STEM_FORKS = 20000,            /* of one stem before it is replaced */
+	STEM_USEC = 30 * 60 * 1000000, /* age at which a stem is replaced */
+	SHRINK_USEC = 60 * 1000000,    /* time without a run after which one ember stays idle */
+	CLOSE_USEC = 600 * 1000000,    /* time without a run after which the stem is closed */
+	RETRY_USEC = 5 * 1000000,      /* pause after a stem could not be made */
+	EMBER_COST = 4 << 20,          /* estimated bytes of an ember */
 };
 
-/* A stem and who uses it. */
+/* A stem and its users. */
 struct ember_source {
 	struct stem *stem;         /* owned */
-	size_t users;              /* embers of it, waiting or at work, and the hearth itself */
-	uint64_t forks;            /* so far */
-	uint64_t opened_usec;      /* when */
-	struct ember_source *next; /* of the hearth's old ones */
+	size_t users;              /* its embers, idle or in use, and the hearth itself */
+	uint64_t forks;            /* number so far */
+	uint64_t opened_usec;      /* time of opening */
+	struct ember_source *next; /* next of the hearth's old ones */
 };
 
 struct hearth {
-	struct pool *pool;           /* where it belongs */
-	struct stem_begin begin;     /* what it is for */
-	pthread_t thread;            /* owner of the stems */
-	pthread_cond_t wake;         /* for it */
-	struct ember_source *source; /* in use; NULL: none yet, or given up */
-	struct ember_source *old;    /* replaced, and still used */
-	struct held *idle[IDLE_MAX]; /* waiting, the last is taken first */
-	size_t idle_count;           /* how many */
-	size_t target;               /* how many there should be */
-	uint64_t taken_usec;         /* when one was last asked for */
-	uint64_t retry_usec;         /* not before this a new stem */
-	bool replace;                /* the stem, when the thread comes to it */
+	struct pool *pool;           /* owner */
+	struct stem_begin begin;     /* language, profile and surroundings */
+	pthread_t thread;            /* thread that owns the stems */
+	pthread_cond_t wake;         /* wakes it */
+	struct ember_source *source; /* current stem; NULL: none */
+	struct ember_source *old;    /* replaced, but still in use */
+	struct held *idle[IDLE_MAX]; /* idle embers; the last one is taken first */
+	size_t idle_count;           /* number of them */
+	size_t target;               /* wanted number */
+	uint64_t taken_usec;         /* time of the last request */
+	uint64_t retry_usec;         /* earliest time for a new stem */
+	bool replace;                /* replace the stem when the thread runs next */
 };
 
 struct pool {
-	pthread_mutex_t lock;                /* for all of it */
-	struct engine_options options;       /* bounds */
-	struct probe probe;                  /* of the host */
-	struct hearth *hearths[HEARTHS_MAX]; /* by first use */
-	size_t hearth_count;                 /* how many */
-	struct engine_stats stats;           /* counted */
-	struct held *ashes;                  /* used, to be ended */
-	pthread_cond_t swept;                /* there are some */
-	pthread_t sweeper;                   /* who ends them */
-	size_t idle;                         /* of all hearths */
-	bool closing;                        /* no more */
+	pthread_mutex_t lock;                /* guards all members */
+	struct engine_options options;       /* limits of the pool */
+	struct probe probe;                  /* result of probing the host */
+	struct hearth *hearths[HEARTHS_MAX]; /* in the order of first use */
+	size_t hearth_count;                 /* number of them */
+	struct engine_stats stats;           /* counters */
+	struct held *ashes;                  /* used embers, to be closed */
+	pthread_cond_t swept;                /* signalled when there are some */
+	pthread_t sweeper;                   /* thread that closes them */
+	size_t idle;                         /* idle embers of all hearths */
+	bool closing;                        /* the pool is closing */
 	bool swept_all;                      /* the sweeper may end */
 	bool sweeping;                       /* the sweeper was started */
 };
 
-/* A line for who serves; nothing of a caller's is in it. */
-static void say(const struct pool *pool, const char *what, const struct stem_begin *begin, const struct error *err)
+/* Writes a log line, without any data of callers. */
+static void pool_log(const struct pool *pool, const char *what, const struct stem_begin *begin, const struct error *err)
 {
 	if (pool->options.say)
 		pool->options.say("%s: %s: %s", begin->language, what, err->text);
 }
 
-/* ---- Ends: what is over costs no caller time. */
+/* ---- Closing: takes no time of callers. */
 
-/* With the lock held: something is wrong with it; one that was replaced already says nothing of the next. */
+/* With the lock held: abandons a stem that failed. If it was replaced already, its successor is not affected. */
 static void give_up(struct hearth *hearth, const struct ember_source *source)
 {
 	hearth->pool->stats.failed++;
@@ -99,15 +99,15 @@ static void give_up(struct hearth *hearth, const struct ember_source *source)
 		hearth->replace = true;
 }
 
-/* With the lock held: when the last of a stem's boxes is gone, its thread closes it. */
-static void release(struct hearth *hearth, struct ember_source *source)
+/* With the lock held: when the last box of a stem has ended, its thread closes it. */
+static void source_release(struct hearth *hearth, struct ember_source *source)
 {
 	source->users--;
 	if (source->users == 0)
 		pthread_cond_signal(&hearth->wake);
 }
 
-static void *sweep(void *data)
+static void *ashes_sweep(void *data)
 {
 	struct pool *pool = data;
 
@@ -119,7 +119,7 @@ static void *sweep(void *data)
 			pthread_cond_wait(&pool->swept, &pool->lock);
 			continue;
 		}
-		/* All of them are told to die before the first is waited for. */
+		/* All of them are killed before the first is waited for. */
 		pool->ashes = NULL;
 		pthread_mutex_unlock(&pool->lock);
 		for (struct held *each = held; each; each = each->next)
@@ -129,7 +129,7 @@ static void *sweep(void *data)
 
 			launch_end(&held->ember.box, NULL);
 			pthread_mutex_lock(&pool->lock);
-			release(held->hearth, held->source);
+			source_release(held->hearth, held->source);
 			pthread_mutex_unlock(&pool->lock);
 			free(held);
 			held = next;
@@ -141,7 +141,7 @@ static void *sweep(void *data)
 }
 
 /* With the lock held. */
-static void discard(struct pool *pool, struct held *held)
+static void held_discard(struct pool *pool, struct held *held)
 {
 	held->next = pool->ashes;
 	pool->ashes = held;
@@ -151,14 +151,14 @@ static void discard(struct pool *pool, struct held *held)
 static void drop_idle(struct hearth *hearth, size_t keep)
 {
 	while (hearth->idle_count > keep) {
-		discard(hearth->pool, hearth->idle[--hearth->idle_count]);
+		held_discard(hearth->pool, hearth->idle[--hearth->idle_count]);
 		hearth->pool->idle--;
 	}
 }
 
 /* ---- Making embers. */
 
-/* Whoever calls has a use of the source, which the ember takes over. */
+/* The caller has a use count of the source, which the ember takes over. */
 static struct held *make_held(struct hearth *hearth, struct ember_source *source, enum zygote_kind kind, bool hurry,
 			      struct error *err)
 {
@@ -175,19 +175,19 @@ static struct held *make_held(struct hearth *hearth, struct ember_source *source
 	return NULL;
 }
 
-/* The zygote that waits for programs; without one, a box alone. */
+/* The zygote that matches; without one, only a box. */
 static enum zygote_kind best_kind(const struct ember_source *source)
 {
 	return stem_has(source->stem, ZYGOTE_FORK) ? ZYGOTE_FORK : ZYGOTE_EXEC;
 }
 
-/* Bounded by count and by memory, over all hearths. */
+/* Checks the limits of number and memory over all hearths. */
 static bool has_room(const struct pool *pool)
 {
 	return pool->idle < pool->options.embers_max && (pool->idle + 1) * EMBER_COST <= pool->options.memory_max;
 }
 
-/* For a language that has none: of the one that was asked for longest ago. */
+/* For a new language: closes an idle ember of the least recently used hearth. */
 static bool make_room(struct hearth *hearth)
 {
 	struct pool *pool = hearth->pool;
@@ -209,8 +209,8 @@ static bool wants_more(struct hearth *hearth)
 	       (has_room(hearth->pool) || make_room(hearth));
 }
 
-/* With the lock held, which is let go meanwhile. */
-static void refill(struct hearth *hearth)
+/* With the lock held, which is released meanwhile. */
+static void hearth_refill(struct hearth *hearth)
 {
 	struct pool *pool = hearth->pool;
 	struct ember_source *source = hearth->source;
@@ -222,10 +222,10 @@ static void refill(struct hearth *hearth)
 	held = make_held(hearth, source, best_kind(source), false, &err);
 	pthread_mutex_lock(&pool->lock);
 	if (!held) {
-		release(hearth, source);
-		say(pool, "an ember could not be made", &hearth->begin, &err);
-		/* Another stem, after a pause; of one that never made any the next would be the same, until somebody
-		 * asks. */
+		source_release(hearth, source);
+		pool_log(pool, "an ember could not be made", &hearth->begin, &err);
+		/* Opens another stem after a pause. If this one never made an ember, the next would fail too, so it
+		 * waits for a request. */
 		give_up(hearth, source);
 		if (source->forks == 0)
 			hearth->target = 0;
@@ -234,16 +234,16 @@ static void refill(struct hearth *hearth)
 	}
 	source->forks++;
 	pool->stats.forked++;
-	/* It may have been replaced, or enough be there, by now. */
+	/* Meanwhile it may have been replaced, or there may be enough. */
 	if (pool->closing || source != hearth->source || hearth->idle_count >= IDLE_MAX) {
-		discard(pool, held);
+		held_discard(pool, held);
 		return;
 	}
 	hearth->idle[hearth->idle_count++] = held;
 	pool->idle++;
 }
 
-/* ---- Stems: opened and closed by the hearth's own thread. */
+/* ---- Stems: opened and closed by the hearth's thread. */
 
 static void open_source(struct hearth *hearth)
 {
@@ -252,24 +252,24 @@ static void open_source(struct hearth *hearth)
 	struct error err = { 0 };
 	int done;
 
-	/* Before, not after: who asks for another meanwhile means this one as well. */
+	/* Before opening: a later request to replace is for the new stem too. */
 	hearth->replace = false;
 	pthread_mutex_unlock(&pool->lock);
 	done = source ? stem_open(&hearth->begin, &source->stem, &err)
 		      : error_set(&err, ERROR_FAILED, ENOMEM, "cannot hold a stem");
 	pthread_mutex_lock(&pool->lock);
 	if (done < 0) {
-		say(pool, "no boxes are made ahead", &hearth->begin, &err);
+		pool_log(pool, "no boxes are made ahead", &hearth->begin, &err);
 		free(source);
 		pool->stats.failed++;
-		/* Not again by itself: the next request that comes after a while tries. */
+		/* Not retried automatically: a request after the pause tries again. */
 		hearth->target = 0;
 		hearth->retry_usec = clock_usec() + RETRY_USEC;
 		return;
 	}
 	if (hearth->begin.forks && !stem_has(source->stem, ZYGOTE_FORK)) {
-		error_set(&err, ERROR_FAILED, 0, "each program starts it again, in a box made ahead");
-		say(pool, "its interpreter cannot be forked", &hearth->begin, &err);
+		error_set(&err, ERROR_FAILED, 0, "each program starts a new one, in a box made ahead");
+		pool_log(pool, "its interpreter cannot be forked", &hearth->begin, &err);
 	}
 	source->users = 1;
 	source->opened_usec = clock_usec();
@@ -290,7 +290,7 @@ static void retire_source(struct hearth *hearth)
 	source->users--;
 }
 
-/* Those that nobody uses any more. */
+/* Closes old stems without users. */
 static void close_old(struct hearth *hearth)
 {
 	struct ember_source **at = &hearth->old;
@@ -317,8 +317,8 @@ static bool is_worn(const struct ember_source *source, uint64_t now)
 	return source->forks >= STEM_FORKS || now - source->opened_usec >= STEM_USEC;
 }
 
-/* What is due now; returns when the next is, 0: nothing. */
-static uint64_t tend(struct hearth *hearth, uint64_t now)
+/* Does what is due; returns the time of the next action, 0: none. */
+static uint64_t hearth_tend(struct hearth *hearth, uint64_t now)
 {
 	uint64_t shrink = hearth->taken_usec + SHRINK_USEC, end = hearth->taken_usec + CLOSE_USEC;
 
@@ -357,16 +357,16 @@ static void *tend_hearth(void *data)
 
 	pthread_mutex_lock(&pool->lock);
 	while (!pool->closing) {
-		uint64_t due = tend(hearth, clock_usec());
+		uint64_t due = hearth_tend(hearth, clock_usec());
 
 		if (pool->closing)
 			break;
 		if (wants_more(hearth))
-			refill(hearth);
+			hearth_refill(hearth);
 		else
 			wait_until(hearth, due);
 	}
-	/* Every box of ours is ended before the stems are. */
+	/* All boxes are closed before their stems. */
 	if (hearth->source)
 		retire_source(hearth);
 	while (hearth->old) {
@@ -378,7 +378,7 @@ static void *tend_hearth(void *data)
 	return NULL;
 }
 
-/* Signals are the keeper's own thread's. */
+/* Signals are for the keeper's main thread. */
 static int start_thread(pthread_t *thread, void *(*run)(void *), void *data)
 {
 	pthread_attr_t attributes;
@@ -405,15 +405,15 @@ static void init_cond(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attributes);
 }
 
-/* ---- Which hearth a job is for. */
+/* ---- The hearth for a job. */
 
-/* What every program of the language has, and no more: the rest is for a box of its own. */
-static bool fits(const struct job *job, const struct probe *probe, struct stem_begin *begin)
+/* Whether the job needs only what every program of the language has; otherwise it gets a box of its own. */
+static bool job_fits(const struct job *job, const struct probe *probe, struct stem_begin *begin)
 {
 	const struct limits own = limits_settle(&(struct limits){ 0 }, &job->runtime->limits);
 	const struct spec *spec = job->spec;
 
-	/* A stem knows only the built-in languages: the folder of the user's own is not in its root. */
+	/* A stem knows only built-in languages: the user's own are not in its root. */
 	if (runtime_is_own(job->runtime))
 		return false;
 	if (job->kind != JOB_RUN || spec->project || spec->read_only || job->terminals || job->limits.disk > own.disk ||
@@ -421,7 +421,7 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 	    (job->limits.disk < own.disk && !job->disk_by_memory && !probe->range) ||
 	    strlen(job->runtime->name) >= STEM_NAME_MAX || (spec->profile && strlen(spec->profile) >= STEM_NAME_MAX))
 		return false;
-	/* A limit that was asked for and cannot be had is refused, by who makes the box. */
+	/* If a requested limit cannot be enforced, the box's maker refuses the run. */
 	if (spec->limits.cpus > 0 && !spec->weaker[LAYER_CGROUP] &&
 	    (probe->cgroup.version == 0 || probe->cgroup.where[CGROUP_CPU] < 0))
 		return false;
@@ -435,8 +435,7 @@ static bool fits(const struct job *job, const struct probe *probe, struct stem_b
 		return false;
 	strcpy(begin->language, job->runtime->name);
 	strcpy(begin->profile, spec->profile ? spec->profile : "");
-	/* What may be missing and is there makes no other box: each choice would be a hearth, and there are only so
-	 * many. */
+	/* Waiving a layer that is available makes no other kind of box: each combination would need a hearth. */
 	begin->weaker[LAYER_CGROUP] =
 		spec->weaker[LAYER_CGROUP] && (probe->cgroup.version == 0 || probe->cgroup.where[CGROUP_CPU] < 0);
 	begin->weaker[LAYER_LANDLOCK] = spec->weaker[LAYER_LANDLOCK] && probe->landlock == 0;
@@ -476,7 +475,7 @@ static struct hearth *find_hearth(struct pool *pool, const struct stem_begin *be
 	return hearth;
 }
 
-/* Variables that only the start of an interpreter reads. */
+/* Variables that only a starting interpreter reads. */
 static bool is_started_with(const struct job *job)
 {
 	for (const char *const *pattern = job->runtime->ember.not_with; pattern && *pattern; pattern++) {
@@ -508,10 +507,10 @@ static enum zygote_kind kind_for(const struct job *job)
 	return ZYGOTE_FORK;
 }
 
-/* ---- Taking one. */
+/* ---- Taking embers. */
 
-/* One of this kind that waits, or else one made for the purpose; NULL: none can be had. */
-static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_kind kind)
+/* An idle ember of this kind, or a new one; NULL: there is none. */
+static struct held *hearth_take(struct pool *pool, struct hearth *hearth, enum zygote_kind kind)
 {
 	struct ember_source *source = hearth->source;
 	struct error err = { 0 };
@@ -520,7 +519,7 @@ static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_k
 	hearth->taken_usec = clock_usec();
 	if (hearth->target == 0 && hearth->taken_usec >= hearth->retry_usec)
 		hearth->target = FIRST_TARGET;
-	/* What was forked from a zygote that is gone can run, but nobody would hear of its end. */
+	/* A fork of a dead zygote can run, but its end would not be reported. */
 	if (source && !stem_is_well(source->stem)) {
 		hearth->replace = true;
 		drop_idle(hearth, 0);
@@ -538,15 +537,15 @@ static struct held *take(struct pool *pool, struct hearth *hearth, enum zygote_k
 		held = make_held(hearth, source, kind, true, &err);
 		pthread_mutex_lock(&pool->lock);
 		if (!held) {
-			say(pool, "an ember could not be made", &hearth->begin, &err);
-			release(hearth, source);
+			pool_log(pool, "an ember could not be made", &hearth->begin, &err);
+			source_release(hearth, source);
 			give_up(hearth, source);
 		} else {
 			source->forks++;
 			pool->stats.forked++;
 		}
 	}
-	/* Usually pool_return() wakes the thread that makes more; but not after a long run, or many at once. */
+	/* Usually pool_return() wakes the thread that makes more, but not after a long run, or several at once. */
 	if (!held || hearth->idle_count == 0)
 		pthread_cond_signal(&hearth->wake);
 	return held;
@@ -556,10 +555,10 @@ void pool_return(struct held *held)
 {
 	struct hearth *hearth = held->hearth;
 
-	/* Now, and not when the sweeper comes to it: whoever the program has left there ends with the answer. */
+	/* Kill now, before the sweeper closes it, so that no process outlives the answer. */
 	launch_kill(&held->ember.box);
 	pthread_mutex_lock(&hearth->pool->lock);
-	discard(hearth->pool, held);
+	held_discard(hearth->pool, held);
 	pthread_cond_signal(&hearth->wake);
 	pthread_mutex_unlock(&hearth->pool->lock);
 }
@@ -571,10 +570,10 @@ struct held *pool_take(struct pool *pool, const struct job *job)
 	struct held *held = NULL;
 
 	pthread_mutex_lock(&pool->lock);
-	if (pool->options.embers_max > 0 && fits(job, &pool->probe, &begin))
+	if (pool->options.embers_max > 0 && job_fits(job, &pool->probe, &begin))
 		hearth = find_hearth(pool, &begin);
 	if (hearth)
-		held = take(pool, hearth, kind_for(job));
+		held = hearth_take(pool, hearth, kind_for(job));
 	pthread_mutex_unlock(&pool->lock);
 	return held;
 }
@@ -594,7 +593,7 @@ void pool_reject(struct held *held, bool counted)
 	pthread_mutex_lock(&pool->lock);
 	pool->stats.warm -= counted;
 	pool->stats.cold++;
-	/* A zygote that died does not come back. */
+	/* A dead zygote is not restarted. */
 	give_up(held->hearth, held->source);
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -614,7 +613,7 @@ int pool_open(const struct engine_options *options, struct pool **out, struct er
 		pool_close(pool);
 		return -1;
 	}
-	if (start_thread(&pool->sweeper, sweep, pool) != 0) {
+	if (start_thread(&pool->sweeper, ashes_sweep, pool) != 0) {
 		pool_close(pool);
 		return error_set(err, ERROR_FAILED, EAGAIN, "cannot start a thread of the pool");
 	}
@@ -627,7 +626,7 @@ void pool_close(struct pool *pool)
 {
 	if (!pool)
 		return;
-	/* Hearths first: the sweeper ends what they have. */
+	/* Hearths first: the sweeper closes their embers. */
 	pthread_mutex_lock(&pool->lock);
 	pool->closing = true;
 	for (size_t i = 0; i < pool->hearth_count; i++)

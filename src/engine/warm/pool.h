@@ -1,4 +1,4 @@
-/* Boxes made ahead, and the requests that they serve. */
+/* The pool of boxes made ahead. */
 #pragma once
 
 #include "engine/local/box_place.h"
@@ -9,31 +9,31 @@
 
 struct pool;
 
-/* An ember, and whose it is. */
+/* An ember and its owner. */
 struct held {
-	struct box_place common;     /* first: the ember as a place of the engine (warm_engine.c) */
-	struct ember ember;          /* itself */
-	struct hearth *hearth;       /* where it waited */
-	struct ember_source *source; /* what it was made from */
-	struct held *next;           /* of the ashes */
+	struct box_place common;     /* first: the place of the engine (warm_engine.c) */
+	struct ember ember;          /* the ember */
+	struct hearth *hearth;       /* the hearth it was idle in */
+	struct ember_source *source; /* the stem that made it */
+	struct held *next;           /* next of the ashes */
 };
 
-/* Starts what has to run; no ember is made before a language was asked for. */
+/* Starts the pool's threads; embers are made after the first request for a language. */
 int pool_open(const struct engine_options *options, struct pool **out, struct error *err);
-/* Ends every ember and zygote. Runs under way have to be over. NULL is fine. */
+/* Ends every ember and zygote. All runs must have ended. `pool` may be NULL. */
 void pool_close(struct pool *pool);
 
-/* An ember that fits the job, from any thread; NULL: none does. It is the caller's until pool_return(). */
+/* Takes an ember that fits the job; NULL: there is none. The caller owns it until pool_return(). Thread-safe. */
 struct held *pool_take(struct pool *pool, const struct job *job);
-/* Kills what is left in the ember's box. The box is taken down, and another made, by other threads. */
+/* Kills the processes in the ember's box. Other threads remove the box and make another one. */
 void pool_return(struct held *held);
-/* Counts a run that has an ember (warm), or has to go elsewhere. */
+/* Counts a run with an ember (warm), or one without. */
 void pool_count(struct pool *pool, bool warm);
-/* The ember was unusable, and its run has to go elsewhere; `counted`: it was counted as warm. */
+/* The ember was unusable, and its run needs another engine; `counted`: it was counted as warm. */
 void pool_reject(struct held *held, bool counted);
-/* Languages may have changed: what was made from the old definitions goes, as soon as nobody uses it. */
+/* Languages may have changed: closes stems of old definitions as soon as they are unused. */
 void pool_reload(struct pool *pool);
-/* What it knows of the host. */
+/* The result of probing the host. */
 const struct probe *pool_probe(const struct pool *pool);
 /* Adds its counts. */
 void pool_stats(struct pool *pool, struct engine_stats *stats);

@@ -24,24 +24,24 @@
 #include <unistd.h>
 
 enum {
-	PATIENCE_MSEC = 20000 /* for an answer of our own processes; an interpreter's start is among them */
+	PATIENCE_MSEC = 20000 /* for an answer of our own processes, including an interpreter's start */
 };
 
 struct stem {
-	struct stem_begin begin;         /* what it is for */
-	struct stem_job box;             /* what its boxes are made from */
-	struct userns_ids ids;           /* its own uid */
-	pid_t pid;                       /* of the process; 0: none */
-	int pidfd;                       /* the same */
-	int socket;                      /* to it */
-	int zygotes[ZYGOTE_KINDS];       /* to those that it started */
-	atomic_bool alive[ZYGOTE_KINDS]; /* that they answered */
-	pthread_mutex_t turn;            /* one question at a time */
-	atomic_uint_fast64_t boxes;      /* that were asked for */
-	struct stat zone;                /* of the host's /etc/localtime, whose zone is in its root; all zero: none */
+	struct stem_begin begin;         /* language, profile and surroundings */
+	struct stem_job box;             /* the plan of its boxes */
+	struct userns_ids ids;           /* its own uid and gid */
+	pid_t pid;                       /* its pid; 0: none */
+	int pidfd;                       /* its pidfd */
+	int socket;                      /* socket to it */
+	int zygotes[ZYGOTE_KINDS];       /* sockets to its zygotes */
+	atomic_bool alive[ZYGOTE_KINDS]; /* zygotes that have answered */
+	pthread_mutex_t turn;            /* one request at a time */
+	atomic_uint_fast64_t boxes;      /* number of boxes so far */
+	struct stat zone;                /* of the host's /etc/localtime when its root was made; all zero: none */
 };
 
-/* Another zone is another link, or another file. */
+/* A change of the zone changes the link or the file. */
 static void look_at_zone(struct stat *zone)
 {
 	if (lstat("/etc/localtime", zone) < 0)
@@ -61,12 +61,12 @@ static bool wait_for(int fd)
 	return n > 0;
 }
 
-/* The stem's own side of its birth: nothing of the keeper crosses but the socket. */
+/* In the child: executes the stem with only its socket. */
 static _Noreturn void become_stem(int go, int socket, bool own, const char *zone)
 {
 	static char *const argv[] = { (char *)"emberbox", (char *)"serve", (char *)"--role=stem", NULL };
-	/* Where nothing else names the time zone its TZ does, see engine/local/zone.h: its boxes say what all others
-	 * say. */
+	/* TZ matters if nothing else names the time zone, see engine/local/zone.h: boxes of all kinds get the same
+	 * zone. */
 	char tz[sizeof("TZ=") + ZONE_NAME_MAX] = "TZ=";
 	char *const envp[] = { (char *)"PATH=/usr/bin:/bin", zone ? tz : NULL, NULL };
 	char word = 0;
@@ -80,7 +80,7 @@ static _Noreturn void become_stem(int go, int socket, bool own, const char *zone
 	if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setresuid, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		_exit(1);
-	/* Out of the way of each other first. */
+	/* First, move both to high numbers. */
 	socket = fcntl(socket, F_DUPFD_CLOEXEC, STEM_FD_SOCKET + 2);
 	exe = fcntl(open("/proc/self/exe", O_PATH | O_CLOEXEC), F_DUPFD_CLOEXEC, STEM_FD_SOCKET + 2);
 	if (exe < 0 || dup3(exe, STEM_FD_SOCKET + 1, O_CLOEXEC) < 0 || dup2(socket, STEM_FD_SOCKET) < 0 ||
@@ -114,7 +114,7 @@ static int start_process(struct stem *stem, int socket, struct error *err)
 	return done;
 }
 
-/* Its answer: the root is made, the zygotes are started. */
+/* Reads the stem's answer: the root is made, the zygotes are started. */
 static int hear_stem(struct stem *stem, struct error *err)
 {
 	struct stem_job root;
@@ -138,7 +138,7 @@ static int hear_stem(struct stem *stem, struct error *err)
 	return -1;
 }
 
-/* An interpreter that does not come up is no reason to do without the boxes. */
+/* Without an interpreter, the stem's boxes can still be used. */
 static void hear_zygotes(struct stem *stem)
 {
 	for (int kind = 0; kind < ZYGOTE_KINDS; kind++) {
@@ -151,17 +151,17 @@ static void hear_zygotes(struct stem *stem)
 	}
 }
 
-static int pair(int ends[2])
+static int sockets_make(int ends[2])
 {
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
 }
 
-static int start(struct stem *stem, struct error *err)
+static int stem_start(struct stem *stem, struct error *err)
 {
 	int ends[2], theirs[ZYGOTE_KINDS] = { -1, -1 };
 	int done;
 
-	if (pair(ends) < 0)
+	if (sockets_make(ends) < 0)
 		return error_errno(err, "cannot make a stem's socket");
 	stem->socket = ends[0];
 	done = userns_take(stem->begin.probe.range, &stem->ids, err);
@@ -169,7 +169,7 @@ static int start(struct stem *stem, struct error *err)
 		done = start_process(stem, ends[1], err);
 	close(ends[1]);
 	for (int kind = 0; kind < ZYGOTE_KINDS && done == 0; kind++) {
-		if (pair(ends) < 0)
+		if (sockets_make(ends) < 0)
 			done = error_errno(err, "cannot make a zygote's socket");
 		else
 			stem->zygotes[kind] = ends[0], theirs[kind] = ends[1];
@@ -196,7 +196,7 @@ int stem_open(const struct stem_begin *begin, struct stem **out, struct error *e
 	stem->ids.lock_fd = -1;
 	pthread_mutex_init(&stem->turn, NULL);
 	look_at_zone(&stem->zone);
-	if (stem_job_make(begin, STEM_BOX, &stem->box, err) < 0 || start(stem, err) < 0) {
+	if (stem_job_make(begin, STEM_BOX, &stem->box, err) < 0 || stem_start(stem, err) < 0) {
 		stem_close(stem);
 		return -1;
 	}
@@ -239,15 +239,16 @@ bool stem_has(const struct stem *stem, enum zygote_kind kind)
 	return stem->alive[kind];
 }
 
-/* The far ends of what an ember speaks through, until it is there. */
+/* The far ends of an ember's channels, until it has them. */
 struct far {
 	struct launch_ends ends;        /* stdin, stdout, stderr and the control socket */
-	int groups[CGROUP_CONTROLLERS]; /* the group's, borrowed */
-	int group_count;                /* how many */
+	int groups[CGROUP_CONTROLLERS]; /* the group's files, borrowed */
+	int group_count;                /* number of them */
 };
 
-/* One at a time. The size of the answer, whose descriptors take the place of those that were sent; or -1 with errno. */
-static ssize_t question(struct stem *stem, const struct stem_make *make, int fds[FD_MESSAGE_MAX], size_t sent,
+/* Sends one request and reads the answer. Returns its size, and replaces the sent descriptors by the received ones; or
+ * -1 with errno. */
+static ssize_t stem_ask(struct stem *stem, const struct stem_make *make, int fds[FD_MESSAGE_MAX], size_t sent,
 			struct stem_answer *answer, size_t *count)
 {
 	ssize_t n = -1;
@@ -255,7 +256,7 @@ static ssize_t question(struct stem *stem, const struct stem_make *make, int fds
 	pthread_mutex_lock(&stem->turn);
 	if (fd_send(stem->socket, make, sizeof(*make), fds, sent) == 0 && wait_for(stem->socket))
 		n = fd_receive(stem->socket, answer, sizeof(*answer), fds, count);
-	/* An answer that came late would be taken for the next one's, and put a program into another's box. */
+	/* A late answer would be taken for the next one, and a program could get into another box. */
 	if (n != sizeof(*answer)) {
 		int errnum = errno;
 
@@ -280,7 +281,7 @@ static int ask_stem(struct stem *stem, struct ember *ember, const struct far *fa
 	int errnum;
 
 	memcpy(fds + STEM_MAKE_FDS, far->groups, (size_t)far->group_count * sizeof(int));
-	n = question(stem, &make, fds, STEM_MAKE_FDS + make.groups, &answer, &count);
+	n = stem_ask(stem, &make, fds, STEM_MAKE_FDS + make.groups, &answer, &count);
 	errnum = n < 0 ? errno : EPIPE;
 	if (n == sizeof(answer) && answer.errnum == 0 && count == 1) {
 		box->pidfd = fds[0];
@@ -292,7 +293,7 @@ static int ask_stem(struct stem *stem, struct ember *ember, const struct far *fa
 			 "cannot make a box of %s", stem->begin.language);
 }
 
-/* The next report of a box that is being made; descriptors go where they belong. */
+/* Reads the next report of a box that is being made, and stores its descriptors. */
 static int hear_box(struct box *box, uint32_t kind, struct report *report, struct error *err)
 {
 	int fds[FD_MESSAGE_MAX];
@@ -334,8 +335,8 @@ static int ask_zygote(struct stem *stem, enum zygote_kind kind, bool hurry, cons
 	return error_errno(err, "the zygote of %s does not answer", stem->begin.language);
 }
 
-static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember *ember, struct far *far,
-		struct error *err)
+static int box_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember *ember, struct far *far,
+		    struct error *err)
 {
 	struct box *box = &ember->box;
 	struct cgroup_usage usage;
@@ -350,7 +351,7 @@ static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct emb
 	if (ask_stem(stem, ember, far, err) < 0 || hear_box(box, REPORT_READY, &report, err) < 0 ||
 	    ask_zygote(stem, kind, hurry, box, far, err) < 0 || hear_box(box, REPORT_WARM, &report, err) < 0)
 		return -1;
-	/* Thousands may wait: only what a run needs stays open. */
+	/* Thousands of embers may be idle, so only the descriptors that a run needs stay open. */
 	if (box->group)
 		cgroup_entered(box->group);
 	close_fd(&box->handles[REPORT_FD_RULESET]);
@@ -366,17 +367,17 @@ static int make(struct stem *stem, enum zygote_kind kind, bool hurry, struct emb
 	return 0;
 }
 
-/* 0, or -1: the stem does not answer, or has none. */
+/* Returns 0, or -1: the stem does not answer. */
 static int ask_about(const struct ember *ember, enum stem_ask ask, unsigned cores, struct stem_answer *answer)
 {
 	const struct stem_make make = { .number = ember->number, .ask = ask, .cores = cores };
 	int fds[FD_MESSAGE_MAX];
 	size_t count = 0;
 
-	return question(ember->stem, &make, fds, 0, answer, &count) == sizeof(*answer) && answer->errnum == 0 ? 0 : -1;
+	return stem_ask(ember->stem, &make, fds, 0, answer, &count) == sizeof(*answer) && answer->errnum == 0 ? 0 : -1;
 }
 
-/* The stem listens to all of its boxes. */
+/* The stem has the listeners of all its boxes. */
 static void ask_refused(struct box *box)
 {
 	struct ember *ember = (struct ember *)((char *)box - offsetof(struct ember, box));
@@ -395,7 +396,7 @@ int stem_make(struct stem *stem, enum zygote_kind kind, bool hurry, struct ember
 	launch_init(&out->box, &stem->box.plan);
 	out->box.warden = stem->zygotes[kind];
 	out->box.ask_refused = ask_refused;
-	done = make(stem, kind, hurry, out, &far, err);
+	done = box_make(stem, kind, hurry, out, &far, err);
 	launch_close_ends(&far.ends);
 	if (done < 0)
 		launch_end(&out->box, NULL);
@@ -416,8 +417,8 @@ int stem_bound(const struct ember *ember, unsigned cores)
 	return ask_about(ember, STEM_ASK_CORES, cores, &answer);
 }
 
-/* The answers to one question, with the turn held. 0, or an errno; the sockets that came are the caller's either way.
- */
+/* Reads the answers to one request, with the turn held. Returns 0, or an errno; the caller owns the received sockets in
+ * both cases. */
 static int hear_sockets(struct stem *stem, int fds[NET_PLANT_SOCKETS_MAX + FD_MESSAGE_MAX], size_t *count)
 {
 	struct stem_answer answer = { .index = 1 };
@@ -459,7 +460,7 @@ int stem_plant(const struct ember *ember, const struct net_plant *plant, struct 
 	pthread_mutex_lock(&stem->turn);
 	errnum = fd_send_parts(stem->socket, parts, ARRAY_SIZE(parts), NULL, 0) == 0 ? hear_sockets(stem, fds, &count)
 										     : errno;
-	/* A late answer would be taken for that to the next question. */
+	/* A late answer would be taken for the next one. */
 	if (errnum == EPIPE || errnum == EPROTO)
 		shutdown(stem->socket, SHUT_RDWR);
 	pthread_mutex_unlock(&stem->turn);

@@ -23,7 +23,7 @@ static int set_spec(const struct stem_begin *begin, struct spec *spec, struct er
 	return spec_set_surroundings(spec, begin->around, err);
 }
 
-/* All drivers, and the library; a box's own files come with its program. */
+/* All drivers, and the library; the files of a box come with its program. */
 static int set_files(struct stem_job *stem, struct error *err)
 {
 	const struct runtime *runtime = stem->spec.runtime;

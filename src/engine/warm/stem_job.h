@@ -1,4 +1,4 @@
-/* What a stem and its boxes are made from; the stem and the keeper each make it for themselves, and get the same. */
+/* The plans of a stem and its boxes, which the stem and the keeper make separately, with equal results. */
 #pragma once
 
 #include "engine/local/plan.h"
@@ -11,13 +11,13 @@ enum stem_part {
 };
 
 struct stem_job {
-	struct spec spec;  /* the language alone */
+	struct spec spec;  /* only the language */
 	struct job job;    /* made from it */
-	struct plan plan;  /* of the part */
-	const char **argv; /* of a zygote: the interpreter's command line; NULL: it cannot be forked */
-	const char **envp; /* and its environment */
+	struct plan plan;  /* plan of the part */
+	const char **argv; /* for a zygote: the interpreter's command line; NULL: it cannot be forked */
+	const char **envp; /* its environment */
 };
 
-/* `out` stays where it is: the plan points into it. */
+/* `out` must not move: the plan points into it. */
 int stem_job_make(const struct stem_begin *begin, enum stem_part part, struct stem_job *out, struct error *err);
 void stem_job_free(struct stem_job *job);

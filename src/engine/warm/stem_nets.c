@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The one that this process is in. */
+/* Opens the namespace of this process. */
 static int net_open(ino_t *inode)
 {
 	_cleanup_close_ int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -53,7 +53,7 @@ void nets_all_told(struct nets *nets, size_t zygotes)
 	nets->again = listened == zygotes;
 }
 
-static struct net *spare(struct nets *nets)
+static struct net *net_spare(struct nets *nets)
 {
 	for (size_t i = 0; i < nets->known; i++)
 		if (nets->at[i].fd >= 0 && nets->at[i].box == 0)
@@ -69,14 +69,14 @@ static struct net *free_place(struct nets *nets)
 	return nets->known < NETS_MAX ? &nets->at[nets->known++] : NULL;
 }
 
-/* A network of our own making; it is proved here, where sockets leave no trace but these. */
-static int make(struct nets *nets, struct net **made)
+/* Makes a network, and proves it here, where sockets are not counted as a box's. */
+static int net_make(struct nets *nets, struct net **made)
 {
 	struct net *place = free_place(nets);
 
 	if (netns_make() < 0 || netns_loopback() < 0 || netns_prove() < 0)
 		return -1;
-	/* One that cannot be held serves once. */
+	/* A network without a free entry is used once. */
 	if (place) {
 		place->fd = net_open(&place->inode);
 		if (place->fd < 0)
@@ -88,17 +88,18 @@ static int make(struct nets *nets, struct net **made)
 
 int nets_enter(struct nets *nets, uint64_t number)
 {
-	struct net *net = nets->again ? spare(nets) : NULL;
+	struct net *net = nets->again ? net_spare(nets) : NULL;
 
 	nets->entered = NULL;
 	if (net && setns(net->fd, CLONE_NEWNET) < 0) {
 		net_close(net);
 		net = NULL;
 	}
-	if (!net && make(nets, &net) < 0) {
+	if (!net && net_make(nets, &net) < 0) {
 		int errnum = errno;
 
-		/* Whoever cannot go home would put what comes next into a stranger's network. */
+		/* If this process cannot return to its own network namespace, it must not make another box: that box
+		 * would share a network with this one. */
 		if (nets_leave(nets, 0) < 0)
 			_exit(1);
 		errno = errnum;
@@ -122,7 +123,7 @@ int nets_leave(struct nets *nets, pid_t box)
 	return setns(nets->home, CLONE_NEWNET);
 }
 
-/* The network of the process that asks; 0: it cannot be told. */
+/* The network of a process; 0: unknown. */
 static ino_t net_of(pid_t pid)
 {
 	char path[64];
@@ -132,7 +133,7 @@ static ino_t net_of(pid_t pid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-static struct net *find(struct nets *nets, ino_t inode)
+static struct net *net_find(struct nets *nets, ino_t inode)
 {
 	for (size_t i = 0; i < nets->known && inode != 0; i++)
 		if (nets->at[i].fd >= 0 && nets->at[i].inode == inode)
@@ -140,15 +141,15 @@ static struct net *find(struct nets *nets, ino_t inode)
 	return NULL;
 }
 
-static void use(struct nets *nets, pid_t pid)
+static void net_use(struct nets *nets, pid_t pid)
 {
 	ino_t inode = net_of(pid);
-	struct net *net = find(nets, inode);
-	bool known = net || (inode == nets->home_inode && inode != 0); /* a zygote's own sockets */
+	struct net *net = net_find(nets, inode);
+	bool known = net || (inode == nets->home_inode && inode != 0); /* the zygote's own sockets */
 
 	if (net)
 		net->used = true;
-	/* Whose it is we do not know: it may be anybody's. */
+	/* The owner is unknown, so count every network as used. */
 	for (size_t i = 0; i < nets->known && !known; i++) {
 		if (nets->at[i].fd >= 0 && nets->at[i].box == 0)
 			net_close(&nets->at[i]);
@@ -161,7 +162,7 @@ void nets_hear(struct nets *nets, size_t zygote)
 	struct seccomp_heard heard;
 	int found = seccomp_hear(nets->listeners[zygote], &heard);
 
-	/* The zygote is gone, and all of its forks. */
+	/* The zygote is gone, and so are all of its forks. */
 	if (found < 0) {
 		refusals_forget(&nets->refusals, nets->listeners[zygote]);
 		close_fd(&nets->listeners[zygote]);
@@ -171,15 +172,15 @@ void nets_hear(struct nets *nets, size_t zygote)
 	if (found == 0)
 		return;
 	if (!seccomp_is_socket(&heard)) {
-		struct net *net = find(nets, net_of(heard.pid));
+		struct net *net = net_find(nets, net_of(heard.pid));
 
-		/* Another may have its pid by now. */
+		/* The pid may have been reused. */
 		if (net && !seccomp_waits(nets->listeners[zygote], &heard))
 			return;
 		refusals_add(&nets->refusals, nets->listeners[zygote], &heard, net ? &net->refused : &nets->nobodys);
 		return;
 	}
-	use(nets, heard.pid);
+	net_use(nets, heard.pid);
 	if (heard.netlink)
 		(void)seccomp_let_netlink(nets->listeners[zygote], &heard);
 	else

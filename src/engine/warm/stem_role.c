@@ -1,11 +1,11 @@
 /*
- * The stem: pid 1 of a namespace in which a language's root is ready. It makes
- * boxes, which are copies of its own mounts in namespaces below its own, and
- * starts the zygotes that are forked into them.
+ * The stem: pid 1 of a namespace with the root of a language. It makes boxes,
+ * which are copies of its mounts in nested namespaces, and starts the zygotes
+ * that are forked into them.
  *
- * It was executed anew, so that neither it nor the init of a box holds what the
- * keeper knows. It has every capability in its user namespace, whose ids are
- * those of boxes, and none outside.
+ * It is executed anew, so that neither it nor the init of a box contains memory
+ * of the keeper. It has every capability in its user namespace, which contains
+ * only the ids of boxes, and none outside.
  */
 #include "base/fd.h"
 #include "base/own.h"
@@ -36,22 +36,22 @@
 #include <unistd.h>
 
 struct stem_role {
-	struct stem_begin begin;   /* what it is for */
+	struct stem_begin begin;   /* language, profile and surroundings */
 	struct stem_job root;      /* its own plan */
-	struct stem_job zygote;    /* that of its zygotes */
-	struct stem_job box;       /* that of its boxes */
+	struct stem_job zygote;    /* plan of its zygotes */
+	struct stem_job box;       /* plan of its boxes */
 	int zygotes[ZYGOTE_KINDS]; /* their sockets, until they are started */
-	struct nets nets;          /* of its boxes */
+	struct nets nets;          /* networks of its boxes */
 };
 
-static void answer(int errnum, uint32_t index, int pidfd)
+static void stem_answer(int errnum, uint32_t index, int pidfd)
 {
 	const struct stem_answer text = { .errnum = errnum, .index = index };
 
 	fd_send(STEM_FD_SOCKET, &text, sizeof(text), &pidfd, pidfd >= 0);
 }
 
-/* Descriptors that a box may not have are far above what it can have; the zygote needs them. */
+/* Descriptors that are forbidden in boxes have numbers far above a box's limit; the zygote needs them. */
 static int raise_limit(void)
 {
 	struct rlimit files;
@@ -75,7 +75,7 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Standard input is nothing; what it complains about is for who serves. */
+/* Standard input is empty; standard error is the service's log. */
 static int wire_zygote(int socket)
 {
 	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -85,8 +85,8 @@ static int wire_zygote(int socket)
 	return 0;
 }
 
-/* The fork of a zygote that executes what it is told. */
-static _Noreturn void execute(void)
+/* A fork of the exec zygote: executes the program of its order. */
+static _Noreturn void zygote_execute(void)
 {
 	const struct enter_claim *claim;
 
@@ -96,7 +96,7 @@ static _Noreturn void execute(void)
 	enter_fail(claim->control, EMBER_STEP_EXEC, errno);
 }
 
-/* Where a zygote's filter, and so that of all its forks, tells of sockets and of what it refuses; -1: it does not. */
+/* Receives the listener of a zygote's filter, which all of its forks share; -1: none. */
 static int hear_listener(int zygote)
 {
 	int fds[FD_MESSAGE_MAX];
@@ -113,8 +113,8 @@ static _Noreturn void become_zygote(const struct stem_role *role, enum zygote_ki
 
 	reset_signals();
 	setsid();
-	/* Out of the way: its own socket stays; the stem's goes when the filter is told of, those of other zygotes now.
-	 */
+	/* Moves sockets to free numbers: keeps its own, closes those of other zygotes; the stem's is closed when the
+	 * filter is reported. */
 	inside.control = fcntl(stem, F_DUPFD_CLOEXEC, ZYGOTE_FD_SOCKET + 1);
 	if (inside.control < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || wire_zygote(role->zygotes[kind]) < 0 ||
 	    chdir(BOX_CODE) < 0 || close_range(3, ZYGOTE_FD_SOCKET - 1, 0) < 0 || inside_perform(&inside, &index) < 0)
@@ -122,7 +122,7 @@ static _Noreturn void become_zygote(const struct stem_role *role, enum zygote_ki
 	close(inside.control);
 	umask(022);
 	if (kind == ZYGOTE_EXEC)
-		execute();
+		zygote_execute();
 	execve(role->zygote.argv[0], (char *const *)role->zygote.argv, (char *const *)role->zygote.envp);
 	_exit(127);
 }
@@ -158,7 +158,7 @@ static int start_zygotes(struct stem_role *role)
 	return 0;
 }
 
-/* The sockets go to the keeper, and are kept nowhere else. */
+/* The sockets are only passed to the keeper. */
 static void answer_sockets(const int *fds, size_t count)
 {
 	size_t sent = 0;
@@ -188,11 +188,11 @@ static void plant_network(struct stem_role *role, uint64_t number, const struct 
 
 	if (plant.port_count > NET_PORTS_MAX || plant.bound_count > NET_PORTS_MAX ||
 	    plant.range_count > NET_RANGES_MAX) {
-		answer(EPROTO, 0, -1);
+		stem_answer(EPROTO, 0, -1);
 		return;
 	}
 	if (nets_visit(&role->nets, number) < 0) {
-		answer(errno, 0, -1);
+		stem_answer(errno, 0, -1);
 		return;
 	}
 	done = net_plant(&plant, fds, &count, &steered);
@@ -205,12 +205,12 @@ static void plant_network(struct stem_role *role, uint64_t number, const struct 
 	if (done == 0)
 		answer_sockets(fds, count);
 	else
-		answer(errnum, 0, -1);
+		stem_answer(errnum, 0, -1);
 	for (size_t i = 0; i < count; i++)
 		close_fd(&fds[i]);
 }
 
-/* A box: its init, in namespaces of its own below ours, its maps written by us. */
+/* Makes a box: its init, in namespaces nested in ours, with maps that we write. */
 static void make_box(struct stem_role *role)
 {
 	struct inside inside = { .plan = &role->box.plan, .lock_fd = -1, .stdio = { -1, -1, -1 }, .fault_kind = -1 };
@@ -229,7 +229,7 @@ static void make_box(struct stem_role *role)
 		_exit(0);
 	if (n == sizeof(make) && make.ask == STEM_ASK_LENT && count == 0) {
 		nets_lent(&role->nets, make.number);
-		answer(0, 0, -1);
+		stem_answer(0, 0, -1);
 		return;
 	}
 	if (n == sizeof(make) + sizeof(plant) && make.ask == STEM_ASK_PLANT && count == 0) {
@@ -238,46 +238,47 @@ static void make_box(struct stem_role *role)
 	}
 	if (n == sizeof(make) && make.ask == STEM_ASK_CORES && count == 0) {
 		nets_bound(&role->nets, make.number, make.cores);
-		answer(0, 0, -1);
+		stem_answer(0, 0, -1);
 		return;
 	}
 	if (n == sizeof(make) && make.ask == STEM_ASK_REFUSED && count == 0) {
 		int call = nets_refused(&role->nets, make.number);
 
-		answer(call < 0 ? ENOENT : 0, (uint32_t)call, -1);
+		stem_answer(call < 0 ? ENOENT : 0, (uint32_t)call, -1);
 		return;
 	}
 	errno = EPROTO;
 	if (n != sizeof(make) || make.ask != STEM_ASK_MAKE || count != STEM_MAKE_FDS + make.groups ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, go) < 0 || nets_enter(&role->nets, make.number) < 0) {
-		answer(errno, 0, -1);
+		stem_answer(errno, 0, -1);
 	} else {
 		inside.control = fds[0];
 		inside.lock_fd = make.ids.own ? fds[1] : -1;
 		inside.go = go[0];
-		/* With its signal: reap() is all that ever waits for it. */
+		/* With SIGCHLD: only children_reap() waits for it. */
 		pid = clone_into(namespaces | SIGCHLD, -1, &pidfd);
 		if (pid == 0) {
 			close(go[1]);
 			inside_run(&inside);
 		}
-		/* Whoever cannot go home would make the next zygote's, or box's, in a stranger's network. */
+		/* If this process cannot return to its own network, it must not make another zygote or box: that one
+		 * would share a network with this one. */
 		if (nets_leave(&role->nets, pid > 0 ? pid : 0) < 0)
 			_exit(1);
 		if (pid > 0 && userns_map(pid, &make.ids, &err) == 0 &&
 		    fd_send(go[1], &(char){ INSIDE_GO }, 1, fds + STEM_MAKE_FDS, make.groups) == 0)
-			answer(0, 0, pidfd);
+			stem_answer(0, 0, pidfd);
 		else
-			answer(errno ? errno : EPROTO, 0, -1);
+			stem_answer(errno ? errno : EPROTO, 0, -1);
 	}
-	/* A box without a map ends when this does. */
+	/* A box without a map ends when this descriptor is closed. */
 	close_fd(&go[0]);
 	close_fd(&go[1]);
 	for (size_t i = 0; i < count; i++)
 		close_fd(&fds[i]);
 }
 
-static int begin(struct stem_role *role, uint32_t *index)
+static int role_begin(struct stem_role *role, uint32_t *index)
 {
 	struct inside inside = { .plan = &role->root.plan, .control = -1, .go = -1, .lock_fd = -1, .fault_kind = -1 };
 	struct error err;
@@ -303,8 +304,8 @@ static int begin(struct stem_role *role, uint32_t *index)
 	return start_zygotes(role);
 }
 
-/* Boxes and zygotes that have ended; nobody else waits for them. */
-static void reap(struct stem_role *role, int signals)
+/* Reaps boxes and zygotes. */
+static void children_reap(struct stem_role *role, int signals)
 {
 	struct signalfd_siginfo info;
 	pid_t pid;
@@ -314,9 +315,8 @@ static void reap(struct stem_role *role, int signals)
 		nets_ended(&role->nets, pid);
 }
 
-/* Each in its turn, whatever the others ask for: one who asks for sockets, or for what he may not have, all the time
- * keeps nobody from being reaped. */
-static void turn(struct stem_role *role, int signals)
+/* Handles each kind of event in turn, so that a program with many notifications cannot delay the reaping. */
+static void role_turn(struct stem_role *role, int signals)
 {
 	struct pollfd fds[2 + NETS_LISTENERS] = {
 		{ .fd = STEM_FD_SOCKET, .events = POLLIN },
@@ -329,7 +329,7 @@ static void turn(struct stem_role *role, int signals)
 		_exit(1);
 	refusals_on_time(&role->nets.refusals);
 	if (fds[1].revents)
-		reap(role, signals);
+		children_reap(role, signals);
 	for (size_t i = 0; i < NETS_LISTENERS; i++)
 		if (fds[2 + i].revents)
 			nets_hear(&role->nets, i);
@@ -344,12 +344,12 @@ int stem_role_run(void)
 	sigset_t child;
 	int signals;
 
-	/* Its own: a box's init is veiled of it, and whoever kills the keeper kills us. */
+	/* Of its own: the init of a box inherits none, and killing the keeper kills the stem. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || fcntl(STEM_FD_SOCKET, F_SETFD, FD_CLOEXEC) < 0)
 		return 1;
 	prctl(PR_SET_NAME, "stem");
-	if (begin(&role, &index) < 0) {
-		answer(errno ? errno : EPROTO, index, -1);
+	if (role_begin(&role, &index) < 0) {
+		stem_answer(errno ? errno : EPROTO, index, -1);
 		return 1;
 	}
 	sigemptyset(&child);
@@ -358,7 +358,7 @@ int stem_role_run(void)
 	signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (signals < 0)
 		return 1;
-	answer(0, 0, -1);
+	stem_answer(0, 0, -1);
 	for (;;)
-		turn(&role, signals);
+		role_turn(&role, signals);
 }

@@ -1,4 +1,4 @@
-/* What the keeper and a stem say to each other, over a SOCK_SEQPACKET pair. Both are this very program. */
+/* The protocol between the keeper and a stem, over a SOCK_SEQPACKET pair. Both are this program. */
 #pragma once
 
 #include "engine/box_network.h"
@@ -10,61 +10,61 @@
 #include <stdint.h>
 
 enum {
-	STEM_FD_SOCKET = 3, /* of a stem that was just executed */
+	STEM_FD_SOCKET = 3, /* of a stem after exec */
 	STEM_NAME_MAX = 64, /* bytes of a name */
-	STEM_MAKE_FDS = 2,  /* descriptors of struct stem_make but for the groups */
+	STEM_MAKE_FDS = 2,  /* descriptors of struct stem_make without the groups */
 };
 
-/* A zygote's kinds. */
+/* Kinds of zygotes. */
 enum zygote_kind {
 	ZYGOTE_FORK, /* the interpreter; pid 2, as its forks are in their boxes */
-	ZYGOTE_EXEC, /* this program: its forks execute what they are told */
+	ZYGOTE_EXEC, /* this program: its forks execute a command */
 	ZYGOTE_KINDS
 };
 
-/* First, with the sockets of its zygotes: what the stem is for. It answers with a struct stem_answer when it is made.
- */
+/* The first message, with the sockets of its zygotes. The stem answers with a struct stem_answer when it is ready. */
 struct stem_begin {
-	struct probe probe;            /* of the host, as the keeper found it */
-	bool weaker[LAYERS];           /* layers that the host may lack */
-	bool forks;                    /* an interpreter is wanted */
+	struct probe probe;            /* the keeper's probe of the host */
+	bool weaker[LAYERS];           /* waived layers */
+	bool forks;                    /* start an interpreter */
 	char language[STEM_NAME_MAX];  /* the runtime's name */
-	char profile[STEM_NAME_MAX];   /* one of it, or empty */
+	char profile[STEM_NAME_MAX];   /* a profile of the runtime, or empty */
 	char around[SURROUNDINGS_MAX]; /* surroundings_text() */
 };
 
 enum stem_ask {
-	STEM_ASK_MAKE, /* a box; with it: its control socket, the lock of its uid (or the socket again), the groups */
-	STEM_ASK_LENT, /* it is lent, and others may enter it when this was answered */
-	STEM_ASK_REFUSED, /* the call that it was refused last */
-	STEM_ASK_CORES,   /* nothing: from now on it finds so many processors */
-	STEM_ASK_PLANT,   /* sockets in its network; a struct stem_plant comes with it */
+	STEM_ASK_MAKE, /* make a box; with its control socket, the lock of its uid (or the socket again), the groups */
+	STEM_ASK_LENT, /* the box is lent: others may enter it after the answer */
+	STEM_ASK_REFUSED, /* the last refused call of the box */
+	STEM_ASK_CORES,   /* set the number of processors that the box finds */
+	STEM_ASK_PLANT,   /* plant sockets in its network; with a struct stem_plant */
 };
 
-/* Then each time, of one box. */
+/* Every further message, about one box. */
 struct stem_make {
-	struct userns_ids ids; /* as the stem calls them */
-	uint64_t number;       /* of the box */
-	uint32_t groups;       /* files of groups */
+	struct userns_ids ids; /* as numbered in the stem */
+	uint64_t number;       /* number of the box */
+	uint32_t groups;       /* number of group files */
 	uint32_t ask;          /* enum stem_ask */
-	uint32_t cores;        /* of STEM_ASK_CORES */
+	uint32_t cores;        /* for STEM_ASK_CORES */
 };
 
-/* What is to be planted in the network of a box (kernel/net_plant.h). */
+/* What to plant in the network of a box (kernel/net_plant.h). */
 struct stem_plant {
-	uint32_t port_count;                     /* of ports */
-	uint32_t range_count;                    /* of ranges */
+	uint32_t port_count;                     /* number of ports */
+	uint32_t range_count;                    /* number of ranges */
 	uint8_t everything;                      /* as in struct net_plant */
-	uint8_t again;                           /* the same */
-	uint32_t bound_count;                    /* of bound */
+	uint8_t again;                           /* as in struct net_plant */
+	uint32_t bound_count;                    /* number of bound */
 	uint16_t bound[NET_PORTS_MAX];           /* as in struct net_plant */
-	uint16_t ports[NET_PORTS_MAX];           /* to listen on */
+	uint16_t ports[NET_PORTS_MAX];           /* ports to listen on */
 	struct net_range ranges[NET_RANGES_MAX]; /* local routes */
 };
 
-/* Of a box that was made with the pidfd of its init; of STEM_ASK_PLANT with sockets, as many as one message holds. */
+/* The answer. For a new box with the pidfd of its init; for STEM_ASK_PLANT with sockets, as many as one message
+ * holds. */
 struct stem_answer {
 	int32_t errnum; /* 0: done; ENOENT: there is no such call */
-	uint32_t index; /* of struct stem_begin: the operation that failed; of STEM_ASK_REFUSED: the call's number; of
-			   STEM_ASK_PLANT: how many sockets are to come in further answers */
+	uint32_t index; /* for struct stem_begin: the failed operation; for STEM_ASK_REFUSED: the call's number; for
+			   STEM_ASK_PLANT: the sockets left for further answers */
 };

@@ -17,7 +17,7 @@ static int warm_open(const struct engine_options *options, void **self, struct e
 {
 	struct pool *pool;
 
-	/* A box made ahead for one run would be that run's own. */
+	/* A process that executes one run has no use for boxes made ahead. */
 	if (!options)
 		return 1;
 	if (pool_open(options, &pool, err) < 0)
@@ -41,8 +41,8 @@ static void warm_stats(void *self, struct engine_stats *stats)
 	pool_stats(self, stats);
 }
 
-/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not change it; what is written from outside
- * is bounded by the box's memory there. */
+/* /sandbox is the root of a mount of the work tmpfs. An ordinary user may not resize it; the box's memory bounds writes
+ * from outside then. */
 static int shrink_disk(const struct box *box, uint64_t size)
 {
 	_cleanup_close_ int sandbox = openat(box->handles[REPORT_FD_OUTPUT], "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -50,7 +50,7 @@ static int shrink_disk(const struct box *box, uint64_t size)
 	return sandbox < 0 ? -1 : mount_resize(sandbox, size + plan_cores_room(box->plan));
 }
 
-/* What tells a program of its processors: a file of the box's, and who listens to its calls. */
+/* Programs learn the number of processors from a file of the box, and from the listener of its filter. */
 static int set_cores(const struct ember *ember, unsigned cores)
 {
 	_cleanup_close_ int file = openat(ember->box.handles[REPORT_FD_OUTPUT], "../../" PLAN_CORES_FILE,
@@ -63,8 +63,7 @@ static int set_cores(const struct ember *ember, unsigned cores)
 	return stem_bound(ember, cores);
 }
 
-/* Gives the box the job's limits. Less memory than it has already, for one, is refused: a box of its own begins with
- * none. */
+/* Gives the box the job's limits. A limit below its current memory is refused; then the run gets a box of its own. */
 static int set_limits(const struct ember *ember, const struct job *job, struct error *err)
 {
 	const struct box *box = &ember->box;
@@ -76,7 +75,7 @@ static int set_limits(const struct ember *ember, const struct job *job, struct e
 	    !job->disk_by_memory)
 		return error_errno(err, "cannot make the box's disk smaller");
 	if (cores != box->plan->cores && set_cores(ember, cores) < 0)
-		return error_errno(err, "cannot tell the box how many processors it has");
+		return error_errno(err, "cannot set the number of processors of the box");
 	return box->group ? cgroup_change(box->group, &before, &limits, err) : 0;
 }
 
@@ -90,18 +89,18 @@ static int send_order(struct held *held, const struct job *job, struct error *er
 	struct box *box = &held->ember.box;
 
 	launch_say_buffered(box, job);
-	/* Before, not after: the ember that is woken may run to its end on our processor. */
+	/* Set before the order: the woken ember may run to its end on our processor. */
 	box->ordered_usec = clock_usec();
 	return order_send(box->control, job, held->ember.kind == ZYGOTE_FORK, box->plan, err);
 }
 
-/* Why an ember was unusable is nothing to the caller: another engine makes a box. */
+/* The reason why an ember was unusable does not matter: another engine makes a box. */
 static int place_open(void *self, const struct job *job, struct engine_place **out, struct error *err)
 {
 	struct held *held;
 	struct error ignored = { 0 };
 
-	/* The containers' agent is no language's. */
+	/* The containers' agent belongs to no language. */
 	if (job->agent || job->trust)
 		return 1;
 	held = pool_take(self, job);
@@ -111,7 +110,7 @@ static int place_open(void *self, const struct job *job, struct engine_place **o
 	}
 	held->common =
 		(struct box_place){ .place.engine = &warm_engine, .probe = pool_probe(self), .box = &held->ember.box };
-	/* A driver lets others enter its box later. */
+	/* A session's driver lets others enter its box later. */
 	if ((job->session && stem_lend(&held->ember) < 0) || plant_network(held, job, &ignored) < 0 ||
 	    set_limits(&held->ember, job, &ignored) < 0 || send_order(held, job, &ignored) < 0) {
 		pool_reject(held, false);

@@ -1,4 +1,4 @@
-/* The engine whose places are boxes made ahead, with an interpreter that waits: pool, stems, embers. */
+/* The engine whose places are boxes made ahead, with a waiting interpreter: pool, stems, embers. */
 #pragma once
 
 #include "engine/engine.h"
