@@ -192,7 +192,7 @@ def by_the_command_line():
     kit.contains(told.err.decode(), "ZeroDivisionError: division by zero")
     told = kit.emberbox("run", "--session", session, "-c", "1", "--memory", "64m", env=env)
     kit.equal(told.code, 2)
-    kit.contains(told.err.decode(), "--memory: it is the session's")
+    kit.contains(told.err.decode(), "--memory: the session has it since its start; leave it out")
     told = kit.emberbox("run", "--session", session, "-c", "input() + '!'", stdin=b"hello\n", env=env)
     kit.equal((told.code, told.out), (0, b"'hello!'\n"))
     told = kit.emberbox("run", "--session", "0" * 26, "-c", "1", env=env)
