@@ -127,7 +127,7 @@ def a_request_carries_what_was_asked():
     kit.equal(fake.requests[0], {"language": "py", "code": "print(1)", "stream": True})
     kit.equal(fake.requests[1], {
         "language": "bash", "code": "é\n", "entry": "x.sh", "profile": "restricted", "args": ["one", "-x"],
-        "env": {"A": "2=3", "B": ""}, "allow_weaker": ["cgroup"], "check": False, "read_only": True, "stream": True,
+        "env": {"A": "2=3", "B": ""}, "allow_weaker": ["cgroup"], "check": False, "read_only": True, "stream": True, "network": "none",
         "limits": {"timeout": 2.5, "cpu_time": 1, "memory": str(64 << 20), "cpus": 0.5, "pids": 9, "disk": str(8 << 20), "max_output": "2048"},
     })
     # Streamed as well, though nobody looks at it: that the run began is told so, and it is not done twice.

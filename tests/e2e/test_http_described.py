@@ -139,7 +139,7 @@ def judge(answer, what, name, allowed):
         return []  # a text that is nobody's id
     if not allowed and status != 400:
         return [f"{what}: {status} {answer.message[:100]}"]
-    if status == 400 and field != name and not (field or "").startswith(f"{name}."):
+    if status == 400 and field != name and not (field or "").startswith((f"{name}.", f"{name}[")):
         return [f"{what}: names {field}: {answer.message[:100]}"]
     if status == 400 and code == "bad_request" and not re.match(re.escape(field) + "(:| has to be) ", answer.message):
         return [f"{what}: {answer.message[:100]}"]

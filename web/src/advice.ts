@@ -2,6 +2,8 @@
 // both what to give: "--memory 1g (limits.memory)". This page has buttons and fields for that, and no command line.
 
 const NOTATION: [RegExp, string][] = [
+  [/\ballow (?:it|the host) with --net [^ ]+ \(network\), or /g, ""],
+  [/ ?\bAllow it with --net [^ ]+(?: [^ ]+)? \(network\)\./g, ""],
   [/\ballow more with --[\w-]+(?: [\w.]+)? \([\w.]+\)/g, "raise the limit"],
   [/\b(?:give|name) ([^;:,]{1,60}?) with (?:--(?:file|project) \([\w, ]+\)|the request \(--file[^)]*\))/g, "upload $1"],
   [/\bgive ([^;:,]{1,40}?) with the request \(--stdin, stdin\)/g, "enter $1 under Run options"],
