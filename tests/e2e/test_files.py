@@ -248,7 +248,7 @@ def a_file_below_the_project_is_in_the_project():
     for file in ("sh.sh", "./sh.sh", f"{directory}/sh.sh", "relative.sh", "out/secret.sh", f"{directory}/out/secret.sh"):
         r = kit.emberbox("run", file, "--project", ".", cwd=directory)
         kit.equal((r.code, r.out), (2, b""), repr(r))
-        kit.contains(r.errtext, f'"{file}" leads out of the project "."; run what it leads to, or give the project')
+        kit.contains(r.errtext, f'"{file}" leads out of the project "."; run its target, or name the project that contains it')
     # However the project's own directory is written.
     named = f"{kit.tmp()}/project"
     os.symlink(directory, named)

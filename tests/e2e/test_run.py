@@ -394,7 +394,7 @@ def json_is_one_object_and_nothing_else():
 def json_is_an_object_also_when_nothing_runs():
     for code, args, words in (
         (127, ["-l", "cobol", "-c", "1"], "Unknown language"),
-        (2, ["-c", "1"], "cannot tell the language"),
+        (2, ["-c", "1"], "the language of the code is unknown"),
         (2, ["--zzzzzz", "-l", "bash", "-c", "1"], "--zzzzzz"),
         (2, ["-l", "bash", "-c", "1", "--memory", "lots"], "memory"),
         (2, ["-l", "bash", "-c", "1", "--explain"], "--explain"),
