@@ -7,8 +7,9 @@
 #                   one language, one door, the documents, lint
 #   make test       the tests, each in the release build or in one with
 #                   sanitizers and fault injection
-#   make test-all   every test, also the nightly ones, in both builds; 200 programs in ten languages,
-#                   Go's and CPython's own tests, bare and in boxes
+#   make test-all   every test, also the nightly ones, in both builds; 200
+#                   programs in ten languages, Go's and CPython's own tests,
+#                   bare and in boxes
 #   make bench      speed and memory against bare interpreters and other
 #                   sandboxes; writes bench/RESULTS.md
 #   make install    into $(DESTDIR)$(PREFIX)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Egress with the interceptor: rules for requests, and secrets, from a box's network to real servers and into reports."""
-# tests/run: args=--as root timeout=240
+# tests/run: args=--as root
+# tests/run: timeout=240
 
 import contextlib
 import errno

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The interceptor: TLS ended for a box, requests by rules, secrets that never enter. Servers are the world's."""
-# tests/run: args=--as root timeout=240
+# tests/run: args=--as root
+# tests/run: timeout=240
 
 import base64
 import contextlib
