@@ -71,7 +71,7 @@ def doctor_names_a_chroot():
     kit.equal((rows["overlay"]["state"], rows["overlay"]["fix"]), ("missing", "see user-namespace"))
     r = kit.command(["/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh", place], env={"PATH": f"{kit.PATH}:/usr/sbin", "HOME": "/tmp"})
     kit.equal("or later" in r.text or "container" in r.text, False, r.text)
-    kit.matches(r.text, r"runs are refused until it is there\.\n$")
+    kit.matches(r.text, r"runs are refused until it is available\.\n$")
 
 
 kit.main()

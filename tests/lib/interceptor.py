@@ -140,6 +140,8 @@ class Box:
     def tls(self, name, port=443, sni="", versions=None, protocols=("http/1.1",), **how):
         """As a program: the authority is trusted, the name is checked."""
         context = ssl.create_default_context(cafile=self.interceptor.authority)
+        # Python hides an end without a goodbye, unless it is told not to.
+        context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0x80)
         context.set_alpn_protocols(list(protocols))
         if versions:
             context.minimum_version, context.maximum_version = versions

@@ -22,7 +22,7 @@ def run(tests, *args, env=None, before=()):
     shutil.copy(os.path.join(kit.REPO, "tests", "run"), f"{directory}/tests/run")
     for path, text in tests.items():
         kit.write(f"{directory}/tests/{path}", text)
-    settings = {"CI": "false", "EB_BUILD": "", **(env or {})}
+    settings = {"CI": "false", "EB_BUILD": "", "EB_NIGHTLY": "", **(env or {})}
     return kit.command([*before, f"{directory}/tests/run", *args], env=settings)
 
 
