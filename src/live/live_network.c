@@ -112,24 +112,22 @@ void live_network_end(struct live_network *network)
 void live_network_mark(struct live_network *network, const struct engines *engines, const struct engine_place *place,
 		       const struct engine_io *io, struct live_network_mark *mark)
 {
-	const struct net_report *report = &network->open.report;
-
 	pthread_mutex_lock(&network->lock);
 	box_network_read_locked(&network->open);
-	*mark = (struct live_network_mark){
-		.count = report->count,
-		.allowed = report->allowed,
-		.refused = report->refused,
-		.queries = report->queries,
-		.sent = report->sent,
-		.received = report->received,
-	};
+	/* What came since the last run counts for this one, so that nothing is left out. */
+	*mark = network->told;
 	if (place)
 		reopen(network, engines, place);
 	network->open.on_report = io ? io->on_network : NULL;
 	network->open.userdata = io ? io->userdata : NULL;
 	network->open.from = mark->count;
 	pthread_mutex_unlock(&network->lock);
+}
+
+/* An egress that was started again counts from 0. */
+static uint64_t count_since(uint64_t now, uint64_t then)
+{
+	return now >= then ? now - then : now;
 }
 
 void live_network_fill(struct live_network *network, const struct live_network_mark *mark, struct result *result)
@@ -141,11 +139,11 @@ void live_network_fill(struct live_network *network, const struct live_network_m
 	box_network_read_locked(&network->open);
 	network->open.on_report = NULL;
 	part = (struct net_report){
-		.allowed = report->allowed - mark->allowed,
-		.refused = report->refused - mark->refused,
-		.queries = report->queries - mark->queries,
-		.sent = report->sent - mark->sent,
-		.received = report->received - mark->received,
+		.allowed = count_since(report->allowed, mark->allowed),
+		.refused = count_since(report->refused, mark->refused),
+		.queries = count_since(report->queries, mark->queries),
+		.sent = count_since(report->sent, mark->sent),
+		.received = count_since(report->received, mark->received),
 		.lost = report->lost,
 		.gone = report->gone,
 	};
@@ -155,6 +153,14 @@ void live_network_fill(struct live_network *network, const struct live_network_m
 		part.count = report->count - mark->count;
 		memcpy(part.connections, report->connections + mark->count, part.count * sizeof(*part.connections));
 	}
+	network->told = (struct live_network_mark){
+		.count = report->count,
+		.allowed = report->allowed,
+		.refused = report->refused,
+		.queries = report->queries,
+		.sent = report->sent,
+		.received = report->received,
+	};
 	result_set_network(result, net_policy_is_none(&network->policy) ? NULL : &network->policy, &part);
 	pthread_mutex_unlock(&network->lock);
 }

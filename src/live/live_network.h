@@ -11,6 +11,12 @@
 
 #include <pthread.h>
 
+/* How far the report was. */
+struct live_network_mark {
+	size_t count;                                       /* connections */
+	uint64_t allowed, refused, queries, sent, received; /* totals */
+};
+
 struct live_network {
 	pthread_mutex_t lock;              /* for all below */
 	struct box_network open;           /* the network, with all that was reported */
@@ -20,13 +26,8 @@ struct live_network {
 	uint16_t bound[NET_PORTS_MAX];     /* ports that the box may have listeners for */
 	size_t bound_count;                /* how many */
 	struct egress_sockets further;     /* planted by changes; those from the beginning are the engine's */
+	struct live_network_mark told;     /* what the results of earlier runs have */
 	bool has_sockets;                  /* something was planted: a name server is there */
-};
-
-/* How far the report was when a run began. */
-struct live_network_mark {
-	size_t count;                                       /* connections */
-	uint64_t allowed, refused, queries, sent, received; /* totals */
 };
 
 /* NULL: no memory. */

@@ -200,7 +200,7 @@ def by_the_command_line():
     kit.contains(told.err.decode(), "there is no session")
     told = kit.emberbox("run", "--session", session, "-c", "1", env={"EMBERBOX_HOME": kit.tmp(), "EMBERBOX_SERVICE": "auto"})
     kit.equal(told.code, 2)
-    kit.contains(told.err.decode(), "there is no service")
+    kit.contains(told.err.decode(), "no service is running")
 
 
 @kit.test
