@@ -88,6 +88,8 @@ test("nothing_is_too_wide_at_any_width", async (open) => {
   for (const [width, height] of [[320, 640], [390, 844], [760, 600], [761, 600], [1024, 768], [1280, 800], [1920, 1080]]) {
     await page.setViewportSize({ width, height });
     await page.waitForFunction((want) => innerWidth === want, width);
+    // The editor lays itself out again some frames later.
+    await page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth, null, { timeout: 10000 }).catch(() => {});
     const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     truth(over <= 0, `at ${width} the page is ${over} pixels too wide`);
     for (const selector of [".run", ".language", ".place"]) {
